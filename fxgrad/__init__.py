@@ -41,7 +41,8 @@ _HOMES = {
     "transforms.custom.rules": ("custom",),
     "profiling.profile": ("profile",),
     "core.array_type": ("Array", "block_until_ready"),
-    "numpy.refs": ("Ref", "freeze", "new_ref"),
+    "numpy.missing": ("MissingNameError",),
+    "numpy.refs": ("OuterRefError", "Ref", "freeze", "new_ref"),
     "numpy.placement": ("device_get", "device_put"),
     "core.aval": ("Aval", "float0"),
     "core.devices": ("Device", "default_device", "devices", "pinned_empty"),
@@ -61,6 +62,7 @@ _HOMES = {
         "GraphError",
         "ImmutableError",
         "IndexingError",
+        "LinAlgError",
         "MissingLibraryError",
         "NonFiniteError",
         "NonScalarError",
@@ -137,6 +139,7 @@ if TYPE_CHECKING:
         GraphError,
         ImmutableError,
         IndexingError,
+        LinAlgError,
         MissingLibraryError,
         NonFiniteError,
         NonScalarError,
@@ -153,8 +156,9 @@ if TYPE_CHECKING:
     from .core.interpreter import Interpreter, Tracer, opened
     from .core.source_info import set_traceback_filtering
     from .core.typing import Array
+    from .numpy.missing import MissingNameError
     from .numpy.placement import device_get, device_put
-    from .numpy.refs import Ref, freeze, new_ref
+    from .numpy.refs import OuterRefError, Ref, freeze, new_ref
     from .profiling.profile import profile
     from .transforms.callback import io_callback, pure_callback
     from .transforms.checkpoint import checkpoint, checkpoint_name, remat

@@ -32,17 +32,44 @@ __all__ = [
 
 
 def everything_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """Every intermediate value may be kept: as without `checkpoint`."""
+    """Every intermediate value may be kept: as without `checkpoint`.
+
+    Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
+    >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.everything_saveable)
+    >>> len(fx.saved_residuals(f, np.ones((2, 2))))
+    2
+    """
     return True
 
 
 def nothing_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """No intermediate value may be kept: as without a policy."""
+    """No intermediate value may be kept: as without a policy.
+
+    Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
+    >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.nothing_saveable)
+    >>> len(fx.saved_residuals(f, np.ones((2, 2))))
+    1
+    """
     return False
 
 
 def dots_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """Products of matrices (matmul, dot, einsum, …) may be kept."""
+    """Products of matrices (matmul, dot, einsum, …) may be kept.
+
+    Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
+    >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.dots_saveable)
+    >>> len(fx.saved_residuals(f, np.ones((2, 2))))
+    2
+    """
     return primitive.name == "contract"
 
 
@@ -50,7 +77,17 @@ def dots_with_no_batch_dims_saveable(
     primitive: Primitive, *avals: Aval, spec: str = "", **params: Any
 ) -> bool:
     """Products of matrices may be kept, unless they are batches of products: those of weights and activations, say, and
-    not those of attention."""
+    not those of attention.
+
+    Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its params, of which `spec` says
+    what is contracted.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
+    >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.dots_with_no_batch_dims_saveable)
+    >>> len(fx.saved_residuals(f, np.ones((2, 2))))
+    2
+    """
     if primitive.name != "contract":
         return False
     operands, result = spec.split("->")
@@ -81,19 +118,47 @@ def save_only_these_names(*names: str) -> Policy:
 
 
 def save_any_names_but_these(*names: str) -> Policy:
-    """A policy that keeps the values that have a name, but for these names."""
+    """A policy that keeps the values that have a name, but for these names.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> policies = fx.checkpoint_policies
+    >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
+    >>> f = fx.checkpoint(f, policy=policies.save_any_names_but_these("hidden"))
+    >>> len(fx.saved_residuals(f, np.ones((2, 2))))
+    1
+    """
     left_out = frozenset(names)
     return lambda primitive, *avals, **params: is_named(primitive) and params["label"] not in left_out
 
 
 def save_anything_except_these_names(*names: str) -> Policy:
-    """A policy that keeps all values, but for those with one of these names."""
+    """A policy that keeps all values, but for those with one of these names.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> policies = fx.checkpoint_policies
+    >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
+    >>> f = fx.checkpoint(f, policy=policies.save_anything_except_these_names("hidden"))
+    >>> len(fx.saved_residuals(f, np.ones((2, 2))))
+    2
+    """
     left_out = frozenset(names)
     return lambda primitive, *avals, **params: not (is_named(primitive) and params["label"] in left_out)
 
 
 def save_from_both_policies(first: Policy, second: Policy) -> Policy:
-    """A policy that keeps what one of two policies keeps."""
+    """A policy that keeps what one of two policies keeps.
+
+    Args:
+        first, second: policies.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> policies = fx.checkpoint_policies
+    >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
+    >>> named = policies.save_only_these_names("hidden")
+    >>> f = fx.checkpoint(f, policy=policies.save_from_both_policies(policies.dots_saveable, named))
+    >>> len(fx.saved_residuals(f, np.ones((2, 2))))
+    2
+    """
     return lambda primitive, *avals, **params: (
         first(primitive, *avals, **params) or second(primitive, *avals, **params)
     )

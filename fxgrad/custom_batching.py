@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["custom_vmap", "sequential_vmap"]
 
 
-class custom_vmap(custom):
+class custom_vmap(custom[Any, Any]):
     """A function with a rule for `vmap`.
 
     Args:

@@ -1,9 +1,10 @@
 """Tools for looking into programs while they run, transformed or not. (For the results of a Python function
 in the middle of a program there is `fx.pure_callback`.)"""
 
+from .core.level_picture import levels
 from .transforms.callback import debug_breakpoint as breakpoint
 from .transforms.callback import debug_callback as callback
 from .transforms.callback import debug_print as print
 from .transforms.debug_nans import debug_nans
 
-__all__ = ["breakpoint", "callback", "debug_nans", "print"]
+__all__ = ["breakpoint", "callback", "debug_nans", "levels", "print"]

@@ -17,37 +17,33 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import methodcaller
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .core import pytree
-from .core.pytree import (
-    LEAF,
-    IsLeaf,
-    Partial,
-    PyTreeDef,
-    register_pytree_node,
-    treedef_tuple,
-    unflatten,
-)
-from .core.pytree_keys import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    KeyEntry,
-    KeyPath,
-    SequenceKey,
-    keystr,
-)
+from .core.pytree import LEAF, IsLeaf, Partial, PyTreeDef, register_pytree_node, treedef_tuple, unflatten
+from .core.pytree_keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey, keystr
 from .core.surface import OBJECTS, with_whole_objects
 
-flatten = with_whole_objects(pytree.flatten, __name__)
-flatten_with_path = with_whole_objects(pytree.flatten_with_path, __name__)
-leaves = with_whole_objects(pytree.leaves, __name__)
-leaves_with_path = with_whole_objects(pytree.leaves_with_path, __name__)
-map = with_whole_objects(pytree.map, __name__)
-map_with_path = with_whole_objects(pytree.map_with_path, __name__)
-structure = with_whole_objects(pytree.structure, __name__)
-broadcast = with_whole_objects(pytree.broadcast, __name__)
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    from .core.pytree import broadcast as broadcast
+    from .core.pytree import flatten as flatten
+    from .core.pytree import flatten_with_path as flatten_with_path
+    from .core.pytree import leaves as leaves
+    from .core.pytree import leaves_with_path as leaves_with_path
+    from .core.pytree import map as map
+    from .core.pytree import map_with_path as map_with_path
+    from .core.pytree import structure as structure
+else:
+    flatten = with_whole_objects(pytree.flatten, __name__)
+    flatten_with_path = with_whole_objects(pytree.flatten_with_path, __name__)
+    leaves = with_whole_objects(pytree.leaves, __name__)
+    leaves_with_path = with_whole_objects(pytree.leaves_with_path, __name__)
+    map = with_whole_objects(pytree.map, __name__)
+    map_with_path = with_whole_objects(pytree.map_with_path, __name__)
+    structure = with_whole_objects(pytree.structure, __name__)
+    broadcast = with_whole_objects(pytree.broadcast, __name__)
 
 
 @functools.wraps(pytree.is_tree_node, assigned=("__doc__",))
@@ -61,10 +57,10 @@ def register_pytree_with_keys(
     unflatten_func: Callable[[Any, tuple[Any, ...]], Any],
     flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]] | None = None,
 ) -> None:
-    """Like `register_pytree_node`, for a class whose children have names of their own in paths.
+    """Like `register_pytree_node`, for a class `nodetype` whose children have names of their own in paths.
 
     `flatten_with_keys(x)` returns `((key, child) pairs, auxiliary)`. Give `flatten_func` as well where making
-    the keys takes time: it is then used wherever no path is asked for.
+    the keys takes time: it is then used wherever no path is asked for. `unflatten_func` is as there.
 
     >>> import fxgrad as fx
     >>> class Box:
@@ -83,7 +79,7 @@ def register_pytree_with_keys(
     register_pytree_node(nodetype, flatten_func or flatten_without_keys, unflatten_func, flatten_with_keys)
 
 
-def register_pytree_node_class(cls: type) -> type:
+def register_pytree_node_class(cls: type[T]) -> type[T]:
     """Register a class by its methods `tree_flatten(self)` and `tree_unflatten(cls, auxiliary, children)`.
 
     A class decorator: returns the class. See `register_pytree_node` for what the methods do and for errors.
@@ -101,11 +97,11 @@ def register_pytree_node_class(cls: type) -> type:
     >>> fx.tree.leaves(Pair(1, [2, 3]))
     [1, 2, 3]
     """
-    register_pytree_node(cls, methodcaller("tree_flatten"), cls.tree_unflatten)
+    register_pytree_node(cls, methodcaller("tree_flatten"), cls.tree_unflatten)  # type: ignore[attr-defined]
     return cls
 
 
-def register_pytree_with_keys_class(cls: type) -> type:
+def register_pytree_with_keys_class(cls: type[T]) -> type[T]:
     """Register a class by its methods `tree_flatten_with_keys(self)` and `tree_unflatten`.
 
     A class decorator: returns the class. A method `tree_flatten` is used too if there is one. See
@@ -126,7 +122,7 @@ def register_pytree_with_keys_class(cls: type) -> type:
     """
     flatten_func = methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     flatten_with_keys = methodcaller("tree_flatten_with_keys")
-    register_pytree_with_keys(cls, flatten_with_keys, cls.tree_unflatten, flatten_func)
+    register_pytree_with_keys(cls, flatten_with_keys, cls.tree_unflatten, flatten_func)  # type: ignore[attr-defined]
     return cls
 
 
@@ -152,7 +148,7 @@ def register_dataclass(
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
 ) -> type:
-    """Register a dataclass, or any class whose constructor takes its fields as keywords.
+    """Register a dataclass, or any class `nodetype` whose constructor takes its fields as keywords.
 
     `data_fields` are the children, `meta_fields` are part of the structure; a field in `drop_fields` is left
     to its default when an instance is rebuilt. Without the first two, a dataclass's fields made by `static`
@@ -219,9 +215,16 @@ def static(**keywords: Any) -> Any:
 
 
 def static_field(**keywords: Any) -> Any:
-    """An attrs field that is part of the structure, not a child: `attrs.field` with a mark.
+    """An attrs field that is part of the structure, not a child: `attrs.field`, whose arguments it takes, with a mark.
 
-    Takes the arguments of `attrs.field`. See `attrs_class`, whose example has one.
+    >>> import attrs, fxgrad as fx
+    >>> @fx.tree.attrs_class
+    ... @attrs.frozen
+    ... class Layer:
+    ...     weight: float
+    ...     name: str = fx.tree.static_field(default="dense")
+    >>> fx.tree.leaves(Layer(1.0))
+    [1.0]
     """
     import attrs
 
@@ -302,7 +305,7 @@ def _register_fields(
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
-    """Whether each item of an iterable is a leaf.
+    """Whether each item of an iterable is a leaf, by `is_leaf` too.
 
     >>> import fxgrad as fx
     >>> fx.tree.all_leaves([1, "a"]), fx.tree.all_leaves([1, (2,)]), fx.tree.all_leaves([None])
@@ -312,7 +315,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 
 
 def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
-    """Whether every leaf is true.
+    """Whether every leaf is true; `is_leaf` says where a tree ends.
 
     >>> import fxgrad as fx
     >>> fx.tree.all([True, (True, None)]), fx.tree.all({"a": False})
@@ -327,9 +330,9 @@ _MISSING: Any = object()
 def reduce(
     function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _MISSING, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Combine the leaves from left to right: `function(function(first, second), third)` and so on.
+    """Combine the leaves of `tree` from left to right: `function(function(first, second), third)` and so on.
 
-    Starts with `initializer` if given; without it a tree that has no leaves raises TypeError.
+    `is_leaf`: as for `map`. Starts with `initializer` if given; without it a tree that has no leaves raises TypeError.
 
     >>> import fxgrad as fx
     >>> fx.tree.reduce(lambda x, y: x - y, [10, (3, 2)])
@@ -346,7 +349,7 @@ def reduce_associative(
     identity: Any = _MISSING,
     is_leaf: IsLeaf | None = None,
 ) -> Any:
-    """Combine the leaves in pairs, then the results in pairs, and so on.
+    """Combine the leaves of `tree` in pairs, then the results in pairs, and so on; `is_leaf` as for `map`.
 
     `operation` must be associative; rounding errors grow with log(n) only. A tree without leaves gives
     `identity`, or raises TypeError without it.
@@ -391,10 +394,10 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
-    """Turn a tree of trees inside out: from `outer` of `inner` to `inner` of `outer`.
+    """Turn a tree of trees, `pytree_to_transpose`, inside out: from `outer` of `inner` to `inner` of `outer`.
 
-    `inner_treedef=None` takes the structure of the first inner tree. Raises StructureError (a TypeError and
-    ValueError) if the tree is not an `outer` of `inner`s.
+    `outer_treedef` is the structure around; `inner_treedef=None` takes that of the first inner tree. Raises
+    StructureError (a TypeError and ValueError) if the tree is not an `outer` of `inner`s.
 
     >>> import fxgrad as fx
     >>> fx.tree.transpose(fx.tree.structure([0, 0]), None, [{"x": 1, "y": 2}, {"x": 3, "y": 4}])
@@ -432,7 +435,7 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
 
 
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
-    """Build a tree from nested iterables: one for each node of the structure, with an item for each child.
+    """Build a tree of structure `treedef` from nested iterables `xs`: one for each node, with an item for each child.
 
     >>> import fxgrad as fx
     >>> fx.tree.build_tree(fx.tree.structure({"a": 0, "b": (0, 0)}), [1, [2, 3]])

@@ -42,7 +42,7 @@ def to_host_array(value: Any) -> np.ndarray:
 
 def random_like(rng: np.random.Generator, *values: Any) -> list[Any]:
     """Draw standard normal tangents or cotangents of the values, by their shapes and dtypes (float0 for
-    integers).
+    integers). `rng` is a generator of NumPy's.
 
     >>> import numpy as np
     >>> [t.shape for t in random_like(np.random.default_rng(0), np.ones(3), 2.0)]

@@ -11,18 +11,45 @@ from ._make.devices import as_device, device, device_count
 
 
 def is_available() -> bool:
-    """Whether there is a CUDA device."""
+    """Whether there is a CUDA device.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.accelerator.is_available() == torch.cuda.is_available()
+    True
+    """
     return device_count() > 0
 
 
 def current_accelerator(check_available: bool = False) -> device | None:
-    """The kind of the device, None if there is none."""
+    """The kind of the device, None if there is none.
+
+    Args:
+        check_available: accepted; a kind is named where there is a device.
+
+    Returns:
+        A `torch.device`, or None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.accelerator.current_accelerator() is None or torch.cuda.is_available()
+    True
+    """
     return device("cuda") if is_available() else None
 
 
 def get_device_module(device: Any = None) -> Any:
     """Return the namespace of a kind of devices, `torch.cpu` or `torch.cuda`; of the accelerator by default, or else of
-    the CPU."""
+    the CPU.
+
+    Args:
+        device: the device, by its number or name; None: the one in use.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.get_device_module("cpu") is torch.cpu
+    True
+    """
     kind = current_accelerator() if device is None else as_device(device)
     return cuda if kind is not None and kind.type == "cuda" else SPACES["function"]["cpu"]
 
@@ -36,9 +63,21 @@ def forward(name: str) -> Any:
         return getattr(cuda, name)(*args, **options)
 
     query.__name__ = query.__qualname__ = name
-    query.__doc__ = (
-        f"torch.cuda.{name}, of the accelerator that there is. It raises a TensorError if there is none."
-    )
+    query.__doc__ = f"""The function `torch.cuda.{name}`, of the accelerator that there is.
+
+    Args:
+        args, options: those of `torch.cuda.{name}`.
+
+    Returns:
+        What that returns.
+
+    Raises:
+        RuntimeError: there is no accelerator.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.accelerator.is_available():
+    ...     query = torch.cuda.{name}
+    """
     return query
 
 

@@ -35,6 +35,14 @@ def compile(
     """Return the function or module itself; without one, a decorator that does so. The options are accepted, and
     nothing is compiled: operations have compiled plans of their own.
 
+    Args:
+        model: a function or module, or None.
+        fullgraph: accepted and without effect.
+        dynamic: accepted and without effect.
+        backend: accepted and without effect.
+        disable: accepted and without effect.
+        name: accepted and without effect.
+
     >>> import fxgrad.compat as torch
     >>> @torch.compile(mode="max-autotune")
     ... def double(x):
@@ -53,12 +61,31 @@ def hand_back(function: Any) -> Any:
 def disable(
     fn: Any = None, recursive: bool = True, *, reason: str | None = None, wrapping: bool = True
 ) -> Any:
-    """Return the function itself, or a decorator that does so: nothing is compiled as it is."""
+    """Return the function itself, or a decorator that does so: nothing is compiled as it is.
+
+    Args:
+        fn: the function.
+        recursive: accepted and without effect.
+        reason: accepted and without effect.
+        wrapping: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.compiler.disable(torch.sin) is torch.sin
+    True
+    """
     return hand_back if fn is None else fn
 
 
 def allow_in_graph(fn: Any) -> Any:
-    """Return the function itself."""
+    """Return the function itself.
+
+    Args:
+        fn: the function.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
+    True
+    """
     return fn
 
 
@@ -68,7 +95,20 @@ assume_constant_result = disallow_in_graph = forbid_in_graph = nonstrict_trace =
 def substitute_in_graph(
     original_fn: Any, *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
 ) -> Any:
-    """Return a decorator that returns its function itself."""
+    """Return a decorator that returns its function itself.
+
+    Args:
+        original_fn: accepted and without effect.
+        can_constant_fold_through: accepted and without effect.
+        skip_signature_check: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> @torch.compiler.substitute_in_graph(len)
+    ... def count(x):
+    ...     return len(x)
+    >>> count([1, 2])
+    2
+    """
     return hand_back
 
 
@@ -78,7 +118,15 @@ def optimize(*args: object, **options: object) -> Callable[[Any], Any]:
 
 
 def is_compiling() -> bool:
-    """Whether a compiler looks at the program: never."""
+    """Whether a compiler looks at the program: never.
+
+    Returns:
+        False.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.compiler.is_compiling()
+    False
+    """
     return False
 
 
@@ -86,7 +134,14 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Forget what was compiled: nothing."""
+    """Forget what was compiled: nothing.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.compiler.reset()
+    """
 
 
 cudagraph_mark_step_begin = graph_break = reset
@@ -100,14 +155,35 @@ mark_static = mark_static_address = maybe_mark_dynamic = mark_dynamic
 
 
 def list_backends(exclude_tags: object = ()) -> list[str]:
-    """The names of the compilers: none."""
+    """The names of the compilers: none.
+
+    Args:
+        exclude_tags: accepted and without effect.
+
+    Returns:
+        An empty list.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.compiler.list_backends()
+    []
+    """
     return []
 
 
 def set_stance(
     stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Any = None
 ) -> AbstractContextManager[None]:
-    """Accept how eagerly is to be compiled; also a context manager. It changes nothing."""
+    """Accept how eagerly is to be compiled; also a context manager. It changes nothing.
+
+    Args:
+        stance: accepted and without effect.
+        skip_guard_eval_unsafe: accepted and without effect.
+        force_backend: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.compiler.set_stance("default"):
+    ...     y = torch.zeros(2)
+    """
     return nullcontext()
 
 

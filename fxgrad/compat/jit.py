@@ -18,7 +18,12 @@ NOT_SCRIPTED = "functions and modules stay Python here; save a state_dict"
 
 
 class Error(RuntimeError):
-    """The error of a script in torch. Here the error of Python comes through as it is."""
+    """The error of a script in torch. Here the error of Python comes through as it is.
+
+    >>> import fxgrad.compat as torch
+    >>> issubclass(torch.jit.Error, Exception)
+    True
+    """
 
 
 class TracerWarning(Warning):
@@ -30,7 +35,16 @@ class ScriptWarning(Warning):
 
 
 class ScriptModule(Module):
-    """A Module, no more: `script` returns its argument, so that nothing else is of this class."""
+    """A Module, no more: `script` returns its argument, so that nothing else is of this class.
+
+    Args:
+        args: accepted as torch has them.
+        kwargs: what the class takes.
+
+    >>> import fxgrad.compat as torch
+    >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
+    True
+    """
 
 
 RecursiveScriptModule = ScriptModule
@@ -46,6 +60,11 @@ def script(
 ) -> Any:
     """Return the function, module or class itself: it runs as Python, with all that Python has.
 
+    Args:
+        obj: any object.
+        optimize: accepted and without effect.
+        example_inputs: accepted and without effect.
+
     >>> import fxgrad.compat as torch
     >>> @torch.jit.script
     ... def double(x: torch.Tensor) -> torch.Tensor:
@@ -58,17 +77,48 @@ def script(
 
 def trace(func: Any, example_inputs: Any = None, *args: object, **options: object) -> Any:
     """Return the function or module itself: what it does still depends on its arguments. The examples are not looked
-    at."""
+    at.
+
+    Args:
+        func: the function.
+        example_inputs: accepted and without effect.
+        args: accepted as torch has them.
+        options: accepted as torch has them.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.trace(torch.sin, torch.zeros(2)) is torch.sin
+    True
+    """
     return func
 
 
 def trace_module(mod: Any, inputs: Any = None, *args: object, **options: object) -> Any:
-    """Return the module itself."""
+    """Return the module itself.
+
+    Args:
+        mod: the module.
+        inputs: accepted and without effect.
+        args: accepted as torch has them.
+        options: accepted as torch has them.
+
+    >>> import fxgrad.compat as torch
+    >>> model = torch.nn.Linear(2, 3)
+    >>> torch.jit.trace_module(model, {}) is model
+    True
+    """
     return mod
 
 
 def export(fn: Any) -> Any:
-    """Return the function itself."""
+    """Return the function itself.
+
+    Args:
+        fn: the function.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.export(len) is len
+    True
+    """
     return fn
 
 
@@ -77,45 +127,116 @@ _overload = _overload_method = _copy_to_script_wrapper = export
 
 
 def interface(obj: Any) -> Any:
-    """Return the class itself."""
+    """Return the class itself.
+
+    Args:
+        obj: any object.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.interface(dict) is dict
+    True
+    """
     return obj
 
 
 def ignore(drop: Any = False, **options: object) -> Any:
-    """Return the function itself; called with options, a decorator that does so."""
+    """Return the function itself; called with options, a decorator that does so.
+
+    Args:
+        drop: the function, or an option.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.ignore(len) is len
+    True
+    """
     return drop if callable(drop) else export
 
 
 def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True) -> Any:
-    """Return the module itself."""
+    """Return the module itself.
+
+    Args:
+        mod: the module.
+        preserved_attrs: accepted and without effect.
+        optimize_numerics: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> model = torch.nn.Linear(2, 3)
+    >>> torch.jit.freeze(model) is model
+    True
+    """
     return mod
 
 
 def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
-    """Return the module itself."""
+    """Return the module itself.
+
+    Args:
+        mod: the module.
+        other_methods: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> model = torch.nn.Linear(2, 3)
+    >>> torch.jit.optimize_for_inference(model) is model
+    True
+    """
     return mod
 
 
 def annotate(the_type: Any, the_value: Any) -> Any:
-    """Return the value; the type is for readers."""
+    """Return the value; the type is for readers.
+
+    Args:
+        the_type: the type.
+        the_value: the value.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.annotate(int, 3)
+    3
+    """
     return the_value
 
 
 def isinstance(obj: Any, target_type: Any) -> bool:
-    """Whether an object is of a class, or one of several; of a generic alias, its container."""
+    """Whether an object is of a class, or one of several; of a generic alias, its container.
+
+    Args:
+        obj: any object.
+        target_type: a class, several, or a generic alias.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.isinstance([1], list[int])
+    True
+    """
     kinds = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
     return any(builtins.isinstance(obj, getattr(kind, "__origin__", kind)) for kind in kinds)
 
 
 class Attribute(NamedTuple):
-    """A value and its type."""
+    """A value and its type.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.Attribute(1, int).value
+    1
+    """
 
     value: Any
     type: Any
 
 
 def is_scripting() -> bool:
-    """Whether a script is being compiled: never."""
+    """Whether a script is being compiled: never.
+
+    Returns:
+        False.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.is_scripting()
+    False
+    """
     return False
 
 
@@ -123,7 +244,15 @@ is_tracing = onednn_fusion_enabled = is_scripting
 
 
 class Future(NamedTuple):
-    """What `fork` returns: the result is there already."""
+    """What `fork` returns: the result is there already.
+
+    Args:
+        outcome: the result.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.fork(max, 1, 2).wait()
+    2
+    """
 
     outcome: Any
 
@@ -135,6 +264,11 @@ class Future(NamedTuple):
 def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     """Call a function at once, and return its result for `wait`.
 
+    Args:
+        func: the function.
+        args: its arguments.
+        kwargs: its arguments by name.
+
     >>> import fxgrad.compat as torch
     >>> torch.jit.wait(torch.jit.fork(torch.add, torch.tensor(1), torch.tensor(2)))
     tensor(3)
@@ -143,12 +277,28 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
 
 
 def wait(future: Future) -> Any:
-    """Return the result of what was forked."""
+    """Return the result of what was forked.
+
+    Args:
+        future: what `fork` returned.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.wait(torch.jit.fork(max, 1, 2))
+    2
+    """
     return future.wait()
 
 
 def optimized_execution(should_optimize: bool) -> AbstractContextManager[None]:
-    """Return a context manager that changes nothing."""
+    """Return a context manager that changes nothing.
+
+    Args:
+        should_optimize: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.jit.optimized_execution(True):
+    ...     y = torch.zeros(2)
+    """
     return nullcontext()
 
 
@@ -156,12 +306,27 @@ strict_fusion = nullcontext
 
 
 def set_fusion_strategy(strategy: object) -> list[Any]:
-    """Accept how scripts are fused, which changes nothing; return the strategy until now: none."""
+    """Accept how scripts are fused, which changes nothing; return the strategy until now: none.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.set_fusion_strategy([])
+    []
+    """
     return []
 
 
 def enable_onednn_fusion(enabled: bool) -> None:
-    """Accept a switch that changes nothing."""
+    """Accept a switch that changes nothing.
+
+    Args:
+        enabled: whether it does anything.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.jit.enable_onednn_fusion(True)
+    """
 
 
 _isinstance, _fork, _wait = isinstance, fork, wait

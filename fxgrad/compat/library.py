@@ -34,7 +34,18 @@ KEYS = {
 
 
 class CustomOpDef:
-    """What `custom_op` returns: it is called as the operation, and has what may be registered for it as methods."""
+    """What `custom_op` returns: it is called as the operation, and has what may be registered for it as methods.
+
+    Args:
+        function: the function that carries it out.
+
+    >>> import fxgrad.compat as torch
+    >>> @torch.library.custom_op("docs_of_def::twice", mutates_args=())
+    ... def twice(x: torch.Tensor) -> torch.Tensor:
+    ...     return 2 * x
+    >>> type(twice).__name__
+    'CustomOpDef'
+    """
 
     def __init__(self, operation: NamedOperation, function: Callable[..., Any]):
         self._opoverload, self._init_fn = operation, function
@@ -131,6 +142,11 @@ def triton_op(
 ) -> Any:
     """Make an operation of a function, as `custom_op` does. Triton's kernels, for which torch has it, are not here.
 
+    Args:
+        name: the name, with its namespace.
+        fn: the function.
+        schema: the signature in torch's notation: "(Tensor x) -> Tensor".
+
     >>> import fxgrad.compat as torch
     >>> @torch.library.triton_op("docs::negate", mutates_args=())
     ... def negate(x: torch.Tensor) -> torch.Tensor:
@@ -195,6 +211,12 @@ def register_fake(
     The shapes of operations of a C++ library may be registered too; as these operations are not here, nothing asks for
     them.
 
+    Args:
+        op: the operation, or its name.
+        func: the function.
+        lib: the Library that it belongs to, or None.
+        allow_override: whether it may replace another.
+
     >>> import fxgrad.compat as torch
     >>> @torch.library.custom_op("docs::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
@@ -222,8 +244,22 @@ def register_kernel(
 ) -> Any:
     """Register the function that carries out an operation on these devices, on all if None: also a decorator.
 
+    Args:
+        op: the operation, or its name.
+        device_types: kinds of devices; None: all.
+        func: the function.
+        lib: the Library that it belongs to, or None.
+
     Raises:
         TensorError, a RuntimeError: there is no such operation.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.library.define("docs_of_kernel::twice", "(Tensor x) -> Tensor")
+    >>> @torch.library.register_kernel("docs_of_kernel::twice", None)
+    ... def twice(x):
+    ...     return 2 * x
+    >>> torch.ops.docs_of_kernel.twice(torch.ones(2))
+    tensor([2., 2.])
     """
     operation = get_operation(op)
     if func is None:
@@ -254,6 +290,16 @@ def register_autograd(
 
     Raises:
         TensorError, a RuntimeError: there is no such operation.
+
+    >>> import fxgrad.compat as torch
+    >>> @torch.library.custom_op("docs_of_autograd::twice", mutates_args=())
+    ... def twice(x: torch.Tensor) -> torch.Tensor:
+    ...     return 2 * x
+    >>> torch.library.register_autograd(twice, lambda ctx, grad: 2 * grad)
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> twice(x).backward()
+    >>> x.grad
+    tensor(2.)
     """
     get_operation(op).derivative = Derivative(backward, setup_context)
 
@@ -262,8 +308,20 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     """Register what `vmap` does with an operation: func(info, in_dims, *args) returns (output, out_dims), as
     `torch.autograd.Function.vmap` does. Otherwise the entries of a batch are carried out one after another.
 
+    Args:
+        op: the operation, or its name.
+        lib: the Library that it belongs to, or None.
+
     Raises:
         TensorError, a RuntimeError: there is no such operation.
+
+    >>> import fxgrad.compat as torch
+    >>> @torch.library.custom_op("docs_of_vmap::twice", mutates_args=())
+    ... def twice(x: torch.Tensor) -> torch.Tensor:
+    ...     return 2 * x
+    >>> rule = torch.library.register_vmap(twice, lambda info, in_dims, x: (2 * x, in_dims[0]))
+    >>> torch.vmap(twice)(torch.ones(2))
+    tensor([2., 2.])
     """
     operation = get_operation(op)
     if func is None:
@@ -274,6 +332,12 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
 
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Sequence[object] = ()) -> None:
     """Define an operation that has no kernel yet.
+
+    Args:
+        qualname: the name, with its namespace: "ns::name".
+        schema: the signature in torch's notation: "(Tensor x) -> Tensor".
+        lib: the Library that it belongs to, or None.
+        tags: accepted and without effect.
 
     >>> import fxgrad.compat as torch
     >>> torch.library.define("docs::add_one", "(Tensor x) -> Tensor")
@@ -296,8 +360,21 @@ def impl(
     """Register the function that carries out a defined operation on devices of these types, "default" for all: also a
     decorator.
 
+    Args:
+        qualname: the name, with its namespace: "ns::name".
+        func: the function.
+        lib: the Library that it belongs to, or None.
+
     Raises:
         TensorError, a RuntimeError: there is no such operation.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.library.define("docs_of_impl::twice", "(Tensor x) -> Tensor")
+    >>> @torch.library.impl("docs_of_impl::twice", "default")
+    ... def twice(x):
+    ...     return 2 * x
+    >>> torch.ops.docs_of_impl.twice(torch.ones(2))
+    tensor([2., 2.])
     """
     places = [types] if isinstance(types, str) else types
     return register_kernel(qualname, [EVERYWHERE if p == "default" else p for p in places], func)
@@ -359,8 +436,19 @@ class Library:
 def fallthrough_kernel(*args: object, **options: object) -> None:
     """Stand for passing on to the next kernel, in `Library.impl`; it is not to be called.
 
+    Args:
+        args: accepted as torch has them.
+        options: accepted as torch has them.
+
     Raises:
         TensorError, a RuntimeError: always.
+
+    >>> import fxgrad.compat as torch
+    >>> try:
+    ...     torch.library.fallthrough_kernel()
+    ... except RuntimeError:
+    ...     print("it is not to be called")
+    it is not to be called
     """
     raise TensorError("fallthrough_kernel() should never be called.")
 

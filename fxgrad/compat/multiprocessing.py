@@ -19,7 +19,13 @@ LONGEST_TEXT = 10_000
 
 
 class ProcessException(Exception):
-    """The error of a process that `spawn` has started."""
+    """The error of a process that `spawn` has started.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> issubclass(mp.ProcessException, Exception)
+    True
+    """
 
     def __init__(self, msg: str, error_index: int, error_pid: int):
         super().__init__(msg)
@@ -27,11 +33,23 @@ class ProcessException(Exception):
 
 
 class ProcessRaisedException(ProcessException):
-    """A process has raised an exception; the message is its traceback."""
+    """A process has raised an exception; the message is its traceback.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> issubclass(mp.ProcessRaisedException, mp.ProcessException)
+    True
+    """
 
 
 class ProcessExitedException(ProcessException):
-    """A process has ended with an exit code that is not 0."""
+    """A process has ended with an exit code that is not 0.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> issubclass(mp.ProcessExitedException, mp.ProcessException)
+    True
+    """
 
     def __init__(
         self, msg: str, error_index: int, error_pid: int, exit_code: int, signal_name: str | None = None
@@ -52,7 +70,16 @@ def run_numbered(fn: Callable[..., object], number: int, args: tuple, errors: An
 
 
 class ProcessContext:
-    """The processes that `start_processes` has started."""
+    """The processes that `start_processes` has started.
+
+    Args:
+        errors: where processes write their errors.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> mp.ProcessContext([], []).join()
+    True
+    """
 
     def __init__(self, processes: list[Any], errors: list[Any]):
         self.processes, self.errors = processes, errors
@@ -120,6 +147,11 @@ def start_processes(
 
     Raises:
         ProcessRaisedException: `join`, and one has raised.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> def main():  # of a program; `work` is a function at the top of its file
+    ...     mp.start_processes(work, args=(3,), nprocs=2)
     """
     context: Any = _python.get_context(start_method)
     processes, errors = [], []
@@ -145,7 +177,22 @@ def spawn(
     daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:
-    """Start processes anew that call `fn(number, *args)`: see `start_processes`."""
+    """Start processes anew that call `fn(number, *args)`: see `start_processes`.
+
+    Args:
+        nprocs: how many processes.
+        join: whether to wait for them.
+        daemon: whether they end with this one.
+        start_method: how they are started.
+
+    Returns:
+        A ProcessContext, or None after it was joined.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> def main():  # of a program; `work` is a function at the top of its file
+    ...     mp.spawn(work, args=(3,), nprocs=2)
+    """
     return start_processes(fn, args, nprocs, join, daemon, start_method)
 
 
@@ -153,20 +200,45 @@ SpawnContext = ProcessContext
 
 
 def get_all_sharing_strategies() -> set[str]:
-    """The ways in which torch shares memory; nothing is shared here."""
+    """The ways in which torch shares memory; nothing is shared here.
+
+    Returns:
+        A set.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
+    True
+    """
     return {"file_descriptor", "file_system"}
 
 
 def get_sharing_strategy() -> str:
-    """The way in which torch would share memory."""
+    """The way in which torch would share memory.
+
+    Returns:
+        A str.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
+    True
+    """
     return STRATEGY
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
     """Remember the way in which torch would share memory.
 
+    Args:
+        new_strategy: its name.
+
     Raises:
         ArgumentValueError: there is no such way.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.multiprocessing as mp
+    >>> mp.set_sharing_strategy(mp.get_sharing_strategy())
     """
     global STRATEGY
     if new_strategy not in get_all_sharing_strategies():

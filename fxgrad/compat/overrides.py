@@ -44,6 +44,12 @@ MAKERS = {
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether any of these arguments overrides functions, or a mode does.
 
+    Args:
+        relevant_args: the arguments.
+
+    Returns:
+        A bool.
+
     >>> import fxgrad.compat as torch
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
@@ -52,12 +58,34 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(relevant_arg: Any) -> bool:
-    """Whether this argument overrides functions, or a mode does."""
+    """Whether this argument overrides functions, or a mode does.
+
+    Args:
+        relevant_arg: the argument.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.overrides.has_torch_function_unary(torch.zeros(2))
+    False
+    """
     return asks((relevant_arg,))
 
 
 def has_torch_function_variadic(*relevant_args: Any) -> bool:
-    """Whether any of these arguments overrides functions, or a mode does."""
+    """Whether any of these arguments overrides functions, or a mode does.
+
+    Args:
+        relevant_args: the arguments.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.overrides.has_torch_function_variadic(torch.zeros(2), 3)
+    False
+    """
     return asks(relevant_args)
 
 
@@ -100,6 +128,18 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
 
     Args:
         dispatcher: (the arguments of the function) → those that may.
+
+    Returns:
+        A decorator.
+
+    >>> import fxgrad.compat as torch
+    >>> def operands(x):
+    ...     return (x,)
+    >>> @torch.overrides.wrap_torch_function(operands)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(1))
+    tensor([2.])
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,19 +164,42 @@ def redispatch_function(
 
     Args:
         func, types, args, kwargs: what `__torch_function__` was called with.
+
+    Returns:
+        What the function returns.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.overrides.redispatch_function(torch.add, (), (torch.ones(1), 2))
+    tensor([3.])
     """
     with skip_next_question():
         return func(*args, **(kwargs or {}))
 
 
 def enable_reentrant_dispatch() -> AbstractContextManager[None]:
-    """Return a context manager that changes nothing: inside `__torch_dispatch__` functions ask as elsewhere."""
+    """Return a context manager that changes nothing: inside `__torch_dispatch__` functions ask as elsewhere.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.overrides.enable_reentrant_dispatch():
+    ...     y = torch.zeros(2)
+    """
     return nullcontext()
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether a function is a method of Tensors or reads one of their properties. (A function that is there as
-    `torch.add` and as `Tensor.add` is one of both.)"""
+    `torch.add` and as `Tensor.add` is one of both.)
+
+    Args:
+        func: the function.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add_)
+    True
+    """
     return func in overridable_methods() or getattr(func, "__name__", "") == "__get__"
 
 
@@ -181,7 +244,12 @@ def find_place(space: str) -> ModuleType | None:
 
 
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Return, for each overridable function, a function with the same parameters that returns -1."""
+    """Return, for each overridable function, a function with the same parameters that returns -1.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.add in torch.overrides.get_testing_overrides()
+    True
+    """
     functions = (f for found in get_overridable_functions().values() for f in found)
     return {f: make_constant(f) for f in functions}
 
@@ -197,7 +265,12 @@ def make_constant(function: Callable[..., Any]) -> Callable[..., int]:
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """Return the functions of torch that operands cannot override: those that make Tensors, and are about settings."""
+    """Return the functions of torch that operands cannot override: those that make Tensors, and are about settings.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.zeros in torch.overrides.get_ignored_functions()
+    True
+    """
     return {
         f
         for members in SPACES.values()
@@ -207,12 +280,20 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 
 
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
-    """Return the functions whose results keep their classes in the `__torch_function__` of Tensors."""
+    """Return the functions whose results keep their classes in the `__torch_function__` of Tensors.
+
+    >>> import fxgrad.compat as torch
+    >>> type(torch.overrides.get_default_nowrap_functions()).__name__
+    'set'
+    """
     return set(readers_of_others())
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """Return the name under which torch has a function: "torch.Tensor.add"; None if it has it not.
+
+    Args:
+        f: the function.
 
     >>> import fxgrad.compat as torch
     >>> torch.overrides.resolve_name(torch.nn.functional.relu)

@@ -226,7 +226,9 @@ def read_array(value: Any, what: object = "an operand") -> Any:
     if not is_array_like(value):
         raise DTypeError(
             f"{what} is a {name}, not an array or a number",
-            hint="pass other objects by closure, functools.partial or as static arguments",
+            hint="decorate the class with fx.tree.register_dataclass, so that its fields are a pytree"
+            if hasattr(kind, "__dataclass_fields__")
+            else "pass other objects by closure, functools.partial or as static arguments",
         )
     if has_own_operations(kind):
         raise DTypeError(

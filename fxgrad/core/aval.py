@@ -46,7 +46,7 @@ WEAK_DTYPES = {
 WEAK_TYPES = {"b": bool, "i": int, "f": float, "c": complex}
 
 # The tangent dtype of integers and booleans: it has no information, as JAX's float0.
-float0 = np.dtype([("float0", np.void, 0)])
+float0: np.dtype[np.void] = np.dtype([("float0", np.void, 0)])
 
 
 def kind_of(dtype: Any) -> str:
@@ -99,10 +99,16 @@ class Aval:
 
     __slots__ = ("dtype", "shape", "weak")
 
+    shape: tuple[int, ...]
+    dtype: Any
+    weak: bool
+
     def __init__(self, shape: tuple[int, ...], dtype: Any, weak: bool = False):
         self.shape, self.dtype, self.weak = shape, dtype, weak
 
-    ndim = property(lambda self: len(self.shape))
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
 
     @property
     def size(self) -> int:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 
-class Cache(dict):
+class Cache(dict[Any, Any]):
     """A dict that keeps at most `limit` entries."""
 
     __slots__ = ("limit",)
+
+    limit: int
 
     def __init__(self, limit: int = 4096):
         self.limit = limit

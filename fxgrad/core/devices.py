@@ -134,6 +134,8 @@ class default_device:
 
     __slots__ = ("device", "tokens")
 
+    device: Device
+
     def __init__(self, device: Any):
         self.device = as_device(device)
         self.tokens: list[Any] = []
@@ -227,6 +229,10 @@ def pinned_empty(shape: Any, dtype: Any = float) -> np.ndarray:
 
     `fx.device_put(pinned, "cuda")` inside `with cupy.cuda.Stream(non_blocking=True):` queues the copy and returns at
     once; the array must not be written to before the stream has done it.
+
+    >>> import fxgrad as fx
+    >>> if any(device.kind == "cuda" for device in fx.devices()):
+    ...     pinned = fx.pinned_empty((1000,), "float32")
     """
     library = load_cupy("pinned memory")
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)

@@ -30,6 +30,8 @@ class Var:
 
     __slots__ = ("aval",)
 
+    aval: Aval
+
     def __init__(self, aval: Aval):
         self.aval = aval
 
@@ -38,6 +40,9 @@ class Literal:
     """A constant written into the graph: a scalar, or zeros of dtype float0, which have no data."""
 
     __slots__ = ("aval", "value")
+
+    aval: Aval
+    value: Any
 
     def __init__(self, value: Any):
         self.value, self.aval = value, aval_of(value)
@@ -53,12 +58,19 @@ class Equation:
 
     __slots__ = ("inputs", "outputs", "params", "primitive", "quiet", "site")
 
+    primitive: Primitive
+    inputs: tuple[Any, ...]
+    outputs: tuple[Var, ...]
+    params: dict[str, Any]
+    quiet: bool
+    site: Any
+
     def __init__(
         self,
         primitive: Primitive,
         inputs: Sequence[Any],
         outputs: Sequence[Var],
-        params: dict,
+        params: dict[str, Any],
         site: Any,
         quiet: bool = False,
     ):
@@ -73,12 +85,15 @@ class Equation:
             for inner in graph.equations
         )
 
-    effectful = property(
-        lambda self: self.has_trait("effectful"), doc="Whether it does something besides computing."
-    )
-    bound_to_axis = property(
-        lambda self: self.has_trait("bound_to_axis"), doc="Whether it depends on the open axes."
-    )
+    @property
+    def effectful(self) -> bool:
+        """Whether it does something besides computing."""
+        return self.has_trait("effectful")
+
+    @property
+    def bound_to_axis(self) -> bool:
+        """Whether it depends on the open axes."""
+        return self.has_trait("bound_to_axis")
 
 
 class Graph:
@@ -87,9 +102,30 @@ class Graph:
     `captured` are values from outside (arrays, tracers of outer levels) that the equations use, by their Vars:
     `graph(*args)` supplies them, `graph.lift_captured()` makes them inputs. `cache` keeps what was made of the graph
     (compiled functions, other graphs) for as long as it lives.
+
+    Args:
+        inputs: the variables of the arguments.
+        equations: in the order in which they are carried out.
+        outputs: variables and literals.
+        captured: the values from outside.
+        name: for messages, and for the name of generated code.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> graph = fx.make_graph(lambda x: fnp.sin(x) * x)(2.0)
+    >>> [equation.primitive.name for equation in graph.equations]
+    ['sin', 'multiply']
+    >>> round(float(graph(2.0)[0]), 6)
+    1.818595
     """
 
     __slots__ = ("cache", "captured", "equations", "inputs", "name", "outputs")
+
+    inputs: tuple[Var, ...]
+    equations: list[Equation]
+    outputs: tuple[Any, ...]
+    captured: dict[Var, Any]
+    name: str
+    cache: dict[Any, Any]
 
     def __init__(
         self,
@@ -101,10 +137,15 @@ class Graph:
     ):
         self.inputs, self.equations, self.outputs = tuple(inputs), list(equations), tuple(outputs)
         self.captured, self.name = captured or {}, name
-        self.cache: dict[Any, Any] = {}
+        self.cache = {}
 
-    in_avals = property(lambda self: [v.aval for v in self.inputs])
-    out_avals = property(lambda self: [v.aval for v in self.outputs])
+    @property
+    def in_avals(self) -> list[Aval]:
+        return [v.aval for v in self.inputs]
+
+    @property
+    def out_avals(self) -> list[Aval]:
+        return [v.aval for v in self.outputs]
 
     def __call__(self, *args: Any) -> list[Any]:
         """Apply the equations to `args` under the current interpreter; a list of results."""
@@ -204,15 +245,10 @@ class Graph:
 
         return graph_text.render_text(self)
 
-    def _repr_svg_(self) -> str | None:
+    def _repr_mimebundle_(self, **wanted: Any) -> dict[str, str]:
         from . import picture  # which reads Graphs
 
-        return picture.render_svg(self)
-
-    def _repr_html_(self) -> str:
-        from . import picture  # which reads Graphs
-
-        return picture.render_html(self)
+        return picture.show_graph(self)
 
 
 def equation_site(frame: FrameType) -> Any:

@@ -8,13 +8,13 @@ Context, down to evaluation, which runs kernels.
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from . import errors, source_info
+from . import message, source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 
@@ -39,20 +39,50 @@ class Context:
 
     __slots__ = ("interpreter", "modes", "observer")
 
+    interpreter: Interpreter
+    observer: Any
+    modes: Any
+
     def __init__(self, interpreter: Interpreter, observer: Any = None, modes: Any = None):
         self.interpreter, self.observer, self.modes = interpreter, observer, modes
 
 
 class Interpreter:
     """How one level treats operations. A subclass defines `process` and its tracer type, and is opened by `opened`; a
-    user's own may be one (notebooks/interpreter.ipynb).
+    user's own may be one (notebooks/06_interpreter.ipynb).
 
     `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
     that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given, and
     the `extent` of its axis: how many entries it maps, or the axis of a mesh of processes.
     A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened. One that
     is `transparent` has no tracers and only looks on: what depends on the level that is open depends on the next one.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> class Counter(fx.Interpreter):
+    ...     name = "counter"
+    ...     steps = 0
+    ...
+    ...     def process(self, primitive, args, params):
+    ...         self.steps += 1
+    ...         args = [a.value if type(a) is Counted else a for a in args]
+    ...         return Counted(self, self.bind_outer(primitive, args, params))
+    >>> class Counted(fx.Tracer):
+    ...     def __init__(self, interpreter, value):
+    ...         self.interpreter, self.value = interpreter, value
+    ...
+    ...     aval = property(lambda self: fx.typeof(self.value))
+    ...
+    ...     def contents(self):
+    ...         return (self.value,)
+    >>> counter = Counter()
+    >>> with fx.opened(counter):
+    ...     y = fnp.sin(Counted(counter, 2.0)) * 3
+    >>> counter.steps
+    2
     """
+
+    outer: Context
+    site: Any
 
     name: str = "interpreter"
     axis_name: Any = None
@@ -66,11 +96,11 @@ class Interpreter:
         self.outer = CURRENT.get()
         self.site = site
 
-    def process(self, primitive: Primitive, args: tuple, params: dict) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The result of applying `primitive` to `args`, some of which may be this interpreter's tracers."""
         raise NotImplementedError
 
-    def bind_outer(self, primitive: Primitive, args: Any, params: dict) -> Any:
+    def bind_outer(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
         """Apply the primitive one level further out."""
         outer = self.outer
         token = CURRENT.set(outer)
@@ -81,9 +111,24 @@ class Interpreter:
 
 
 class opened:
-    """A context manager inside which `interpreter` is the current one."""
+    """A context manager inside which `interpreter` is the current one.
+
+    Args:
+        interpreter: an interpreter that is not open yet; its `outer` is the Context in which it was made.
+
+    `Interpreter` has an example. Entered, it gives the interpreter.
+
+    >>> import fxgrad as fx
+    >>> interpreter = fx.Interpreter()
+    >>> with fx.opened(interpreter) as current:
+    ...     print(current is interpreter)
+    True
+    """
 
     __slots__ = ("context", "token")
+
+    context: Context
+    token: Token[Context]
 
     def __init__(self, interpreter: Interpreter):
         outer = interpreter.outer
@@ -103,6 +148,9 @@ class use_context:
 
     __slots__ = ("context", "token")
 
+    context: Context
+    token: Token[Context]
+
     def __init__(self, context: Context):
         self.context = context
 
@@ -120,6 +168,10 @@ def leave_library(error: BaseException, outer: Context) -> None:
     source_info.hide_frames(error)
     if str(error) == "setting an array element with a sequence." and isinstance(error.__cause__, FxgradError):
         raise error.__cause__ from None  # NumPy's words for what ours explain: buffer[0] = x
+    if str(error) == "object arrays are not supported" and not isinstance(error, FxgradError):
+        error.add_note(
+            "SciPy has been given traced values: the functions of fxgrad.scipy take them, by the same names"
+        )
 
 
 def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
@@ -144,9 +196,9 @@ class EvalInterpreter(Interpreter):
     __slots__ = ()
 
     def __init__(self) -> None:
-        self.outer = self.site = None
+        self.outer = self.site = None  # type: ignore[assignment]
 
-    def process(self, primitive: Primitive, args: tuple, params: dict) -> Any:
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
             if type(a) not in PLAIN:
                 traced = next((b for b in args if isinstance(b, Tracer)), None)
@@ -221,7 +273,7 @@ def describe_chain() -> str:
     return " → ".join(parts)
 
 
-errors.describe_chain = describe_chain
+message.describe_chain = describe_chain
 
 
 def escaped_tracer_error(tracer: Tracer, operation: object) -> EscapedTracerError:
@@ -253,6 +305,14 @@ class Tracer:
     `radicand`, where set, gives the value of which this one is the root (`sqrt(s)`, `norm(x)`): squaring it can
     then use the exact derivative (see `ops.elementwise.square`). `shown`, where set, is the value of which NumPy would
     give this one as a view.
+
+    >>> import fxgrad as fx
+    >>> def square(x):
+    ...     print(isinstance(x, fx.Tracer), x.shape, x.dtype)
+    ...     return x * x
+    >>> print(fx.grad(square)(3.0))
+    True () float64
+    6.0
     """
 
     __slots__ = ("__weakref__", "interpreter", "radicand", "shown")
@@ -274,13 +334,27 @@ class Tracer:
         """The abstract value."""
         raise NotImplementedError
 
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
-    ndim = property(lambda self: len(self.shape))
-    size = property(lambda self: Aval(self.shape, None).size)
-    weak = property(lambda self: self.aval.weak)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
 
-    def contents(self) -> tuple:
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return Aval(self.shape, None).size
+
+    @property
+    def weak(self) -> bool:
+        return self.aval.weak
+
+    def contents(self) -> tuple[Any, ...]:
         """The values of outer levels that this one is made of, as far as they are known."""
         return ()
 
@@ -294,16 +368,24 @@ class PrimalTracer(Tracer):
 
     __slots__ = ("primal",)
 
-    aval = property(lambda self: aval_of(self.primal))
-    shape = property(lambda self: getattr(self.primal, "shape", ()))
-    dtype = property(lambda self: dtype_of(self.primal))
+    @property
+    def aval(self) -> Aval:
+        return aval_of(self.primal)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return getattr(self.primal, "shape", ())
+
+    @property
+    def dtype(self) -> Any:
+        return dtype_of(self.primal)
 
     @property
     def weak(self) -> bool:
         primal = self.primal
         return type(primal) in SCALARS or (isinstance(primal, Tracer) and primal.weak)
 
-    def contents(self) -> tuple:
+    def contents(self) -> tuple[Any, ...]:
         return (self.primal,)
 
     def concretize(self, operation: str) -> Any:

@@ -49,7 +49,9 @@ class Observer(Interpreter):
         outer = self.outer.observer
         return run() if outer is None else outer.observe(kind, name, operands, run, number)
 
-    def observe_function(self, name: str, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    def observe_function(
+        self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """Run a function of the namespace."""
         outer = self.outer.observer
         return (
@@ -70,7 +72,9 @@ class Observer(Interpreter):
         outer = self.outer.observer
         return rule if outer is None else outer.observe_pullback(interpreter, primitive, rule)
 
-    def jvp(self, primitive: Primitive, primals: Any, tangents: Any, params: dict) -> tuple[Any, Any]:
+    def jvp(
+        self, primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]
+    ) -> tuple[Any, Any]:
         """Compute the result of an operation and its tangent."""
         outer = self.outer.observer
         if outer is None:

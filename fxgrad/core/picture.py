@@ -1,6 +1,6 @@
 """A Graph as a picture, for notebooks: drawn by Graphviz where it is installed, an HTML listing otherwise.
 
-`render_lines` and `render_drawing` are for whatever else is shown so.
+`show`, `render_lines` and `render_drawing` are for whatever else is shown so.
 """
 
 from __future__ import annotations
@@ -22,9 +22,16 @@ _FONT = {"fontname": "monospace", "fontsize": "10"}
 _STYLE = "font-family: monospace; white-space: pre; line-height: 1.4; text-align: left"
 
 
-def render_html(graph: Graph) -> str:
-    """The listing of a graph as one HTML element."""
-    return render_lines(graph_text.listing(graph))
+def show_graph(graph: Graph) -> dict[str, str]:
+    """What a notebook shows of a graph."""
+    return show(lambda: build_digraph(graph), graph_text.listing(graph))
+
+
+def show(build: Callable[[], Any], lines: Iterable[Line]) -> dict[str, str]:
+    """What a notebook shows, by its MIME type: the drawing that `build` makes or, without Graphviz, the lines. Never
+    both: of the two, most notebooks would take the lines."""
+    drawn = render_drawing(build)
+    return {"text/html": render_lines(lines)} if drawn is None else {"image/svg+xml": drawn.decode()}
 
 
 def render_lines(lines: Iterable[Line]) -> str:
@@ -34,12 +41,6 @@ def render_lines(lines: Iterable[Line]) -> str:
         title = "" if line.site is None else f' title="{escape(line.site.describe())}"'
         rows.append(f"<div{title}>{escape(line.text)}</div>")
     return f'<div style="{_STYLE}">{"".join(rows)}</div>'
-
-
-def render_svg(graph: Graph) -> str | None:
-    """The graph drawn by Graphviz; None without its `dot` or the Python package `graphviz`."""
-    drawn = render_drawing(lambda: build_digraph(graph))
-    return None if drawn is None else drawn.decode()
 
 
 def render_drawing(build: Callable[[], Any], kind: str = "svg") -> bytes | None:

@@ -41,6 +41,10 @@ class Primitive:
     kernel(*operands, **params). Operands are values that may be traced, params are static and hashable.
     """
 
+    name: str
+    make_kernel: Callable[[Any], Callable[..., Any]] | None
+    call: Any
+
     multiple_results = False
     symbol: str | None = None  # infix or prefix sign in printed graphs
     entrywise = (
@@ -64,7 +68,7 @@ class Primitive:
     errors_are_users = False  # what its kernel raises comes from user code, and is not ours to reword
     rules_run_user_code = False  # its derivative rules call functions of the user's
 
-    def __init__(self, name: str, make_kernel: Callable[[Any], Callable] | None = None):
+    def __init__(self, name: str, make_kernel: Callable[[Any], Callable[..., Any]] | None = None):
         self.name, self.make_kernel = name, make_kernel
         if make_kernel is not None:
             self.kernel = make_kernel(np)
@@ -94,21 +98,21 @@ class Primitive:
         """Compute on NumPy arrays and scalars."""
         raise UnsupportedError(f"{self.name} cannot be evaluated")
 
-    def evaluate(self, args: Sequence[Any], params: dict) -> Any:
+    def evaluate(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute on arrays of any library."""
         from . import arrays
 
         return arrays.evaluate(self, args, params)
 
-    def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Any:
+    def abstract_eval(self, avals: Sequence[Aval], params: dict[str, Any]) -> Any:
         """Return the Aval of the result, or a tuple of them if there are several results."""
         raise UnsupportedError(f"{self.name} cannot be staged: it has no abstract rule")
 
-    def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+    def subgraphs(self, avals: Sequence[Aval], params: dict[str, Any]) -> list[Graph]:
         """Return the Graphs that the operation carries out."""
         return []
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
         """Return the result and its tangent; a tangent that is None is zero."""
         raise NotDifferentiableError(f"{self.name} has no forward-mode rule")
 
@@ -117,7 +121,7 @@ class Primitive:
         apply: Callable[..., Any],
         values: Sequence[Any],
         needed: Sequence[Any],
-        params: dict,
+        params: dict[str, Any],
         snapshot: Callable[[Any], Any],
     ) -> tuple[Any, Any, Any]:
         """Return (result, rule, residuals) with respect to the operands whose `needed` is not None.
@@ -128,15 +132,18 @@ class Primitive:
         """
         raise NotDifferentiableError(f"{self.name} has no reverse-mode rule")
 
-    def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
+    def transpose(self, ct: Any, operands: Sequence[Any], params: dict[str, Any]) -> Sequence[Any]:
         """Return cotangents of the operands that are given as Avals, in which the operation is linear; the others are
         values."""
         from .errors import NotLinearError
 
-        raise NotLinearError(f"{self.name} is not linear in its traced operands")
+        raise NotLinearError(
+            f"{self.name} is not linear in its traced operands",
+            hint="fx.vjp(f, x), which linearizes a function first",
+        )
 
     def batch(
-        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
+        self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict[str, Any]
     ) -> tuple[Any, Any]:
         """Return (result, whether it is batched) for operands whose batch axis is leading where `is_batched` is
         true."""
@@ -167,11 +174,11 @@ class HigherOrder(Primitive):
 
         return call
 
-    def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
+    def subgraphs(self, avals: Sequence[Aval], params: dict[str, Any]) -> list[Graph]:
         return [graph for _, graph in iter_subgraphs(params)]
 
 
-def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
+def bind(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Hand the operation to the current interpreter, after turning foreign operands (lists, …) into values."""
     for a in args:
         if a.dtype.hasobject if type(a) is np.ndarray else type(a) not in VALUES:
@@ -190,7 +197,7 @@ def bind(primitive: Primitive, args: tuple, params: dict) -> Any:
 KERNEL_ERRORS = (ValueError, TypeError, IndexError, FloatingPointError, FxgradError)
 
 
-def explain(error: Exception, primitive: Primitive, args: tuple) -> NoReturn:
+def explain(error: Exception, primitive: Primitive, args: tuple[Any, ...]) -> NoReturn:
     """Raise the error of a kernel with operation, operands, chain of transforms and the user's line; as it is where
     it is ours or the user's own, and outside transforms, where NumPy's errors are the reference."""
     if isinstance(error, FxgradError):  # raised further out, where fewer levels were open

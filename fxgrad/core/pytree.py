@@ -115,7 +115,7 @@ def register_pytree_node(
     unflatten_func: Callable[[Any, tuple[Any, ...]], Any],
     flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]] | None = None,
 ) -> None:
-    """Make the instances of a class nodes of pytrees.
+    """Make the instances of a class, `nodetype`, nodes of pytrees.
 
     `flatten_func(x)` returns `(children, auxiliary)`, where the auxiliary data is part of the structure: it
     is compared with `==` and hashed, and holds no arrays. `unflatten_func(auxiliary, children)` makes `x`
@@ -324,8 +324,8 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
     """Apply a function to each leaf of a tree, and to what stands in its place in the trees of `rest`.
 
     `tree` may be a prefix of each tree of `rest`: `f` is then given whole subtrees of those. Returns a tree
-    with the structure of `tree`. Raises StructureError (a ValueError), naming the path, where `rest` has
-    another structure.
+    with the structure of `tree`; `is_leaf` says of which nodes there is no going on. Raises StructureError (a
+    ValueError), naming the path, where `rest` has another structure.
 
     >>> import fxgrad as fx
     >>> fx.tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
@@ -407,7 +407,7 @@ def flatten_with_path(
 def leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """The `(path, leaf)` pairs of a tree: the first result of `flatten_with_path`.
+    """The `(path, leaf)` pairs of a tree: the first result of `flatten_with_path`. Arguments as for that.
 
     >>> import fxgrad as fx
     >>> [(fx.tree.keystr(path), leaf) for path, leaf in fx.tree.leaves_with_path([1, {"a": 2}])]
@@ -423,7 +423,9 @@ def map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """Like `map`, for a function that is also given the path: `f(path, leaf, *rest_leaves)`.
+    """Like `map`, for a function that is also given the path: `f(path, leaf, *rest_leaves)`; arguments as for that.
+
+    `is_leaf_takes_path`: whether `is_leaf` is called with the path as well.
 
     >>> import fxgrad as fx
     >>> fx.tree.map_with_path(lambda path, x: f"{fx.tree.keystr(path)} = {x}", [1, (2,)])
@@ -452,7 +454,7 @@ def flatten_prefix(prefix_tree: Any, full_tree: Any, what: str) -> list[Any]:
 
 
 def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """Repeat each leaf of a prefix over the subtree of `full_tree` for which it stands.
+    """Repeat each leaf of `prefix_tree` over the subtree of `full_tree` for which it stands.
 
     Returns a tree with the structure of `full_tree`; `is_leaf` holds for both. Raises StructureError (a
     ValueError), naming the path, if the first is no prefix of the second.
@@ -529,7 +531,7 @@ def _describe_tree(tree: Any) -> str:
 # ----------------------------------------------------------------------------------------------- functions
 
 
-class Partial(functools.partial):
+class Partial(functools.partial[Any]):
     """`functools.partial` as a pytree: the bound arguments are its children, the function is static.
 
     So a function together with the arrays it needs can be passed through transforms. A Partial of a Partial

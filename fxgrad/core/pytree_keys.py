@@ -6,7 +6,14 @@ from typing import Any
 
 
 class KeyEntry:
-    """One step of a path. A subclass names its one slot, which is also how the key is made and shown."""
+    """One step of a path. A subclass names its one slot, which is also how the key is made and shown.
+
+    Two are equal if they are of one kind and lead to the same.
+
+    >>> import fxgrad as fx
+    >>> fx.tree.DictKey("w") == fx.tree.DictKey("w"), fx.tree.DictKey(0) == fx.tree.SequenceKey(0)
+    (True, False)
+    """
 
     __slots__: tuple[str, ...] = ()
 
@@ -28,27 +35,54 @@ class KeyEntry:
 
 
 class DictKey(KeyEntry):
-    """The step to the entry `key` of a dict."""
+    """The step to the entry `key` of a dict.
+
+    >>> import fxgrad as fx
+    >>> [(path, leaf)] = fx.tree.leaves_with_path({"w": 1})
+    >>> path
+    (DictKey(key='w'),)
+    >>> print(path[0])
+    ['w']
+    """
 
     __slots__ = __match_args__ = ("key",)
+
+    key: Any
 
     def __init__(self, key: Any):
         self.key = key
 
 
 class SequenceKey(KeyEntry):
-    """The step to the item `idx` of a tuple, list or deque."""
+    """The step to the item `idx` of a tuple, list or deque.
+
+    >>> import fxgrad as fx
+    >>> [(path, leaf)] = fx.tree.leaves_with_path([1])
+    >>> path
+    (SequenceKey(idx=0),)
+    >>> print(path[0])
+    [0]
+    """
 
     __slots__ = __match_args__ = ("idx",)
+
+    idx: Any
 
     def __init__(self, idx: Any):
         self.idx = idx
 
 
 class GetAttrKey(KeyEntry):
-    """The step to the attribute `name` of an object, or to the field `name` of a namedtuple."""
+    """The step to the attribute `name` of an object, or to the field `name` of a namedtuple.
+
+    >>> import fxgrad as fx
+    >>> print(fx.tree.GetAttrKey("w"))
+    .w
+    """
 
     __slots__ = __match_args__ = ("name",)
+
+    name: Any
 
     def __init__(self, name: Any):
         self.name = name
@@ -58,9 +92,16 @@ class GetAttrKey(KeyEntry):
 
 
 class FlattenedIndexKey(KeyEntry):
-    """The step to the child number `key` of an object whose class was registered without keys."""
+    """The step to the child number `key` of an object whose class was registered without keys.
+
+    >>> import fxgrad as fx
+    >>> print(fx.tree.FlattenedIndexKey(0))
+    [<flat index 0>]
+    """
 
     __slots__ = __match_args__ = ("key",)
+
+    key: Any
 
     def __init__(self, key: Any):
         self.key = key
@@ -74,6 +115,11 @@ KeyPath = tuple[Any, ...]
 
 def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     """A path as text: as the Python expression that follows it, or with `simple=True` as bare names.
+
+    Args:
+        keys: the path, as `leaves_with_path` gives it.
+        simple: leave out brackets, quotes and dots.
+        separator: what stands between the steps.
 
     >>> import fxgrad as fx
     >>> path = (fx.tree.DictKey("layers"), fx.tree.SequenceKey(0), fx.tree.GetAttrKey("w"))

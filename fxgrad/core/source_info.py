@@ -16,11 +16,12 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from types import CodeType, FrameType, TracebackType
+from typing import Any
 
 __all__ = ["Site", "filter_traceback", "hide_frames", "set_traceback_filtering", "user_frame", "user_stack"]
 
 
-class _CodeKinds(dict):
+class _CodeKinds(dict[str, int]):
     """A dict from file names to whose code the file holds; each file is classified once, when it is first met.
 
     Filled on demand and emptied when full: a long notebook session makes a new file name for every cell.
@@ -57,10 +58,14 @@ def _glue_prefixes() -> list[str]:
 class Site:
     """A place in the user's program.
 
-    `str(location)` is `a.py:12`; `.line` is the stripped source text; `.describe()` gives both, with the function.
+    `str(location)` is `a.py:12`, or `In[3]:2` in a notebook's third cell; `.line` is the stripped source text;
+    `.describe()` gives both, with the function.
     """
 
     __slots__ = ("code", "lasti")
+
+    code: CodeType
+    lasti: int
 
     def __init__(self, code: CodeType, lasti: int):
         self.code = code
@@ -93,12 +98,12 @@ class Site:
 
     def __str__(self) -> str:
         below = os.path.join(os.getcwd(), "")
-        return f"{self.filename.removeprefix(below)}:{self.lineno}"
+        return f"{cell_name(self.filename) or self.filename.removeprefix(below)}:{self.lineno}"
 
     def __repr__(self) -> str:
         return f"<Site {self.describe()}>"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _unpickle_site, (self.filename, self.function, self.lineno)
 
 
@@ -109,11 +114,19 @@ def _unpickle_site(filename: str, function: str, lineno: int) -> Site:
     return Site(code, -1)
 
 
+def cell_name(filename: str) -> str | None:
+    """Return IPython's name of the cell whose code is in this file, `In[3]`; None for other files."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    named = shell and shell.compile.format_code_name(filename)
+    return named[1] if named else None
+
+
 # File name of code that carries out the equations of a Graph → the user's line behind what a frame of it is doing.
 SITES: dict[str, Callable[[FrameType], Site | None]] = {}
 
 _THIS_FILE = _unpickle_site.__code__.co_filename  # spelled as in the frames of this package, relative or not
-code_kinds = _CodeKinds()
+code_kinds: _CodeKinds = _CodeKinds()
 
 
 def user_frame(depth: int = 1) -> Site:
@@ -183,7 +196,14 @@ _filtering: ContextVar[bool] = ContextVar(
 
 
 def set_traceback_filtering(enabled: bool) -> None:
-    """Set whether the tracebacks of errors leave out fxgrad's own frames, in this thread or task."""
+    """Set whether the tracebacks of errors leave out fxgrad's own frames, in this thread or task.
+
+    Filtering is on unless the environment has FXGRAD_TRACEBACK=full.
+
+    >>> import fxgrad as fx
+    >>> fx.set_traceback_filtering(False)  # show all frames
+    >>> fx.set_traceback_filtering(True)
+    """
     _filtering.set(bool(enabled))
 
 

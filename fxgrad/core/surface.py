@@ -85,7 +85,9 @@ def first_object(values: Any) -> SurfaceObject | None:
     return None
 
 
-def call_on_values(like: SurfaceObject, function: Callable[..., Any], args: Any, kwargs: dict) -> Any:
+def call_on_values(
+    like: SurfaceObject, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+) -> Any:
     """Call a function of this library on the values of the objects among its arguments. Its results are objects of the
     surface of `like`."""
     given, structure = pytree.flatten((tuple(args), kwargs), is_object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 Array: TypeAlias = Any  # an array of NumPy or of another library, or a traced value
@@ -11,6 +12,10 @@ Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
 PyTree: TypeAlias = Any  # arrays in nested containers
 Shape: TypeAlias = Any  # a size, or a tuple of sizes
 Axis: TypeAlias = Any  # an axis, a tuple of axes, or None for all
+
+# Of functions of NumPy's that take operands only, by position.
+Unary: TypeAlias = Callable[[ArrayLike], Array]
+Binary: TypeAlias = Callable[[ArrayLike, ArrayLike], Array]
 
 # Of the functions that transforms take, and return.
 P = ParamSpec("P")

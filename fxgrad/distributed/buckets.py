@@ -120,6 +120,13 @@ class Buckets:
     [array([1., 2.]), array(3.)]
     """
 
+    comm: Communicator
+    xp: Any
+    buckets: list[Bucket]
+    bucket_of: dict[int, Bucket]
+    started: int
+    done: int
+
     def __init__(
         self,
         comm: Communicator,

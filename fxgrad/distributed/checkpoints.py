@@ -37,7 +37,18 @@ MANIFEST, STATE = "manifest.json", "state.bin"
 
 
 class Checkpoint(NamedTuple):
-    """What was saved: the number of the step, the state, and this process's shards."""
+    """What was saved: the number of the step, the state, and this process's shards.
+
+    `shards` is None where none were saved.
+
+    >>> import tempfile, fxgrad as fx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     checkpoints = fx.distributed.Checkpoints(folder)
+    ...     checkpoints.save(3, {"w": 1.0})
+    ...     saved = checkpoints.load({"w": 0.0})
+    >>> saved.step
+    3
+    """
 
     step: int
     state: Any
@@ -71,6 +82,10 @@ class Checkpoints:
     (100, array([1., 1.]))
     >>> folder.cleanup()
     """
+
+    folder: Path
+    keep: int | None
+    comm: Communicator
 
     def __init__(self, folder: str | os.PathLike, comm: Communicator | None = None, *, keep: int | None = 3):
         if keep is not None and keep < 1:

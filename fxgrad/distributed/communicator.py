@@ -38,6 +38,13 @@ class Work:
     """A collective that goes on while the program does.
 
     `wait()` returns its result when it is done, `test()` says whether it is, and helps it on.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> work = fx.distributed.Communicator().start_all_gather(np.ones(3))
+    >>> work.test()
+    True
+    >>> work.wait()
+    array([[1., 1., 1.]])
     """
 
     def wait(self) -> Any:
@@ -360,7 +367,10 @@ class Communicator:
     # -- what is checked ----------------------------------------------------------------------------------------
     def _is_root(self, operation: str, root: int, what: str = "root") -> bool:
         if not 0 <= root < self.size:
-            raise IndexingError(f"{operation}: {what} {root} in a group of {self.size}")
+            raise IndexingError(
+                f"{operation}: {what} {root} in a group of {self.size}",
+                hint=f"ranks are counted from 0 to {self.size - 1}",
+            )
         return root == self.rank
 
     def _check_entries(self, operation: str, x: Any) -> None:
@@ -386,7 +396,10 @@ class Communicator:
 
     def _message(self, operation: str, tag: int) -> Any:
         if not self.messages.get(tag):
-            raise CollectiveMismatchError(f"{operation}: a group of one, and nothing was sent with tag {tag}")
+            raise CollectiveMismatchError(
+                f"{operation}: a group of one, and nothing was sent with tag {tag}",
+                hint="comm.send(x, target=0) before, or start several processes: mpirun -n 2 python program.py",
+            )
         return self.messages[tag].pop(0)
 
     # -- how it is carried out ----------------------------------------------------------------------------------

@@ -28,6 +28,13 @@ class MeshAxis:
 
     __slots__ = ("comm", "mesh", "names", "rank", "size", "varying")
 
+    comm: Communicator
+    mesh: Mesh
+    names: tuple[str, ...]
+    rank: int
+    size: int
+    varying: frozenset[str]
+
     def __init__(self, mesh: Mesh, names: tuple[str, ...], comm: Communicator):
         self.mesh, self.names, self.comm, self.size, self.rank = mesh, names, comm, comm.size, comm.rank
         self.varying = mesh.varying(names)
@@ -47,7 +54,7 @@ class AxisInterpreter(Interpreter):
         super().__init__(site)
         self.axis_name, self.extent = name, axis
 
-    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+    def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return self.bind_outer(primitive, args, params)
 
 
@@ -68,6 +75,11 @@ class Mesh:
     ...     print(fx.lax.psum(1, "data"), fx.lax.pmean(2.0, "data"))
     1 2.0
     """
+
+    comm: Communicator
+    axis_names: tuple[str, ...]
+    size: int
+    coords: dict[str, int]
 
     def __init__(self, comm: Communicator | None, shape: Mapping[str, int]):
         self.comm = world() if comm is None else comm
@@ -118,7 +130,9 @@ class Mesh:
         """Return the number of processes along axes; raises `UnboundAxisError` where there is no such axis."""
         for name in names:
             if name not in self.shape:
-                raise UnboundAxisError(f"{self!r} has no axis {name!r}")
+                raise UnboundAxisError(
+                    f"{self!r} has no axis {name!r}", hint=f"one of {', '.join(map(repr, self.axis_names))}"
+                )
         return prod([self.shape[name] for name in names])
 
     def varying(self, names: Iterable[str]) -> frozenset[str]:

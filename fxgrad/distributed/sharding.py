@@ -32,6 +32,8 @@ class PartitionSpec:
 
     __slots__ = ("dims",)
 
+    dims: tuple[str | tuple[str, ...] | None, ...]
+
     def __init__(self, *dims: str | Sequence[str] | None):
         self.dims = tuple([d if d is None or isinstance(d, str) else tuple(d) or None for d in dims])
         if len({*self.names}) < len(self.names):
@@ -45,7 +47,7 @@ class PartitionSpec:
         )
 
     @property
-    def key(self) -> tuple:
+    def key(self) -> tuple[Any, ...]:
         """What the spec says, without trailing axes that are not divided."""
         dims = [(d,) if isinstance(d, str) else d for d in self.dims]
         while dims and dims[-1] is None:
@@ -71,9 +73,26 @@ class Sharded:
 
     It is a pytree of one leaf, `local`: what maps over leaves (an optimizer, `fx.tree.map`) computes with the parts,
     and the gradient with respect to one is one. `fx.distributed.gather` makes an array of it.
+
+    Args:
+        local: this process's part.
+        mesh: a mesh.
+        spec: a `PartitionSpec`.
+        lengths: of the first axes, before they were padded; None where they were not.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> mesh = fx.distributed.Mesh(None, {"data": 1})
+    >>> x = fx.distributed.shard(np.ones((4, 2)), mesh, fx.distributed.P("data"))
+    >>> x.shape, x.local.shape
+    ((4, 2), (4, 2))
     """
 
     __slots__ = ("lengths", "local", "mesh", "spec")
+
+    lengths: tuple[int | None, ...]
+    local: Any
+    mesh: Mesh
+    spec: PartitionSpec
 
     def __init__(self, local: Any, mesh: Mesh, spec: PartitionSpec, lengths: tuple[int | None, ...] = ()):
         self.local, self.mesh, self.spec, self.lengths = local, mesh, spec, lengths
@@ -96,7 +115,9 @@ class Sharded:
         lengths = (*self.lengths, *[None] * aval_of(self.local).ndim)
         return tuple([n if length is None else length for n, length in zip(self.padded_shape, lengths)])
 
-    ndim = property(lambda self: len(self.shape))
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
 
     @property
     def valid(self) -> Sharded:
@@ -265,6 +286,11 @@ def gather_leaf(x: Sharded) -> Any:
 @api_boundary
 def replicate(tree: PyTree, mesh: Mesh | None = None, root: int = 0) -> PyTree:
     """Return the arrays of one process, the root, on all of them. Others may pass anything, None for instance.
+
+    Args:
+        tree: a pytree of arrays.
+        mesh: the processes.
+        root: the rank of the one that has the arrays.
 
     >>> import fxgrad as fx
     >>> fx.distributed.replicate({"w": 1.5})

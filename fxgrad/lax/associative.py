@@ -9,6 +9,7 @@ from ..core import pytree, source_info
 from ..core.aval import aval_of
 from ..core.errors import AxisError, ShapeError, StructureError
 from ..core.interpreter import api_boundary
+from ..core.surface import is_alike
 from ..core.typing import PyTree
 from .functions import flatten_arguments, mismatch_error, unshare_if_plain
 
@@ -65,7 +66,7 @@ def associative_scan(
 
     def combine(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         results, found = pytree.flatten(fn(pytree.unflatten(inner, a), pytree.unflatten(inner, b)))
-        if found != inner:
+        if not is_alike(found, inner):
             raise StructureError(
                 f"associative_scan: fn has a result of structure {found}, elems has {inner}", site=site
             )

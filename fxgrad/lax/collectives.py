@@ -84,6 +84,10 @@ def axis_size(axis_name: Any) -> int:
 
     Raises:
         UnboundAxisError: no axis of this name is open.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: x / fx.lax.axis_size("i"), axis_name="i")(fnp.array([1.0, 3.0]))
+    array([0.5, 1.5])
     """
     return prod(collective.axis_size(name) for name in axis_names(axis_name))
 
@@ -145,7 +149,12 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
 
 @composite()
 def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The mean over a mapped axis; as `psum`."""
+    """The mean of `x`, a pytree, over the mapped axis `axis_name`; `axis_index_groups` and errors as of `psum`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
+    array([-1.,  1.])
+    """
     count = psum(1, axis_name, axis_index_groups=axis_index_groups)
     return pytree.map(lambda y: y / count, psum(x, axis_name, axis_index_groups=axis_index_groups))
 
@@ -169,13 +178,25 @@ def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any, groups: 
 
 @composite()
 def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """Return the greatest entry along a mapped axis; as `psum`. Those that tie share the derivative."""
+    """The greatest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of
+    `psum`. Those that tie share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: fx.lax.pmax(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
+    array([3., 3.])
+    """
     return mapped_extremum(fnp.max, x, axis_name, axis_index_groups)
 
 
 @composite()
 def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The least entry along a mapped axis; as `psum`. Those that tie share the derivative."""
+    """The least entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of `psum`.
+    Those that tie share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: fx.lax.pmin(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
+    array([1., 1.])
+    """
     return mapped_extremum(fnp.min, x, axis_name, axis_index_groups)
 
 
@@ -247,11 +268,14 @@ def psum_scatter(
     axis_index_groups: None = None,
     tiled: bool = False,
 ) -> PyTree:
-    """Sum over a mapped axis and give each entry its part of the sum: the transpose of `all_gather`.
+    """The sum over a mapped axis, of which each entry gets its part: the transpose of `all_gather`.
 
     Args:
+        x: a pytree of arrays.
+        axis_name: the name of the axis.
         scatter_dimension: the axis along which the sum is divided: as long as the mapped one, and dropped; where
             `tiled`, a multiple of that.
+        axis_index_groups: for JAX's signature; None.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.psum_scatter(x, "i"), axis_name="i")(fnp.array([[1.0, 2.0], [30.0, 40.0]]))
@@ -351,7 +375,13 @@ def pcast(x: PyTree, axis_name: Any, *, to: str) -> PyTree:
 
 @composite()
 def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> PyTree:
-    """Put the values into another order: entry i gets that of entry perm[i]."""
+    """The values of `x`, a pytree, in another order along the mapped axis `axis_name`: entry i gets that of entry
+    perm[i].
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: fx.lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
+    array([3., 1., 2.])
+    """
     if sorted(perm) != list(range(axis_size(axis_name))):
         raise ShapeError(f"pshuffle: {list(perm)} is no permutation of {axis_size(axis_name)} entries")
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)))))
@@ -367,12 +397,15 @@ def all_to_all(
     axis_index_groups: None = None,
     tiled: bool = False,
 ) -> PyTree:
-    """Divide each entry's value along an axis among all entries, and join what comes from all of them along
-    another axis.
+    """The parts of all entries' values for each entry: every value is divided along an axis among the entries, and what
+    comes from all of them is joined along another.
 
     Args:
+        x: a pytree of arrays.
+        axis_name: the name of the mapped axis.
         split_axis: as long as the mapped axis, and dropped; where `tiled`, a multiple of that.
         concat_axis: the place of the new axis; where `tiled`, of an existing one along which the parts are joined.
+        axis_index_groups: for JAX's signature; None.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.all_to_all(x, "i", 0, 0), axis_name="i")(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -405,7 +438,14 @@ def all_to_all(
 
 @composite()
 def pswapaxes(x: PyTree, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> PyTree:
-    """Exchange the mapped axis and another one of the same size."""
+    """The values of `x`, a pytree, with the mapped axis `axis_name` and another `axis` of the same size exchanged;
+    `axis_index_groups` is for JAX's signature and must be None.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.vmap(lambda x: fx.lax.pswapaxes(x, "i", 0), axis_name="i")(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 3.],
+           [2., 4.]])
+    """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 

@@ -21,8 +21,13 @@ Padding = str | Sequence[tuple[int, int]]
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Which axis is which: those of the batch, the channels and the image in an operand and in the result, and those of
-    the features, the channels and the image in a kernel."""
+    """Which axis is which: those of the batch, the channels and the image in an operand (`lhs_spec`) and in the result
+    (`out_spec`), and those of the features, the channels and the image in a kernel (`rhs_spec`).
+
+    >>> import fxgrad as fx
+    >>> fx.lax.ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2)).out_spec
+    (0, 3, 1, 2)
+    """
 
     lhs_spec: tuple[int, ...]
     rhs_spec: tuple[int, ...]
@@ -239,7 +244,13 @@ def conv(
     precision: Any = None,
     preferred_element_type: DType = None,
 ) -> Array:
-    """The correlation of images (N, C, *image) with kernels (O, C, *window).
+    """The correlation of images (N, C, *image) with kernels (O, C, *window): a case of `conv_general_dilated`.
+
+    Args:
+        lhs, rhs: images and kernels.
+        window_strides, padding: as of `conv_general_dilated`.
+        precision: has no effect.
+        preferred_element_type: the dtype of the computation and of the result.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.conv(fnp.ones((1, 3, 8, 8)), fnp.ones((16, 3, 3, 3)), (1, 1), "SAME").shape
@@ -266,7 +277,19 @@ def conv_with_general_padding(
     precision: Any = None,
     preferred_element_type: DType = None,
 ) -> Array:
-    """`conv_general_dilated` of images (N, C, *image) with kernels (O, C, *window)."""
+    """The correlation of images (N, C, *image) with kernels (O, C, *window): a case of `conv_general_dilated`.
+
+    Args:
+        lhs, rhs: images and kernels.
+        window_strides, padding, lhs_dilation, rhs_dilation: as of `conv_general_dilated`.
+        precision: has no effect.
+        preferred_element_type: the dtype of the computation and of the result.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> x, w = fnp.ones((1, 1, 4)), fnp.ones((1, 1, 2))
+    >>> fx.lax.conv_with_general_padding(x, w, (1,), [(1, 0)], (1,), (2,)).ravel()
+    array([1., 2., 2.])
+    """
     return conv_general_dilated(
         lhs,
         rhs,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,6 +27,11 @@ class GatherDimensionNumbers(NamedTuple):
         collapsed_slice_dims: the axes of the operand, of size 1 in slices, that the result has not.
         start_index_map: for each entry of a start the axis of the operand in which it counts.
         operand_batching_dims, start_indices_batching_dims: axes that the operand and the starts have in common.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> rows = fx.lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+    >>> fx.lax.gather(fnp.eye(2), fnp.array([[1]]), rows, slice_sizes=(1, 2))
+    array([[0., 1.]])
     """
 
     offset_dims: tuple[int, ...]
@@ -37,7 +42,19 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of `scatter` are which, by JAX's names: those of `GatherDimensionNumbers` the other way round."""
+    """Which axes of `scatter` are which, by JAX's names: those of `GatherDimensionNumbers` the other way round.
+
+    Attributes:
+        update_window_dims: the axes of the updates that are those of the slices.
+        inserted_window_dims: the axes of the operand, of size 1 in slices, that the updates have not.
+        scatter_dims_to_operand_dims: for each entry of a start the axis of the operand in which it counts.
+        operand_batching_dims, scatter_indices_batching_dims: axes that the operand and the starts have in common.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> entries = fx.lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> fx.lax.scatter_add(fnp.zeros(3), fnp.array([[1], [1]]), fnp.ones(2), entries)
+    array([0., 2., 0.])
+    """
 
     update_window_dims: tuple[int, ...]
     inserted_window_dims: tuple[int, ...]
@@ -51,8 +68,14 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(Enum):
-    """What becomes of slices that reach beyond the operand: they are moved inside, left out (`gather` fills), or
-    there are none."""
+    """What becomes of slices that reach beyond the operand: CLIP moves them inside, FILL_OR_DROP leaves them out
+    (`gather` fills them), ONE_HOT fills with zeros, PROMISE_IN_BOUNDS says that there are none.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> rows = fx.lax.GatherDimensionNumbers((), (0,), (0,))
+    >>> fx.lax.gather(fnp.ones(2), fnp.array([[9]]), rows, (1,), mode=fx.lax.GatherScatterMode.FILL_OR_DROP)
+    array([nan])
+    """
 
     CLIP = "clip"
     FILL_OR_DROP = "fill"
@@ -212,7 +235,23 @@ def scatter_by(
     return write(target, fnp.transpose(updates, np.argsort(axes)))
 
 
-def scatter_function(name: str, method: str, text: str) -> Callable[..., Array]:
+class Scatter(Protocol):
+    """The type of the functions that write into slices of a copy of an operand."""
+
+    def __call__(
+        self,
+        operand: ArrayLike,
+        scatter_indices: ArrayLike,
+        updates: ArrayLike,
+        dimension_numbers: ScatterDimensionNumbers,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+    ) -> Array: ...
+
+
+def scatter_function(name: str, method: str, text: str) -> Scatter:
     """Declare one of the functions that write by a method of `fnp.at`."""
 
     def function(
@@ -253,12 +292,12 @@ def scatter_function(name: str, method: str, text: str) -> Callable[..., Array]:
     return composite()(function)
 
 
-scatter = scatter_function("scatter", "set", "replaced by")
-scatter_add = scatter_function("scatter_add", "add", "increased by")
-scatter_sub = scatter_function("scatter_sub", "subtract", "decreased by")
-scatter_mul = scatter_function("scatter_mul", "multiply", "multiplied by")
-scatter_min = scatter_function("scatter_min", "min", "limited from above by")
-scatter_max = scatter_function("scatter_max", "max", "limited from below by")
+scatter: Scatter = scatter_function("scatter", "set", "replaced by")
+scatter_add: Scatter = scatter_function("scatter_add", "add", "increased by")
+scatter_sub: Scatter = scatter_function("scatter_sub", "subtract", "decreased by")
+scatter_mul: Scatter = scatter_function("scatter_mul", "multiply", "multiplied by")
+scatter_min: Scatter = scatter_function("scatter_min", "min", "limited from above by")
+scatter_max: Scatter = scatter_function("scatter_max", "max", "limited from below by")
 
 
 @composite()
@@ -275,11 +314,15 @@ def scatter_apply(
 ) -> Array:
     """A copy of the operand in which `func`, of arrays entry by entry, is applied to slices of it.
 
-    `update_shape` is the shape that the updates of `scatter` would have; the other arguments are as there.
+    Args:
+        operand, scatter_indices, dimension_numbers: as of `scatter`.
+        func: the function.
+        update_shape: the shape that the updates of `scatter` would have.
+        indices_are_sorted, unique_indices, mode: as of `scatter`.
 
-    >>> import numpy as np, fxgrad as fx
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> entries = fx.lax.ScatterDimensionNumbers((), (0,), (0,))
-    >>> fx.lax.scatter_apply(np.ones(3), np.array([[1]]), lambda x: -x, entries, update_shape=(1,))
+    >>> fx.lax.scatter_apply(fnp.ones(3), fnp.array([[1]]), lambda x: -x, entries, update_shape=(1,))
     array([ 1., -1.,  1.])
     """
 

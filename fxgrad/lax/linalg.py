@@ -25,7 +25,13 @@ from ..ops.reflections import apply_reflections, multiply_reflections
 
 
 class SvdAlgorithm(enum.Enum):
-    """Ways to singular values, which are accepted and all one here."""
+    """Ways to singular values, which are accepted and all one here.
+
+    >>> import fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> lax.linalg.svd(fnp.eye(1), compute_uv=False, algorithm=lax.linalg.SvdAlgorithm.QR)
+    array([1.])
+    """
 
     DEFAULT = "default"
     QR = "QR"
@@ -34,7 +40,13 @@ class SvdAlgorithm(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """Ways to eigenvalues of Hermitian matrices, which are accepted and all one here."""
+    """Ways to eigenvalues of Hermitian matrices, which are accepted and all one here.
+
+    >>> import fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> lax.linalg.eigh(fnp.eye(1), implementation=lax.linalg.EighImplementation.QDWH)[1]
+    array([1.])
+    """
 
     QR = "QR"
     JACOBI = "Jacobi"
@@ -42,7 +54,13 @@ class EighImplementation(enum.Enum):
 
 
 class EigImplementation(enum.Enum):
-    """Ways to eigenvalues, which are accepted and all one here."""
+    """Ways to eigenvalues, which are accepted and all one here.
+
+    >>> import fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> lax.linalg.eig(fnp.eye(1), implementation=lax.linalg.EigImplementation.LAPACK)[0]
+    array([1.+0.j])
+    """
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -73,7 +91,7 @@ def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 
 @api_boundary
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
-    """The upper factor of RᵀR + wwᵀ from R (n, n) and w (n,), by the QR of R with the row wᵀ.
+    """The upper factor of RᵀR + wwᵀ from `r_matrix` R (n, n) and `w_vector` w (n,), by the QR of R with the row wᵀ.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -137,7 +155,8 @@ def tridiagonal_solve(
 ) -> Array:
     """x with ax = b for tridiagonal matrices with d (…, n) on the diagonal, dl below and du above it, and b (…, n, k).
 
-    dl[i] stands in row i, du[i] too: dl[0] and du[n − 1] are not read.
+    dl[i] stands in row i, du[i] too: dl[0] and du[n − 1] are not read. `perturb_singular=True` raises
+    UnsupportedError.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -174,7 +193,8 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
 
 @api_boundary
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """The row of A for each row of PA, from the exchanges that `lu` gives.
+    """The row of A for each row of PA, from the exchanges `pivots` that `lu` gives; `permutation_size` is the number of
+    rows.
 
     >>> import numpy as np
     >>> from fxgrad import lax
@@ -191,7 +211,10 @@ def qr(
     """(Q, R) with A = QR of matrices (…, m, n), and with `pivoting` the order of columns P with A[:, P] = QR.
 
     Args:
+        x: A.
+        pivoting: whether columns are exchanged so that the diagonal of R decreases in modulus.
         full_matrices: whether Q is (m, m), which has no derivative for m > n, or (m, min(m, n)).
+        use_magma: accepted for JAX's sake; results do not depend on it.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -208,7 +231,8 @@ def qr(
 
 @api_boundary
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
-    """The first columns of the product of the reflections 1 − τᵢvᵢvᵢᴴ, where vᵢ is below the diagonal of column i of a.
+    """The first columns of the product of the reflections 1 − τᵢvᵢvᵢᴴ, where vᵢ is below the diagonal of column i of
+    `a` (…, m, n) and τᵢ among the `taus` (…, k).
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -222,7 +246,15 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
 def ormqr(
     a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False
 ) -> Array:
-    """Qc, or cQ without `left`, for the product Q of reflections (see `householder_product`); Qᴴ with `transpose`."""
+    """The product Qc, or cQ without `left`, for the product Q of the reflections that `a` and `taus` give (see
+    `householder_product`), and a matrix `c`; of Qᴴ with `transpose`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> lax.linalg.ormqr(fnp.array([[1.0], [1.0]]), fnp.array([1.0]), fnp.eye(2))
+    array([[ 0., -1.],
+           [-1.,  0.]])
+    """
     a, taus, c = as_matrix(a), operand(taus), as_matrix(c)
     if left:
         return apply_reflections(a, taus, c, bool(transpose))
@@ -241,6 +273,11 @@ def eig(
     use_magma: bool | None = None,
 ) -> list[Array]:
     """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), those that are asked for, all complex.
+
+    Args:
+        x: the matrices.
+        compute_left_eigenvectors, compute_right_eigenvectors: what is asked for.
+        enable_eigvec_derivs, implementation, use_magma: accepted for JAX's sake; vectors always have derivatives.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -274,7 +311,10 @@ def eigh(
     """(V, w) with A = V·diag(w)·Vᴴ and ascending w, of Hermitian matrices (…, n, n): the vectors come first.
 
     Args:
-        symmetrize_input: take the Hermitian part (A + Aᴴ)/2; otherwise one triangle is read, the lower one if `lower`.
+        x: A.
+        lower: which triangle is read, where not both are.
+        symmetrize_input: take the Hermitian part (A + Aᴴ)/2; otherwise one triangle is read.
+        sort_eigenvalues, implementation: accepted for JAX's sake; the order is always ascending.
         subset_by_index: from which up to which of the eigenvalues, without the last.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -301,6 +341,13 @@ def svd(
 ) -> Any:
     """(U, s, Vᴴ) with A = U·diag(s)·Vᴴ, or s alone: see `fxgrad.numpy.linalg.svd`.
 
+    Args:
+        x: A, matrices (…, m, n).
+        full_matrices: whether U and V are square.
+        compute_uv: whether U and Vᴴ are wanted.
+        subset_by_index: from which up to which of the singular values, without the last; not with `full_matrices`.
+        algorithm: accepted for JAX's sake; results do not depend on it.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
@@ -324,15 +371,27 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     """(H with the vectors of reflections below, their factors τ) with A = QHQᴴ: see `householder_product`.
 
     There is no derivative: `fxgrad.scipy.linalg.hessenberg` has one.
+
+    >>> import fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> lax.linalg.hessenberg(fnp.array([[1.0, 2.0], [3.0, 4.0]]))[0]
+    array([[1., 2.],
+           [3., 4.]])
     """
     return tuple(ops.reflected_form(as_square_matrix(a), form="hessenberg"))
 
 
 @api_boundary
 def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
-    """(the matrix with the vectors of reflections in a triangle, d, e, τ) with A = QTQᴴ of Hermitian matrices.
+    """(the matrix with the vectors of reflections in a triangle, d, e, τ) with A = QTQᴴ of Hermitian matrices, of which
+    one triangle is read, the lower one if `lower`.
 
     T has d on its diagonal and e beside it. There is no derivative.
+
+    >>> import fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> lax.linalg.tridiagonal(fnp.array([[1.0, 2.0], [2.0, 4.0]]))[1]
+    array([1., 4.])
     """
     a = hermitian_matrix(a, "L" if lower else "U")
     if not lower:
@@ -352,6 +411,11 @@ def schur(
     select_callable: Callable[..., Any] | None = None,
 ) -> tuple[Array, ...]:
     """(T, Z) with A = ZTZᴴ, real for real matrices, or (T,): see `fxgrad.scipy.linalg.schur`.
+
+    Args:
+        x: A, matrices (…, n, n).
+        compute_schur_vectors: whether Z is wanted.
+        sort_eig_vals, select_callable: an order of the eigenvalues, which raises UnsupportedError.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -377,6 +441,16 @@ def qdwh(
     """(U, H, 0, True) with A = UH, unitary U and Hermitian H, of matrices (m, n) with m ≥ n.
 
     It is taken from singular vectors, not by iterations, whose number is 0. See `fxgrad.scipy.linalg.polar`.
+
+    Args:
+        x: A.
+        is_hermitian, max_iterations, eps, dynamic_shape: accepted for JAX's sake; results do not depend on them.
+
+    >>> import fxgrad.numpy as fnp
+    >>> from fxgrad import lax
+    >>> lax.linalg.qdwh(fnp.array([[3.0, 0.0], [0.0, -2.0]]))[1].round(6)
+    array([[3., 0.],
+           [0., 2.]])
     """
     a = as_matrix(x)
     u = ops.polar_unitary(a)
@@ -395,6 +469,8 @@ def symmetric_product(
     """αAAᵀ + βC, for A (…, m, n) and a symmetric C (…, m, m).
 
     Args:
+        a_matrix, c_matrix: A and C.
+        alpha, beta: the factors.
         symmetrize_output: the upper triangle of the result is that of the lower one; otherwise it is what it is.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp

@@ -14,28 +14,69 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
-from ..core.typing import Array, ArrayLike, DType, PyTree, Shape
+from ..core.typing import Array, ArrayLike, Binary, DType, PyTree, Shape, Unary
 from ..numpy.composite import cast, composite, dtype_of, kind, operand
 from ..transforms.custom.jvp_vjp import stop_gradient
 
 # -- under NumPy's meaning ------------------------------------------
-add, sub, mul, neg, pow = fnp.add, fnp.subtract, fnp.multiply, fnp.negative, fnp.power
-rem, reciprocal, square, sqrt, cbrt = fnp.fmod, fnp.reciprocal, fnp.square, fnp.sqrt, fnp.cbrt
-exp, exp2, expm1, log, log1p = fnp.exp, fnp.exp2, fnp.expm1, fnp.log, fnp.log1p
-sin, cos, tan, asin, acos, atan, atan2 = fnp.sin, fnp.cos, fnp.tan, fnp.asin, fnp.acos, fnp.atan, fnp.atan2
-sinh, cosh, tanh, asinh, acosh, atanh = fnp.sinh, fnp.cosh, fnp.tanh, fnp.asinh, fnp.acosh, fnp.atanh
-abs, sign, floor, ceil, nextafter = fnp.abs, fnp.sign, fnp.floor, fnp.ceil, fnp.nextafter
-max, min, real, imag, conj = fnp.maximum, fnp.minimum, fnp.real, fnp.imag, fnp.conj
-eq, ne, lt, le, gt, ge = fnp.equal, fnp.not_equal, fnp.less, fnp.less_equal, fnp.greater, fnp.greater_equal
-bitwise_and, bitwise_or, bitwise_xor = fnp.bitwise_and, fnp.bitwise_or, fnp.bitwise_xor
-bitwise_not, shift_left, shift_right_arithmetic = fnp.bitwise_not, fnp.left_shift, fnp.right_shift
-is_finite = fnp.isfinite
+add: Binary = fnp.add
+sub: Binary = fnp.subtract
+mul: Binary = fnp.multiply
+neg: Unary = fnp.negative
+pow: Binary = fnp.power
+rem: Binary = fnp.fmod
+reciprocal: Unary = fnp.reciprocal
+square: Unary = fnp.square
+sqrt: Unary = fnp.sqrt
+cbrt: Unary = fnp.cbrt
+exp: Unary = fnp.exp
+exp2: Unary = fnp.exp2
+expm1: Unary = fnp.expm1
+log: Unary = fnp.log
+log1p: Unary = fnp.log1p
+sin: Unary = fnp.sin
+cos: Unary = fnp.cos
+tan: Unary = fnp.tan
+asin: Unary = fnp.asin
+acos: Unary = fnp.acos
+atan: Unary = fnp.atan
+atan2: Binary = fnp.atan2
+sinh: Unary = fnp.sinh
+cosh: Unary = fnp.cosh
+tanh: Unary = fnp.tanh
+asinh: Unary = fnp.asinh
+acosh: Unary = fnp.acosh
+atanh: Unary = fnp.atanh
+abs: Unary = fnp.abs
+sign: Unary = fnp.sign
+floor: Unary = fnp.floor
+ceil: Unary = fnp.ceil
+nextafter: Binary = fnp.nextafter
+max: Binary = fnp.maximum
+min: Binary = fnp.minimum
+real: Unary = fnp.real
+imag: Unary = fnp.imag
+conj: Unary = fnp.conj
+eq: Binary = fnp.equal
+ne: Binary = fnp.not_equal
+lt: Binary = fnp.less
+le: Binary = fnp.less_equal
+gt: Binary = fnp.greater
+ge: Binary = fnp.greater_equal
+bitwise_and: Binary = fnp.bitwise_and
+bitwise_or: Binary = fnp.bitwise_or
+bitwise_xor: Binary = fnp.bitwise_xor
+bitwise_not: Unary = fnp.bitwise_not
+shift_left: Binary = fnp.left_shift
+shift_right_arithmetic: Binary = fnp.right_shift
+is_finite: Unary = fnp.isfinite
 
 
 # -- arithmetic ------------------------------------------
 @composite()
 def div(x: ArrayLike, y: ArrayLike) -> Array:
-    """x / y; the quotient of integers is rounded toward zero.
+    """The quotient x / y; that of integers is rounded toward zero. Operands broadcast and promote; it is differentiated
+    by both.
 
     >>> import fxgrad as fx
     >>> print(fx.lax.div(-7, 2), fx.lax.div(-7.0, 2.0))
@@ -47,13 +88,23 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
 
 @composite()
 def integer_pow(x: ArrayLike, y: int) -> Array:
-    """x to the power of a Python integer."""
+    """x to the power `y`, a Python integer, which is static: TypeError for other numbers. The derivative is y·xʸ⁻¹.
+
+    >>> import fxgrad as fx
+    >>> fx.grad(lambda x: fx.lax.integer_pow(x, 3))(2.0)
+    np.float64(12.0)
+    """
     return pow(x, index(y))
 
 
 @composite()
 def rsqrt(x: ArrayLike) -> Array:
-    """1/√x."""
+    """1/√x: ∞ at 0, NaN of negative real numbers. The derivative is −½·x^(−3/2).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.rsqrt(fnp.array([4.0, 0.25]))
+    array([0.5, 2. ])
+    """
     return reciprocal(sqrt(x))
 
 
@@ -70,12 +121,22 @@ def logistic(x: ArrayLike) -> Array:
 
 @composite()
 def complex(x: ArrayLike, y: ArrayLike) -> Array:
-    """x + i·y."""
+    """The complex numbers x + i·y of real ones, which broadcast; complex64 of float32, else complex128. It is linear.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.complex(fnp.array([1.0, 2.0]), 3.0)
+    array([1.+3.j, 2.+3.j])
+    """
     return ops.make_complex(operand(x), operand(y))
 
 
 class RoundingMethod(IntEnum):
-    """The ways in which `round` treats halves."""
+    """The ways in which `round` treats halves: away from zero, or to the even neighbour.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.round(2.5, fx.lax.RoundingMethod.TO_NEAREST_EVEN)
+    np.float64(2.0)
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
@@ -83,10 +144,15 @@ class RoundingMethod(IntEnum):
 
 @composite()
 def round(x: ArrayLike, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Array:
-    """The nearest integer; halves go away from zero, or to even numbers as NumPy's do.
+    """The nearest integer, in the dtype of x; halves go away from zero, or to even numbers as NumPy's do. Its
+    derivative is 0.
 
-    >>> import fxgrad as fx
-    >>> fx.lax.round(fx.numpy.array([0.5, -2.5])), fx.lax.round(fx.numpy.array([0.5, -2.5]), 1)
+    Args:
+        x: real numbers.
+        rounding_method: `RoundingMethod.AWAY_FROM_ZERO` or `RoundingMethod.TO_NEAREST_EVEN`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.round(fnp.array([0.5, -2.5])), fx.lax.round(fnp.array([0.5, -2.5]), 1)
     (array([ 1., -3.]), array([ 0., -2.]))
     """
     if RoundingMethod(rounding_method) is RoundingMethod.TO_NEAREST_EVEN:
@@ -99,19 +165,36 @@ def round(x: ArrayLike, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) ->
 # -- choice ------------------------------------------
 @composite()
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
-    """x limited to an interval; where it equals a limit the two share the derivative."""
+    """x limited to the interval from `min` to `max`, which broadcast; where it equals a limit the two share the
+    derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.clamp(0.0, fnp.array([-1.0, 0.5, 2.0]), 1.0)
+    array([0. , 0.5, 1. ])
+    """
     return fnp.minimum(fnp.maximum(x, min), max)
 
 
 @composite()
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
-    """Entries of `on_true` where `pred` holds, of `on_false` elsewhere."""
+    """Entries of `on_true` where `pred` holds, of `on_false` elsewhere; all three broadcast. The derivative goes to the
+    chosen entries alone.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.select(fnp.array([True, False]), fnp.array([1.0, 2.0]), fnp.zeros(2))
+    array([1., 0.])
+    """
     return fnp.where(pred, on_true, on_false)
 
 
 @composite()
 def select_n(which: ArrayLike, *cases: Any) -> Array:
-    """Entries of the case whose number stands in `which`; False and True are 0 and 1.
+    """Entries of the case whose number stands in `which`; False and True are 0 and 1. The derivative goes to the chosen
+    entries alone.
+
+    Args:
+        which: truth values, for two cases, or integers; one beyond the last counts as the last.
+        cases: arrays, which broadcast.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.select_n(fnp.array([0, 2, 1]), fnp.zeros(3), fnp.ones(3), 2 * fnp.ones(3))
@@ -132,14 +215,24 @@ def as_unsigned(x: Any) -> Any:
 
 @composite()
 def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
-    """The bits of x moved y places down, with zeros above."""
+    """The bits of integers x moved y places down, with zeros above; negative ones are read as their bits.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> print(fx.lax.shift_right_logical(np.int8(-1), np.int8(4)))
+    15
+    """
     x = operand(x)
     return cast(ops.right_shift(as_unsigned(x), as_unsigned(operand(y))), dtype_of(x))
 
 
 @composite()
 def population_count(x: ArrayLike) -> Array:
-    """The number of bits of integers that are set, negative ones in two's complement."""
+    """The number of bits of integers that are set, negative ones in two's complement, in the dtype of x.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> print(fx.lax.population_count(np.int8(-1)), fx.lax.population_count(np.int8(6)))
+    8 2
+    """
     x = operand(x)
     return cast(fnp.bitwise_count(as_unsigned(x)), dtype_of(x))
 
@@ -164,7 +257,17 @@ def clz(x: ArrayLike) -> Array:
 # -- dtypes and constants ------------------------------------------
 @composite()
 def convert_element_type(operand: ArrayLike, new_dtype: DType) -> Array:
-    """The operand in another dtype; of complex numbers that become real, the real part."""
+    """The operand in another dtype; of complex numbers that become real, the real part. Between floating and complex
+    dtypes it is linear; to integers and truth values the derivative ends.
+
+    Args:
+        operand: an array or number.
+        new_dtype: what `np.dtype` takes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.convert_element_type(fnp.array([1.7, -1.7]), int)
+    array([ 1, -1])
+    """
     dtype = np.dtype(new_dtype)
     x = fnp.asarray(operand)
     return cast(real(x) if kind(x) == "c" and dtype.kind in "fiu" else x, dtype)
@@ -172,8 +275,12 @@ def convert_element_type(operand: ArrayLike, new_dtype: DType) -> Array:
 
 @composite()
 def bitcast_convert_type(operand: ArrayLike, new_dtype: DType) -> Array:
-    """The bits of the operand read as numbers of another dtype; where these have another size, a last axis is added,
-    or taken away. There is no derivative.
+    """The bits of the operand read as numbers of another dtype; where these have another size, a last axis is added, or
+    taken away. There is no derivative.
+
+    Args:
+        operand: an array or number.
+        new_dtype: what `np.dtype` takes.
 
     >>> import fxgrad as fx, numpy as np
     >>> print(hex(fx.lax.bitcast_convert_type(np.float32(1.0), np.uint32)))
@@ -183,35 +290,79 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DType) -> Array:
 
 
 def dtype(x: ArrayLike) -> np.dtype:
-    """The dtype of an array or number."""
+    """The dtype of an array, number or traced value, as NumPy has it.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.dtype(1.0)
+    dtype('float64')
+    """
     return dtype_of(x)
 
 
 @composite()
 def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None) -> Array:
-    """An array of one value."""
+    """An array of one value, which may be traced.
+
+    Args:
+        shape: a size or a tuple of sizes.
+        fill_value: the value, by which it is differentiated.
+        dtype: of the result; None: that of the value.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.full((2,), 7.0)
+    array([7., 7.])
+    """
     return fnp.full(shape, fill_value, dtype)
 
 
 @composite()
 def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DType = None, shape: Shape = None) -> Array:
-    """An array of one value, of shape and dtype of another unless these are given."""
+    """An array of one value, of shape and dtype of another unless these are given.
+
+    Args:
+        x: the array whose shape and dtype are meant; its entries play no part.
+        fill_value: the value, by which it is differentiated.
+        dtype, shape: those of the result instead.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.full_like(fnp.ones((1, 3)), 7)
+    array([[7., 7., 7.]])
+    """
     x = operand(x)
     return fnp.full(x.shape if shape is None else shape, fill_value, dtype_of(x) if dtype is None else dtype)
 
 
 def empty(shape: Shape, dtype: DType) -> np.ndarray:
-    """An array of a shape whose entries are zeros: those of `jax.lax.empty` are arbitrary."""
+    """An array of a `shape` and a `dtype` whose entries are zeros: those of `jax.lax.empty` are arbitrary.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.empty((2,), float)
+    array([0., 0.])
+    """
     return np.zeros(shape, dtype)
 
 
 def iota(dtype: DType, size: int) -> np.ndarray:
-    """0, 1, …, size − 1."""
+    """The numbers 0, 1, …, size − 1.
+
+    Args:
+        dtype: of the result.
+        size: a static integer.
+
+    >>> import fxgrad as fx
+    >>> fx.lax.iota(float, 3)
+    array([0., 1., 2.])
+    """
     return np.arange(size).astype(dtype)
 
 
 def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
     """Indices along one axis of an array of a shape.
+
+    Args:
+        dtype: of the result.
+        shape: a tuple of sizes.
+        dimension: the axis along which the entries count.
 
     >>> import fxgrad as fx
     >>> fx.lax.broadcasted_iota(int, (2, 3), 1)

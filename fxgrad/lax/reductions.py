@@ -22,7 +22,12 @@ from .operations import add, max, min, mul
 
 class Precision(Enum):
     """How exact products are to be on accelerators that have several ways: for programs written for JAX. Products here
-    are computed in the dtype of their operands whatever is asked for."""
+    are computed in the dtype of their operands whatever is asked for.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.dot(fnp.ones(2), fnp.ones(2), precision=fx.lax.Precision.HIGHEST)
+    np.float64(2.0)
+    """
 
     DEFAULT = "default"
     HIGH = "high"
@@ -37,45 +42,81 @@ def sum_dtype(x: Any) -> Any:
 
 @composite()
 def reduce_sum(operand: ArrayLike, axes: Any) -> Array:
-    """The sum along axes."""
+    """The sum along `axes` of `operand`, in its dtype: booleans and small integers do not widen, as they do for NumPy.
+    It is linear.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce_sum(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
+    array([4., 6.])
+    """
     return fnp.sum(operand, tuple(axes), sum_dtype(array(operand)))
 
 
 @composite()
 def reduce_prod(operand: ArrayLike, axes: Any) -> Array:
-    """The product along axes."""
+    """The product along `axes` of `operand`, in its dtype. Its derivative is right where entries are 0.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce_prod(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
+    array([3., 8.])
+    """
     return fnp.prod(operand, tuple(axes), sum_dtype(array(operand)))
 
 
 @composite()
 def reduce_max(operand: ArrayLike, axes: Any) -> Array:
-    """The greatest entry along axes; entries that tie share the derivative."""
+    """The greatest entry along `axes` of `operand`; entries that tie share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce_max(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
+    array([3., 4.])
+    """
     return fnp.max(operand, tuple(axes))
 
 
 @composite()
 def reduce_min(operand: ArrayLike, axes: Any) -> Array:
-    """The least entry along axes; entries that tie share the derivative."""
+    """The least entry along `axes` of `operand`; entries that tie share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce_min(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
+    array([1., 2.])
+    """
     return fnp.min(operand, tuple(axes))
 
 
 @composite()
 def reduce_and(operand: ArrayLike, axes: Any) -> Array:
-    """Whether all hold; of integers, the bits that all have."""
+    """Whether all entries of `operand` along `axes` hold; of integers, the bits that all have.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce_and(fnp.array([0b110, 0b011]), (0,)) == 0b010
+    np.True_
+    """
     x = array(operand)
     return fnp.all(x, tuple(axes)) if kind(x) == "b" else reduce(x, -1, ops.bitwise_and, axes)
 
 
 @composite()
 def reduce_or(operand: ArrayLike, axes: Any) -> Array:
-    """Whether any holds; of integers, the bits that any has."""
+    """Whether any entry of `operand` along `axes` holds; of integers, the bits that any has.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce_or(fnp.array([0b110, 0b011]), (0,)) == 0b111
+    np.True_
+    """
     x = array(operand)
     return fnp.any(x, tuple(axes)) if kind(x) == "b" else reduce(x, 0, ops.bitwise_or, axes)
 
 
 @composite()
 def reduce_xor(operand: ArrayLike, axes: Any) -> Array:
-    """Whether an odd number of entries hold; of integers, the bits that an odd number has."""
+    """Whether an odd number of entries of `operand` along `axes` hold; of integers, the bits that an odd number has.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reduce_xor(fnp.array([0b110, 0b011]), (0,)) == 0b101
+    np.True_
+    """
     return reduce(operand, 0, ops.bitwise_xor, axes)
 
 
@@ -136,13 +177,23 @@ def reduce(
 
 @composite()
 def argmax(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
-    """The position of the first greatest entry along an axis."""
+    """The position of the first greatest entry of `operand` along `axis`, as integers of the dtype `index_dtype`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.argmax(fnp.array([[1.0, 5.0], [7.0, 2.0]]), 1, int)
+    array([1, 0])
+    """
     return cast(fnp.argmax(operand, axis), index_dtype)
 
 
 @composite()
 def argmin(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
-    """The position of the first least entry along an axis."""
+    """The position of the first least entry of `operand` along `axis`, as integers of the dtype `index_dtype`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.argmin(fnp.array([[1.0, 5.0], [7.0, 2.0]]), 1, int)
+    array([0, 1])
+    """
     return cast(fnp.argmin(operand, axis), index_dtype)
 
 
@@ -159,25 +210,47 @@ def running_from_end(function: Callable[..., Any], operand: Any, axis: int, reve
 
 @composite()
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """The sums of the entries up to each one, or from each one on."""
+    """The sums of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on. It is
+    linear.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.cumsum(fnp.array([1.0, 2.0, 3.0]), reverse=True)
+    array([6., 5., 3.])
+    """
     return running_from_end(lambda x, axis: fnp.cumsum(x, axis, sum_dtype(x)), operand, axis, reverse)
 
 
 @composite()
 def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """The products of the entries up to each one, or from each one on."""
+    """The products of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on. The
+    derivative is right where entries are 0.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.cumprod(fnp.array([1.0, 2.0, 3.0]))
+    array([1., 2., 6.])
+    """
     return running_from_end(lambda x, axis: fnp.cumprod(x, axis, sum_dtype(x)), operand, axis, reverse)
 
 
 @composite()
 def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """The greatest of the entries up to each one, or from each one on."""
+    """The greatest of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.cummax(fnp.array([1.0, 3.0, 2.0]))
+    array([1., 3., 3.])
+    """
     return running_from_end(lambda x, axis: ops.cummax(x, axis=axis), operand, axis, reverse)
 
 
 @composite()
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """The least of the entries up to each one, or from each one on."""
+    """The least of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.cummin(fnp.array([2.0, 3.0, 1.0]))
+    array([2., 2., 1.])
+    """
     return running_from_end(lambda x, axis: ops.cummin(x, axis=axis), operand, axis, reverse)
 
 
@@ -197,7 +270,8 @@ def running_logsumexp(x: Any, axis: int) -> Any:
 
 @composite()
 def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
-    """log Σ exp of the entries up to each one, or from each one on.
+    """The logarithms log Σ exp of the entries of `operand` along `axis` up to each one, or with `reverse` from each one
+    on, without overflow.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.cumlogsumexp(fnp.array([-1000.0, 0.0, 1000.0]))
@@ -265,7 +339,18 @@ def dot(
     precision: Any = None,
     preferred_element_type: DType = None,
 ) -> Array:
-    """The product of vectors and matrices; with `dimension_numbers`, `dot_general`."""
+    """The product of vectors and matrices; with `dimension_numbers`, `dot_general`. It is linear in each operand.
+
+    Args:
+        lhs, rhs: arrays with one or two axes.
+        dimension_numbers: see `dot_general`.
+        precision: has no effect.
+        preferred_element_type: the dtype of the computation and of the result.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.dot(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
+    array([21., 43.])
+    """
     if dimension_numbers is not None:
         return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
     lhs, rhs = array(lhs), array(rhs)
@@ -278,7 +363,13 @@ def dot(
 
 @composite()
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array:
-    """The products of the matrices in the last two axes; the other axes are the same in both."""
+    """The products of the matrices in the last two axes of `lhs` and `rhs`; the other axes are the same in both.
+    `precision` has no effect.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.batch_matmul(fnp.ones((5, 2, 3)), fnp.ones((5, 3, 4))).shape
+    (5, 2, 4)
+    """
     lhs, rhs = array(lhs), array(rhs)
     if lhs.ndim != rhs.ndim or lhs.shape[:-2] != rhs.shape[:-2] or lhs.ndim < 2:
         raise ShapeError(

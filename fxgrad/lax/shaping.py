@@ -8,6 +8,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
+from numpy import broadcast_shapes
 
 from .. import numpy as fnp
 from .. import ops
@@ -17,20 +18,28 @@ from ..core.typing import Array, ArrayLike, Shape
 from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axis
 from ..numpy.composite import operand as array
 
-broadcast_shapes = np.broadcast_shapes
-
 
 # -- shapes ------------------------------------------
 @composite()
 def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Any = None) -> Array:
-    """The entries in another shape, the axes first put in the order `dimensions`."""
+    """The entries in another shape. It is linear.
+
+    Args:
+        operand: an array.
+        new_sizes: the shape, of as many entries; ValueError otherwise.
+        dimensions: the order in which the axes are put first; None leaves it.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.reshape(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (4,), (1, 0))
+    array([1., 3., 2., 4.])
+    """
     x = operand if dimensions is None else fnp.transpose(operand, dimensions)
     return fnp.reshape(x, new_sizes)
 
 
 @composite()
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: Any = None) -> Array:
-    """The axes from start to stop as one.
+    """The operand with the axes from `start_dimension` to `stop_dimension`, without the last, as one. It is linear.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.collapse(fnp.zeros((2, 3, 4)), 1).shape
@@ -43,31 +52,57 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: Any = Non
 
 @composite()
 def expand_dims(array: ArrayLike, dimensions: Any) -> Array:
-    """New axes of length one at these places of the result."""
+    """The `array` with new axes of length one at the places `dimensions` of the result.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.expand_dims(fnp.ones(3), (0, 2)).shape
+    (1, 3, 1)
+    """
     return fnp.expand_dims(array, tuple(dimensions))
 
 
 @composite()
 def squeeze(array: ArrayLike, dimensions: Any) -> Array:
-    """The array without these axes, of length one."""
+    """The `array` without the axes `dimensions`, which have length one: ValueError otherwise.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.squeeze(fnp.ones((1, 3, 1)), (0, 2)).shape
+    (3,)
+    """
     return fnp.squeeze(array, tuple(dimensions))
 
 
 @composite()
 def transpose(operand: ArrayLike, permutation: Any) -> Array:
-    """The axes in another order."""
+    """The operand with its axes in another order: axis i of the result is axis permutation[i] of it.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.transpose(fnp.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return fnp.transpose(operand, tuple(permutation))
 
 
 @composite()
 def rev(operand: ArrayLike, dimensions: Any) -> Array:
-    """The entries in reverse order along axes."""
+    """The operand with the entries along the axes `dimensions` in the opposite order.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.rev(fnp.array([1.0, 2.0, 3.0]), (0,))
+    array([3., 2., 1.])
+    """
     return fnp.flip(operand, tuple(dimensions))
 
 
 @composite()
 def broadcast(operand: ArrayLike, sizes: Any) -> Array:
-    """New leading axes of these sizes."""
+    """The operand repeated along new leading axes of these `sizes`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.broadcast(fnp.array([1.0, 2.0]), (2,))
+    array([[1., 2.],
+           [1., 2.]])
+    """
     return fnp.broadcast_to(operand, (*sizes, *array(operand).shape))
 
 
@@ -91,7 +126,8 @@ def broadcast_in_dim(operand: ArrayLike, shape: Shape, broadcast_dimensions: Any
 
 @composite()
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """The operand with as many new leading axes of size 1 as it takes to have this many axes.
+    """The operand x with as many new leading axes of size 1 as it takes to have `rank` axes; ShapeError where it has
+    more.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.broadcast_to_rank(fnp.ones(3), 3).shape
@@ -105,31 +141,58 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 
 @composite()
 def stack(operands: Any, axis: int = 0) -> Array:
-    """Arrays of one shape joined along a new axis."""
+    """Arrays of one shape, `operands`, joined along a new `axis`; ValueError where shapes differ.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])], 1)
+    array([[1., 3.],
+           [2., 4.]])
+    """
     return fnp.stack(operands, axis)
 
 
 @composite()
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
-    """The parts along an axis, without it."""
+    """The parts of x along `axis`, without it: a tuple.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.unstack(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    (array([1., 2.]), array([3., 4.]))
+    """
     return tuple(fnp.unstack(x, axis=axis))
 
 
 @composite()
 def concatenate(operands: ArrayLike, dimension: int) -> Array:
-    """Arrays joined along an axis."""
+    """Arrays, `operands`, joined along the axis `dimension`; ValueError where other axes differ.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.concatenate([fnp.array([1.0, 2.0]), fnp.array([3.0])], 0)
+    array([1., 2., 3.])
+    """
     return fnp.concatenate(operands, dimension)
 
 
 @composite()
 def tile(operand: ArrayLike, reps: Any) -> Array:
-    """The operand repeated along every axis."""
+    """The operand repeated as a whole, reps[i] times along axis i.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.tile(fnp.array([1.0, 2.0]), (2,))
+    array([1., 2., 1., 2.])
+    """
     return fnp.tile(operand, tuple(reps))
 
 
 @composite()
 def split(operand: ArrayLike, sizes: Any, axis: int = 0) -> list[Any]:
-    """Consecutive parts of these sizes along an axis."""
+    """Consecutive parts of the operand, of these `sizes`, along `axis`: a list. ShapeError where the sizes do not add
+    up to that of the axis.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.split(fnp.array([1.0, 2.0, 3.0]), (1, 2))
+    [array([1.]), array([2., 3.])]
+    """
     x = array(operand)
     if sum(sizes) != x.shape[axis]:
         raise ShapeError(
@@ -140,8 +203,17 @@ def split(operand: ArrayLike, sizes: Any, axis: int = 0) -> list[Any]:
 
 @composite()
 def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Array:
-    """The operand among padding values: for every axis (low, high, interior), how many go before and after (negative:
-    entries are removed) and between each two entries.
+    """The operand among padding values, by which it is differentiated as well.
+
+    Args:
+        operand: an array.
+        padding_value: a number without axes.
+        padding_config: for every axis (low, high, interior), how many values go before and after (negative: entries are
+            removed) and between each two entries.
+
+    Raises:
+        ShapeError: there is not one entry for each axis, interior padding is negative, or more is removed than
+            there is.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.pad(fnp.array([1.0, 2.0, 3.0]), 0.0, [(-1, 2, 1)])
@@ -171,7 +243,22 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Ar
 def slice(
     operand: ArrayLike, start_indices: ArrayLike, limit_indices: ArrayLike, strides: Any = None
 ) -> Array:
-    """Every stride-th entry from start to limit along every axis; nothing is clipped or counted from the end."""
+    """Every stride-th entry of the operand from start to limit along every axis; nothing is clipped or counted from the
+    end.
+
+    Args:
+        operand: an array.
+        start_indices, limit_indices: static integers, one for each axis; the limit is left out.
+        strides: the steps, positive; None: 1.
+
+    Raises:
+        ShapeError: there is not one number for each axis.
+        IndexingError: a slice is not within the operand.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.slice(fnp.arange(6.0), (1,), (6,), (2,))
+    array([1., 3., 5.])
+    """
     x = array(operand)
     steps = (1,) * x.ndim if strides is None else tuple(strides)
     if not len(start_indices) == len(limit_indices) == len(steps) == x.ndim:
@@ -186,7 +273,12 @@ def slice(
 def slice_in_dim(
     operand: ArrayLike, start_index: ArrayLike, limit_index: ArrayLike, stride: int = 1, axis: int = 0
 ) -> Array:
-    """x[start:limit:stride] along one axis."""
+    """The entries start_index:limit_index:stride of the operand along one `axis`, as Python's slices are read.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.slice_in_dim(fnp.arange(6.0), 1, None, 2)
+    array([1., 3., 5.])
+    """
     x = array(operand)
     part = builtins.slice(start_index, limit_index, stride)
     return ops.getitem(x, index=at_axis(part, normalize_axis(axis, x.ndim)))
@@ -194,7 +286,13 @@ def slice_in_dim(
 
 @composite()
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
-    """One entry along one axis, which is kept with length one or dropped."""
+    """One entry of the operand along one `axis`, which is kept with length one or, without `keepdims`, dropped.
+    IndexingError where the static `index` is out of range; a negative one counts from the end.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.index_in_dim(fnp.arange(6.0), -1)
+    array([5.])
+    """
     x = array(operand)
     axis = normalize_axis(axis, x.ndim)
     n = x.shape[axis]
@@ -257,6 +355,12 @@ def dynamic_update_slice(
 ) -> Array:
     """The operand with a part replaced by `update`, whose place is determined as that of `dynamic_slice`.
 
+    Args:
+        operand: an array.
+        update: an array with as many axes, converted to the operand's dtype; ShapeError for others.
+        start_indices: an integer for every axis, which may be traced.
+        allow_negative_indices: False if negative starts mean 0; a bool, or one for every axis.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dynamic_update_slice(fnp.zeros(4), fnp.array([1.0, 2.0]), (3,))
     array([0., 0., 1., 2.])
@@ -284,7 +388,13 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """`dynamic_slice` along one axis."""
+    """A part of the operand along one `axis`, by `dynamic_slice`: `slice_size` entries from `start_index` on, which may
+    be traced. `allow_negative_indices` is as there.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.dynamic_slice_in_dim(fnp.arange(6.0), 4, 2)
+    array([4., 5.])
+    """
     x = array(operand)
     axis = normalize_axis(axis, x.ndim)
     sizes = [slice_size if i == axis else n for i, n in enumerate(x.shape)]
@@ -301,7 +411,8 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """One entry along one axis, at an index that may be traced; the axis is kept with length one or dropped.
+    """One entry of the operand along one `axis`, at an `index` that may be traced; the axis is kept with length one or,
+    without `keepdims`, dropped. `allow_negative_indices` is as of `dynamic_slice`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jit(lambda i: fx.lax.dynamic_index_in_dim(fnp.arange(5.0), i, keepdims=False))(3)
@@ -322,7 +433,13 @@ def dynamic_update_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Array:
-    """`dynamic_update_slice` along one axis."""
+    """The operand with a part along one `axis` replaced by `update`, by `dynamic_update_slice`, from `start_index` on,
+    which may be traced. `allow_negative_indices` is as of `dynamic_slice`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.dynamic_update_slice_in_dim(fnp.zeros(4), fnp.array([1.0, 2.0]), 1, 0)
+    array([0., 1., 2., 0.])
+    """
     x = array(operand)
     starts = starts_along(start_index, normalize_axis(axis, x.ndim), x.ndim)
     return dynamic_update_slice(x, update, starts, allow_negative_indices=allow_negative_indices)
@@ -332,7 +449,14 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: ArrayLike, update: ArrayLike, index: ArrayLike, axis: int, *, allow_negative_indices: bool = True
 ) -> Array:
-    """The operand with one entry along one axis replaced; `update` may lack that axis."""
+    """The operand with one entry along one `axis` replaced by `update`, which may lack that axis, at an `index` that
+    may be traced. `allow_negative_indices` is as of `dynamic_slice`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.dynamic_update_index_in_dim(fnp.zeros((2, 2)), fnp.array([1.0, 2.0]), 1, 0)
+    array([[0., 0.],
+           [1., 2.]])
+    """
     x, u = array(operand), array(update)
     axis = normalize_axis(axis, x.ndim)
     if u.ndim != x.ndim:

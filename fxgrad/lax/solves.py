@@ -12,6 +12,7 @@ from ..core.aval import aval_of, is_differentiable
 from ..core.errors import EscapedTracerError, StructureError
 from ..core.interpreter import api_boundary, is_plain
 from ..core.staging import stage
+from ..core.surface import is_alike
 from ..core.typing import ArrayLike, PyTree
 from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
@@ -80,7 +81,7 @@ def custom_linear_solve(
         children = found.out_structure.children() if aux else [found.out_structure]
         if aux and (found.out_structure.type is not tuple or len(children) != 2):
             raise StructureError(f"{found.place} must return a pair (x, aux) with has_aux=True", site=site)
-        if children[0] != inner:
+        if not is_alike(children[0], inner):
             raise StructureError(
                 f"{found.place} has a result of structure {children[0]}, b has {inner}", site=site
             )
@@ -153,7 +154,7 @@ def custom_root(
     (inner,) = structure.children()
     avals = [aval_of(v).update(dtype=aval_of(v).dtype) for v in guess]
     function = StagedFunction(f, structure, avals, "custom_root: f", site)
-    if function.out_structure != inner:
+    if not is_alike(function.out_structure, inner):
         raise StructureError(
             f"custom_root: f has a result of structure {function.out_structure}, initial_guess has {inner}",
             site=site,
@@ -169,7 +170,7 @@ def custom_root(
         out = solve(closed, pytree.unflatten(inner, start))
         x, aux = split_aux(out, "custom_root") if has_aux else (out, None)
         xs, found = pytree.flatten(x)
-        if found != inner:
+        if not is_alike(found, inner):
             raise StructureError(
                 f"custom_root: solve has a result of structure {found}, initial_guess has {inner}", site=site
             )

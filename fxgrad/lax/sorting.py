@@ -18,6 +18,7 @@ def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_ke
 
     Args:
         operand: an array, or a sequence of arrays of one shape: these are all put in the order of the first one.
+        dimension: the axis.
         is_stable: has no effect, since sorting always is.
         num_keys: how many of the arrays decide: where entries of the first are equal, the second, and so on.
 
@@ -46,14 +47,29 @@ def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_ke
 def sort_key_val(
     keys: Any, values: ArrayLike, dimension: int = -1, is_stable: bool = True
 ) -> tuple[Any, Any]:
-    """Sort the keys in ascending order, and put the values in the same order; return both."""
+    """The pair of the keys in ascending order and the values in the same order.
+
+    Args:
+        keys, values: arrays of one shape.
+        dimension: the axis.
+        is_stable: has no effect, since sorting always is.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.lax.sort_key_val(fnp.array([3, 1, 2]), fnp.array([30.0, 10.0, 20.0]))
+    (array([1, 2, 3]), array([10., 20., 30.]))
+    """
     return sort((keys, values), dimension, is_stable)
 
 
 @composite()
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Any, Any]:
-    """Return the k greatest entries along an axis in descending order, and their positions; of equal ones the
-    first comes first.
+    """The pair of the k greatest entries along an axis in descending order, and their positions; of equal ones the
+    first comes first. The values are differentiated as these entries are.
+
+    Args:
+        operand: an array.
+        k: how many, a static integer.
+        axis: the axis.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.top_k(fnp.array([1.0, 3.0, 2.0]), 2)

@@ -75,8 +75,8 @@ def digamma(x: ArrayLike) -> Array:
 
 @composite()
 def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
-    """The derivative of order m of `digamma`. The order is static: one whole number from 0 to 170. At the poles ∞ for
-    odd orders, and as `digamma` for even ones.
+    """The derivative of order m of `digamma` at x. The order is static: one whole number from 0 to 170, otherwise
+    ValueError. At the poles ∞ for odd orders, and as `digamma` for even ones.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.lax.polygamma(1, 1.0):.12f}")  # π²/6
@@ -148,8 +148,12 @@ def bessel_i1e(x: ArrayLike) -> Array:
 # -- formats ------------------------------------------
 @composite()
 def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Array:
-    """Floating-point numbers rounded to a format of fewer bits, in their own: halves to even, too large ones to ±∞,
-    subnormal ones to ±0. The derivative passes through.
+    """Floating-point numbers rounded to a format of fewer bits, in their own dtype: halves to even, too large ones to
+    ±∞, subnormal ones to ±0. The derivative passes through.
+
+    Args:
+        operand: real numbers.
+        exponent_bits, mantissa_bits: those of the format, without the sign and the leading bit.
 
     >>> import fxgrad as fx
     >>> print(fx.lax.reduce_precision(3.1415926, 8, 7))  # to bfloat16
@@ -165,7 +169,8 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 
 @composite()
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The regularized incomplete beta function, with derivatives in all arguments.
+    """The regularized incomplete beta function I(a, b; x) for a, b > 0 and 0 ≤ x ≤ 1 (DLMF 8.17), with derivatives by
+    all three.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.lax.betainc(2.0, 3.0, 0.5):.4f}")

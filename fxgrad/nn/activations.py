@@ -1,7 +1,7 @@
 """Activations: functions of each entry.
 
-At a kink the derivative is that of the left side where the function is constant there (relu, hard_tanh at -1), and
-otherwise as NumPy's `where` chooses; integers become floating-point numbers.
+At a kink `relu`, `relu6` and `hard_sigmoid` have derivative 0, that of the constant side, and `hard_tanh` has
+derivative 1, as in JAX; integers become floating-point numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,12 @@ def floating(x: Any) -> Any:
 
 @composite()
 def identity(x: ArrayLike) -> Array:
-    """The argument itself, as an array."""
+    """The argument itself, as an array.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.identity(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-2.,  0.,  2.])
+    """
     return operand(x)
 
 
@@ -45,9 +50,14 @@ def relu(x: ArrayLike) -> Array:
 
 @composite()
 def relu6(x: ArrayLike) -> Array:
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.relu6(np.array([-2.0, 0.0, 8.0])).round(3)
+    array([0., 0., 6.])
+    """
     x = operand(x)
-    return ops.where(ops.greater(x, 6), cast(6.0, dtype_of(x)), ops.relu(x))
+    return ops.where(ops.greater_equal(x, 6), cast(6.0, dtype_of(x)), ops.relu(x))
 
 
 @composite()
@@ -63,19 +73,34 @@ def sigmoid(x: ArrayLike) -> Array:
 
 @composite()
 def log_sigmoid(x: ArrayLike) -> Array:
-    """The logarithm of `sigmoid`, -log(1 + e⁻ˣ)."""
+    """The logarithm of `sigmoid`, -log(1 + e⁻ˣ).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.log_sigmoid(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-2.127, -0.693, -0.127])
+    """
     return -ops.softplus(-floating(x))
 
 
 @composite()
 def softplus(x: ArrayLike) -> Array:
-    """log(1 + eˣ)."""
+    """log(1 + eˣ).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.softplus(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([0.127, 0.693, 2.127])
+    """
     return ops.softplus(floating(x))
 
 
 @composite()
 def sparse_plus(x: ArrayLike) -> Array:
-    """0 for x ≤ -1, x for x ≥ 1, and (x + 1)²/4 between: softplus that is 0 and the identity outside."""
+    """0 for x ≤ -1, x for x ≥ 1, and (x + 1)²/4 between: softplus that is 0 and the identity outside.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.sparse_plus(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-0.  ,  0.25,  2.  ])
+    """
     x = floating(x)
     inside = 0.25 * ops.square(x + 1)
     return ops.where(ops.less_equal(x, -1), 0 * x, ops.where(ops.greater_equal(x, 1), x, inside))
@@ -83,20 +108,35 @@ def sparse_plus(x: ArrayLike) -> Array:
 
 @composite()
 def sparse_sigmoid(x: ArrayLike) -> Array:
-    """(x + 1)/2, between 0 and 1: the derivative of `sparse_plus`."""
+    """(x + 1)/2, between 0 and 1: the derivative of `sparse_plus`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.sparse_sigmoid(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([0. , 0.5, 1. ])
+    """
     return fnp.clip(0.5 * (floating(x) + 1), 0, 1)
 
 
 @composite()
 def soft_sign(x: ArrayLike) -> Array:
-    """x/(1 + |x|)."""
+    """x/(1 + |x|).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.soft_sign(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-0.667,  0.   ,  0.667])
+    """
     x = floating(x)
     return x / (1 + ops.absolute(x))
 
 
 @composite()
 def silu(x: ArrayLike) -> Array:
-    """x·sigmoid(x), also called swish (Ramachandran, Zoph and Le, "Searching for activation functions", 2017)."""
+    """x·sigmoid(x), also called swish (Ramachandran, Zoph and Le, "Searching for activation functions", 2017).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.silu(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-0.238,  0.   ,  1.762])
+    """
     return ops.silu(floating(x))
 
 
@@ -105,7 +145,12 @@ swish = silu
 
 @composite()
 def mish(x: ArrayLike) -> Array:
-    """x·tanh(softplus(x)) (Misra, "Mish: a self regularized non-monotonic activation function", 2019)."""
+    """x·tanh(softplus(x)) (Misra, "Mish: a self regularized non-monotonic activation function", 2019).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.mish(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-0.253,  0.   ,  1.944])
+    """
     x = floating(x)
     return x * ops.tanh(ops.softplus(x))
 
@@ -113,7 +158,16 @@ def mish(x: ArrayLike) -> Array:
 @composite()
 def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
     """(x + √(x² + b))/2, by b/(2·(√(x² + b) - x)) where x is negative and that would cancel (Barron, "Squareplus: a
-    softplus-like algebraic rectifier", 2021)."""
+    softplus-like algebraic rectifier", 2021).
+
+    Args:
+        x: an array.
+        b: how round the corner is: the square of twice the value at 0.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.squareplus(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([0.414, 1.   , 2.414])
+    """
     x, b = floating(x), as_value(b)
     root, negative = ops.sqrt(ops.square(x) + b), ops.less(x, 0)
     distance = root - ops.where(negative, x, -ops.absolute(x))
@@ -122,14 +176,28 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
 @composite()
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
-    """x where that is not negative, and negative_slope·x elsewhere."""
+    """x where that is not negative, and negative_slope·x elsewhere.
+
+    Args:
+        x: an array.
+        negative_slope: the slope where x is negative.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.leaky_relu(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-0.02,  0.  ,  2.  ])
+    """
     x = floating(x)
     return ops.where(ops.greater_equal(x, 0), x, negative_slope * x)
 
 
 @composite()
 def hard_tanh(x: ArrayLike) -> Array:
-    """x between -1 and 1, and these outside."""
+    """x between -1 and 1, and these outside.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.hard_tanh(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-1.,  0.,  1.])
+    """
     x = operand(x)
     one = cast(1.0, dtype_of(x))
     return ops.where(ops.greater(x, 1), one, ops.where(ops.less(x, -1), -one, x))
@@ -137,13 +205,23 @@ def hard_tanh(x: ArrayLike) -> Array:
 
 @composite()
 def hard_sigmoid(x: ArrayLike) -> Array:
-    """relu6(x + 3)/6."""
+    """relu6(x + 3)/6.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.hard_sigmoid(np.array([-2.0, 0.0, 8.0])).round(3)
+    array([0.167, 0.5  , 1.   ])
+    """
     return relu6(floating(x) + 3) / 6
 
 
 @composite()
 def hard_silu(x: ArrayLike) -> Array:
-    """x·hard_sigmoid(x) (Howard et al., "Searching for MobileNetV3", 2019)."""
+    """x·hard_sigmoid(x) (Howard et al., "Searching for MobileNetV3", 2019).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.hard_silu(np.array([-2.0, 0.0, 8.0])).round(3)
+    array([-0.333,  0.   ,  8.   ])
+    """
     x = floating(x)
     return x * hard_sigmoid(x)
 
@@ -159,21 +237,44 @@ def exponential_unit(x: Any, alpha: Any, width: Any) -> Any:
 
 @composite()
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x where that is positive, and alpha·(eˣ - 1) elsewhere."""
+    """x where that is positive, and alpha·(eˣ - 1) elsewhere.
+
+    Args:
+        x: an array.
+        alpha: minus the limit at -∞.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.elu(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-0.865,  0.   ,  2.   ])
+    """
     return exponential_unit(floating(x), alpha, 1)
 
 
 @composite()
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """x where that is positive, and alpha·(e^(x/alpha) - 1) elsewhere, whose derivative is continuous (Barron,
-    "Continuously differentiable exponential linear units", 2017)."""
+    "Continuously differentiable exponential linear units", 2017).
+
+    Args:
+        x: an array.
+        alpha: minus the limit at -∞.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.celu(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-0.865,  0.   ,  2.   ])
+    """
     return exponential_unit(floating(x), alpha, alpha)
 
 
 @composite()
 def selu(x: ArrayLike) -> Array:
     """λ·elu(x, α), with which means 0 and variances 1 are kept (Klambauer et al., "Self-normalizing neural networks",
-    2017)."""
+    2017).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.selu(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([-1.52 ,  0.   ,  2.101])
+    """
     return 1.0507009873554804934193349852946 * exponential_unit(
         floating(x), 1.6732632423543772848170429916717, 1
     )
@@ -203,8 +304,16 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     """The first half along an axis times the sigmoid of the second (Dauphin et al., "Language modeling with gated
     convolutional networks", 2017).
 
+    Args:
+        x: an array.
+        axis: the axis that is halved.
+
     Raises:
         ShapeError: the axis has an odd size. It is a ValueError.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.glu(np.array([1.0, 2.0, 0.0, 0.0]))
+    array([0.5, 1. ])
     """
     x = floating(x)
     if x.shape[normalize_axis(axis, x.ndim)] % 2:
@@ -216,7 +325,12 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 @composite()
 def log1mexp(x: ArrayLike) -> Array:
     """log(1 - e⁻ˣ) for x ≥ 0, by the form that keeps its digits on either side of log 2 (Mächler, "Accurately computing
-    log(1 - exp(-|a|))", 2012)."""
+    log(1 - exp(-|a|))", 2012).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.log1mexp(np.array([1e-20, 1.0, 50.0])).round(3)
+    array([-46.052,  -0.459,  -0.   ])
+    """
     x = floating(x)
     small = ops.less(x, math.log(2))
     near = ops.log(-ops.expm1(-ops.where(small, x, 1.0)))

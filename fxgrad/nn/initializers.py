@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,12 +17,18 @@ from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 
-Initializer = Callable[..., Any]
+Initializer: TypeAlias = Callable[..., Any]
+Maker: TypeAlias = Callable[..., Initializer]
 Axes = int | Sequence[int]
 
 
 def zeros(key: Key, shape: Shape, dtype: DType = None) -> Array:
     """An array of zeros; the key is not used.
+
+    Args:
+        key: any key.
+        shape: the shape of the result.
+        dtype: its dtype, float64 by default.
 
     >>> import fxgrad as fx
     >>> fx.nn.initializers.zeros(fx.random.key(0), (2,))
@@ -32,12 +38,31 @@ def zeros(key: Key, shape: Shape, dtype: DType = None) -> Array:
 
 
 def ones(key: Key, shape: Shape, dtype: DType = None) -> Array:
-    """An array of ones; the key is not used."""
+    """An array of ones; the key is not used.
+
+    Args:
+        key: any key.
+        shape: the shape of the result.
+        dtype: its dtype, float64 by default.
+
+    >>> import fxgrad as fx
+    >>> fx.nn.initializers.ones(fx.random.key(0), (2,))
+    array([1., 1.])
+    """
     return np.ones(shape, dtype or float)
 
 
 def constant(value: ArrayLike, dtype: DType = None) -> Initializer:
-    """Make an initializer of arrays of one value, or of one that broadcasts to their shape."""
+    """Make an initializer of arrays of one value, or of one that broadcasts to their shape.
+
+    Args:
+        value: a number or an array.
+        dtype: the default of the initializer's own argument, float64 by default.
+
+    >>> import fxgrad as fx
+    >>> fx.nn.initializers.constant(0.5)(fx.random.key(0), (2,))
+    array([0.5, 0.5])
+    """
 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         return fnp.full(shape, value, dtype or float)
@@ -46,7 +71,16 @@ def constant(value: ArrayLike, dtype: DType = None) -> Initializer:
 
 
 def uniform(scale: Any = 1e-2, dtype: DType = None) -> Initializer:
-    """Make an initializer of numbers uniform in [0, scale)."""
+    """Make an initializer of numbers uniform in [0, scale).
+
+    Args:
+        scale: the upper bound.
+        dtype: the default of the initializer's own argument: a real floating dtype, float64 by default.
+
+    >>> import fxgrad as fx
+    >>> fx.nn.initializers.uniform(0.1)(fx.random.key(0), (3,)).round(3)
+    array([0.001, 0.024, 0.011])
+    """
 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         return scaled(random.uniform(key, shape, dtype), scale)
@@ -56,6 +90,10 @@ def uniform(scale: Any = 1e-2, dtype: DType = None) -> Initializer:
 
 def normal(stddev: Any = 1e-2, dtype: DType = None) -> Initializer:
     """Make an initializer of normal numbers of mean 0.
+
+    Args:
+        stddev: their standard deviation.
+        dtype: the default of the initializer's own argument: a floating or complex dtype, float64 by default.
 
     >>> import fxgrad as fx
     >>> fx.nn.initializers.normal(0.1)(fx.random.key(0), (3, 4)).shape
@@ -71,7 +109,18 @@ def normal(stddev: Any = 1e-2, dtype: DType = None) -> Initializer:
 def truncated_normal(
     stddev: Any = 1e-2, dtype: DType = None, lower: Any = -2.0, upper: Any = 2.0
 ) -> Initializer:
-    """Make an initializer of normal numbers, of this standard deviation, cut at two bounds, which are in its units."""
+    """Make an initializer of normal numbers, of this standard deviation, cut at two bounds, which are in its units.
+
+    Args:
+        stddev: the unit of the numbers, which is their standard deviation before they are cut.
+        dtype: the default of the initializer's own argument: a real floating dtype, float64 by default.
+        lower, upper: the bounds, in units of `stddev`.
+
+    >>> import fxgrad as fx
+    >>> x = fx.nn.initializers.truncated_normal(0.1)(fx.random.key(0), (1000,))
+    >>> bool(abs(x).max() <= 0.2)
+    True
+    """
 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         return scaled(random.truncated_normal(key, lower, upper, shape, dtype), stddev)
@@ -180,6 +229,27 @@ def draw_complex(key: Key, shape: Shape, dtype: Any, variance: float, distributi
     return cast(radius * fnp.exp(1j * angle), dtype)
 
 
+SCALING = """Make the initializer `variance_scaling({scale}, "{mode}", "{distribution}")`.
+
+    {source}.
+
+    Args:
+        in_axis, out_axis: the axes of inputs and outputs; other axes count for both,
+        batch_axis: but for these.
+        dtype: a floating or complex dtype, float64 by default.
+
+    Returns:
+        A function (key, shape, dtype) → array.
+
+    Raises:
+        ShapeError: by the initializer, for an array with fewer than two axes.
+
+    >>> import fxgrad as fx
+    >>> fx.nn.initializers.{name}()(fx.random.key(0), (3, 4)).shape
+    (3, 4)
+    """
+
+
 def scaling(name: str, scale: float, mode: str, distribution: str, source: str) -> Callable[..., Initializer]:
     """Make one of the functions that are `variance_scaling` with a scale, a mode and a distribution."""
 
@@ -189,9 +259,8 @@ def scaling(name: str, scale: float, mode: str, distribution: str, source: str) 
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = (
-        f'As `variance_scaling` with scale {scale:g}, "{mode}", "{distribution}" ({source}); arguments and errors as '
-        "there."
+    make.__doc__ = SCALING.format(
+        name=name, scale=f"{scale:g}", mode=mode, distribution=distribution, source=source
     )
     return make
 
@@ -201,18 +270,37 @@ GLOROT = (
 )
 HE = 'He et al., "Delving deep into rectifiers", 2015'
 LECUN = 'LeCun et al., "Efficient backprop", 1998'
-glorot_normal = xavier_normal = scaling("glorot_normal", 1.0, "fan_avg", "truncated_normal", GLOROT)
-glorot_uniform = xavier_uniform = scaling("glorot_uniform", 1.0, "fan_avg", "uniform", GLOROT)
-he_normal = kaiming_normal = scaling("he_normal", 2.0, "fan_in", "truncated_normal", HE)
-he_uniform = kaiming_uniform = scaling("he_uniform", 2.0, "fan_in", "uniform", HE)
-lecun_normal = scaling("lecun_normal", 1.0, "fan_in", "truncated_normal", LECUN)
-lecun_uniform = scaling("lecun_uniform", 1.0, "fan_in", "uniform", LECUN)
+glorot_normal: Maker = scaling("glorot_normal", 1.0, "fan_avg", "truncated_normal", GLOROT)
+xavier_normal: Maker = glorot_normal
+glorot_uniform: Maker = scaling("glorot_uniform", 1.0, "fan_avg", "uniform", GLOROT)
+xavier_uniform: Maker = glorot_uniform
+he_normal: Maker = scaling("he_normal", 2.0, "fan_in", "truncated_normal", HE)
+kaiming_normal: Maker = he_normal
+he_uniform: Maker = scaling("he_uniform", 2.0, "fan_in", "uniform", HE)
+kaiming_uniform: Maker = he_uniform
+lecun_normal: Maker = scaling("lecun_normal", 1.0, "fan_in", "truncated_normal", LECUN)
+lecun_uniform: Maker = scaling("lecun_uniform", 1.0, "fan_in", "uniform", LECUN)
 
 
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> Initializer:
     """Make an initializer of matrices with orthonormal rows or columns, whichever are fewer, times a scale; axes but
     `column_axis` are taken together (Saxe, McClelland and Ganguli, "Exact solutions to the nonlinear dynamics of
-    learning in deep linear neural networks", 2013)."""
+    learning in deep linear neural networks", 2013).
+
+    Args:
+        scale: a factor.
+        column_axis: the axis of columns.
+        dtype: the default of the initializer's own argument: a real floating dtype, float64 by default.
+
+    Raises:
+        ShapeError: by the initializer, for an array with fewer than two axes.
+
+    >>> import fxgrad as fx
+    >>> q = fx.nn.initializers.orthogonal()(fx.random.key(0), (4, 2))
+    >>> abs(q.T @ q).round(6)
+    array([[1., 0.],
+           [0., 1.]])
+    """
 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         if len(shape) < 2:
@@ -230,7 +318,22 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> Initializer:
     """Make an initializer of kernels of convolutions, (*spatial, inputs, outputs), which are orthogonal in the middle
-    and 0 elsewhere (Xiao et al., "Dynamical isometry and a mean field theory of CNNs", 2018)."""
+    and 0 elsewhere (Xiao et al., "Dynamical isometry and a mean field theory of CNNs", 2018).
+
+    Args:
+        scale: a factor.
+        column_axis: the axis of columns of the matrix in the middle.
+        dtype: the default of the initializer's own argument: a real floating dtype, float64 by default.
+
+    Raises:
+        ShapeError: by the initializer, for a kernel without 1 to 3 spatial axes, or with more inputs than outputs.
+
+    >>> import fxgrad as fx
+    >>> kernel = fx.nn.initializers.delta_orthogonal()(fx.random.key(0), (3, 2, 2))
+    >>> abs(kernel[0]).max(), abs(kernel[1].T @ kernel[1]).round(6)
+    (np.float64(0.0), array([[1., 0.],
+           [0., 1.]]))
+    """
 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:

@@ -82,7 +82,12 @@ def logsumexp(
 def logmeanexp(
     x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False
 ) -> Array:
-    """The logarithm of the mean of exponentials along axes; arguments as of `logsumexp`."""
+    """The logarithm of the mean of exponentials along axes; arguments as of `logsumexp`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.nn.logmeanexp(np.array([0.0, np.log(3.0)])).round(4)
+    np.float64(0.6931)
+    """
     x = floating(x)
     taken = np.broadcast_to(True, x.shape) if where is None else fnp.broadcast_to(where, x.shape)
     count = fnp.sum(taken, axis, keepdims=keepdims)
@@ -110,7 +115,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
 
 @composite()
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """The logarithm of `softmax`, x - logsumexp(x); -∞ where a mask does not hold.
+    """The logarithm of `softmax`, x - logsumexp(x); -∞ where a mask does not hold. Arguments as of `softmax`.
 
     >>> import fxgrad as fx
     >>> fx.nn.log_softmax([1000.0, 0.0])
@@ -132,6 +137,13 @@ def standardize(
     where: ArrayLike | None = None,
 ) -> Array:
     """(x - mean)/√(variance + epsilon), with those along axes unless they are given.
+
+    Args:
+        x: an array.
+        axis: the axes, the last by default.
+        mean, variance: None computes them.
+        epsilon: added to the variance.
+        where: a mask of the entries of which mean and variance are computed.
 
     >>> import fxgrad as fx
     >>> fx.nn.standardize([1.0, 3.0], epsilon=0.0)

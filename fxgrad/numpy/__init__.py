@@ -13,13 +13,19 @@ The families of functions are loaded as they are used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from numpy import e, euler_gamma, inf, nan, newaxis, pi
+from numpy import e as e
+from numpy import euler_gamma as euler_gamma
+from numpy import inf as inf
+from numpy import nan as nan
+from numpy import newaxis as newaxis
+from numpy import pi as pi
 
 from ..core.face import LazyPackage
 
 if TYPE_CHECKING:
+    from ..core.array_type import Array as ndarray
     from . import emath, fft, linalg
-    from .at_index import at
+    from .at_index import at as at
     from .contraction import *
     from .creation import *
     from .dtypes import *
@@ -28,7 +34,9 @@ if TYPE_CHECKING:
     from .histograms import *
     from .indexing import *
     from .inspection import *
+    from .joining import *
     from .manipulation import *
+    from .nan_reductions import *
     from .padding import *
     from .polynomial import *
     from .reductions import *
@@ -36,12 +44,14 @@ if TYPE_CHECKING:
     from .signal import *
     from .sorting import *
     from .statistics import *
+    from .ufuncs import *
     from .updates import *
 
 # Those that programs use most come first: a name is looked for in one after another.
 _FAMILIES = (
-    "elementwise", "reductions", "creation", "manipulation", "contraction", "dtypes", "indexing", "at_index", "sorting",
-    "statistics", "signal", "updates", "padding", "sets", "histograms", "polynomial", "functional", "inspection",
+    "ufuncs", "elementwise", "reductions", "creation", "manipulation", "joining", "contraction", "dtypes", "indexing",
+    "at_index", "sorting", "statistics", "nan_reductions", "signal", "updates", "padding", "sets", "histograms",
+    "polynomial", "functional", "inspection",
 )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ class At:
     __slots__ = ("x",)
 
     def __init__(self, x: Any):
-        self.x = x
+        self.x: Any = x
 
     def __getitem__(self, key: Any) -> IndexedUpdate:
         return IndexedUpdate(self.x, key)
@@ -91,7 +91,8 @@ class IndexedUpdate:
     __slots__ = ("key", "x")
 
     def __init__(self, x: Any, key: Any):
-        self.x, self.key = x, key
+        self.x: Any = x
+        self.key: Any = key
 
     def get(
         self,
@@ -125,13 +126,23 @@ class IndexedUpdate:
         values = cast_same_kind(broadcast_values(values, x, arrays, index), x)
         return self.restore_shape(ops.update(x, values, *arrays, index=index))
 
-    add = update_method("add", "apply_summed", ops.add, "increased by `values`")
-    subtract = update_method("subtract", "apply_summed", ops.subtract, "decreased by `values`")
-    multiply = update_method("multiply", "apply_in_rounds", ops.multiply, "multiplied by `values`")
-    divide = update_method("divide", "apply_in_rounds", ops.divide, "divided by `values`")
-    power = update_method("power", "apply_in_rounds", ops.power, "raised to the power of `values`")
-    min = update_method("min", "apply_in_rounds", ops.minimum, "limited from above by `values`")
-    max = update_method("max", "apply_in_rounds", ops.maximum, "limited from below by `values`")
+    add: Callable[..., Any] = update_method("add", "apply_summed", ops.add, "increased by `values`")
+    subtract: Callable[..., Any] = update_method(
+        "subtract", "apply_summed", ops.subtract, "decreased by `values`"
+    )
+    multiply: Callable[..., Any] = update_method(
+        "multiply", "apply_in_rounds", ops.multiply, "multiplied by `values`"
+    )
+    divide: Callable[..., Any] = update_method("divide", "apply_in_rounds", ops.divide, "divided by `values`")
+    power: Callable[..., Any] = update_method(
+        "power", "apply_in_rounds", ops.power, "raised to the power of `values`"
+    )
+    min: Callable[..., Any] = update_method(
+        "min", "apply_in_rounds", ops.minimum, "limited from above by `values`"
+    )
+    max: Callable[..., Any] = update_method(
+        "max", "apply_in_rounds", ops.maximum, "limited from below by `values`"
+    )
 
     def apply(
         self,
@@ -144,7 +155,7 @@ class IndexedUpdate:
         """A copy with an elementwise function applied to the entries, as often as each is repeated."""
         return self.apply_in_rounds(lambda entries, _: function(entries), 0, mode, unique_indices)
 
-    def locate(self, mode: str | None, spare: Any = 1) -> tuple[Any, Any, tuple]:
+    def locate(self, mode: str | None, spare: Any = 1) -> tuple[Any, Any, tuple[Any, ...]]:
         """Return (x, index arrays, template). With mode "drop" or "fill" x is flat and has one entry more,
         `spare`, which stands for all that is out of bounds (1 is harmless to every operation)."""
         if mode not in MODES:

@@ -275,19 +275,19 @@ class Box(SurfaceObject):
         return self
 
     def fill(self, value: Any) -> None:
-        """As NumPy's `fill`."""
+        """Write one value into all entries."""
         self[...] = value
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-        """As NumPy's `sort`."""
+        """Put the entries along an axis in ascending order."""
         self.assign(fnp.sort(self.value, axis=axis))
 
     def partition(self, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None) -> None:
-        """As NumPy's `partition`."""
+        """Put the entries along an axis in the order of `numpy.partition`."""
         self.assign(fnp.partition(self.value, kth, axis=axis))
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
-        """As NumPy's `put`."""
+        """Write values at flat positions."""
         self.assign(fnp.put(self.value, unbox(indices), fit_values(values, self.dtype), mode, inplace=False))
 
     def resize(self, *shape: Any, refcheck: bool = True) -> NoReturn:
@@ -303,11 +303,11 @@ class Box(SurfaceObject):
         return self.value
 
     def copy(self, order: str = "C") -> Box:
-        """As NumPy's `copy`."""
+        """Return an array of the same entries, with a cell of its own."""
         return Root(self.value)
 
     def flatten(self, order: str = "C") -> Box:
-        """As NumPy's `flatten`."""
+        """Return an array of the entries one after another, with a cell of its own."""
         return Root(fnp.ravel(self.value, order))
 
     def __copy__(self) -> Box:

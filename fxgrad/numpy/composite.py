@@ -29,6 +29,15 @@ from ..core.interpreter import (
 )
 from ..core.surface import OBJECTS, SurfaceObject, first_object
 from ..ops.operators import remember_shown
+from .documentation import (
+    DIFFERENTIABLE,
+    REFUSES_OUT,
+    SHOWS,
+    describe,
+    name_additions,
+    parameters_of,
+    refuse_options,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,27 +73,25 @@ def is_beyond_numpy(value: Any) -> bool:
     return not isinstance(value, np.dtype) and namespace_of(value) is not None
 
 
-# What a docstring says that refers to NumPy's.
-DIFFERENTIABLE, ZERO_DERIVATIVE, NO_DERIVATIVE = "differentiable", "with derivative 0", "without derivative"
-
-
 def composite(
     reference: Callable[..., Any] | None = None,
     *,
     further: tuple[str, ...] = (),
     derivative: str = DIFFERENTIABLE,
+    origin: str | None = None,
 ) -> Callable[[F], F]:
     """Declare a function of the namespace: its body is run on traced values, `reference` on all others.
 
     Without a reference the body serves every value; with one, where a keyword of `further` is given, an option that
     NumPy's function has not. An argument `out` is refused. Errors raised on the way get the operation's name, the
-    open transforms and the user's line. A missing docstring refers to NumPy's, and says which `derivative` there is.
+    open transforms and the user's line. The docstring is completed (see `documentation`): it says which `derivative`
+    there is, and links to the page of the reference, or of what has its full name, `origin`.
     """
 
     def declare(body: F) -> F:
-        name = body.__name__
+        name, parameters = body.__name__, parameters_of(body)
         out = out_position(body)
-        has_mask = "where" in body.__code__.co_varnames
+        has_mask = "where" in parameters
         shows = name in VIEWS
 
         def choose(*args: Any, **kwargs: Any) -> Any:
@@ -141,10 +148,31 @@ def composite(
                 raise reword(error, name, args) from error
 
         function.reference = reference  # type: ignore[attr-defined]
-        function.__doc__ = body.__doc__ or f"As `numpy.{name}`, {derivative}."
+        namesake = origin or full_name(reference)
+        if namesake is not None:
+            details = SHOWS if shows else ""
+            if isinstance(reference, np.ufunc):
+                details += refuse_options(parameters, reference.signature is not None)
+            elif "out" in parameters:
+                details += REFUSES_OUT
+            shared = ", ".join([p for p in parameters if p != "out" and p not in further])
+            details += name_additions(further)
+            function.__doc__ = describe(body.__doc__, namesake, shared, derivative, details)
         return function  # type: ignore[return-value]
 
     return declare
+
+
+# The namespaces of the manual for the modules that functions are from.
+PUBLIC_NAMESPACES = {"numpy.lib.scimath": "numpy.emath", "numpy.lib._scimath_impl": "numpy.emath"}
+
+
+def full_name(function: Any) -> str | None:
+    """Return the name under which NumPy's manual has a function, with that of its namespace."""
+    module = "numpy" if isinstance(function, np.ufunc) else getattr(function, "__module__", "")
+    if not module.startswith("numpy"):
+        return None
+    return f"{PUBLIC_NAMESPACES.get(module, module)}.{function.__name__}"
 
 
 def has_option(options: tuple[str, ...], kwargs: dict[str, Any]) -> bool:

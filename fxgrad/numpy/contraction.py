@@ -14,6 +14,7 @@ from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.contraction import LETTERS
 from ..ops.operators import remember_shown
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand, operands
+from .documentation import LINEAR, NO_DERIVATIVE
 from .manipulation import diagonal, moveaxis, ravel
 
 
@@ -96,7 +97,9 @@ def batch_product(name: str, a: Any, left: str, b: Any, right: str, out: str) ->
     left, right = core_letters(a, name, 0, left), core_letters(b, name, 1, right)
     if a.shape[left.index("k")] != b.shape[right.index("k")]:
         raise ShapeError(f"{name}: the inner sizes {a.shape[left.index('k')]} and {b.shape[right.index('k')]} differ: "
-                         f"{describe(a)} @ {describe(b)}")  # fmt: skip
+                         f"{describe(a)} @ {describe(b)}",
+                         hint="the second one transposed (.T), which fits"
+                         if b.ndim == 2 and b.shape[1] == a.shape[left.index("k")] else None)  # fmt: skip
     np.broadcast_shapes(batch_shape(a, left), batch_shape(b, right))
     batch = max(left.rstrip(LETTERS[:26]), right.rstrip(LETTERS[:26]), key=len)
     return contract_pair(a, left, b, right, batch + out)
@@ -145,20 +148,37 @@ def matmul(
 
 @composite(np.vecdot)
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, out: None = None, *, axis: int = -1) -> Array:
-    """Return Σ conj(x1)·x2 along an axis, broadcasting over the others."""
+    """The sum Σ conj(x1)·x2 along an axis, the other axes broadcast.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.vecdot(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
+    array([21., 43.])
+    """
     a, b = (moveaxis(x, axis, -1) for x in operands((x1, x2)))
     return batch_product("vecdot", conjugate_complex(a), "k", b, "k", "")
 
 
-@composite(getattr(np, "matvec", None))
+@composite(getattr(np, "matvec", None), origin="numpy.matvec")
 def matvec(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
-    """Matrices times vectors, broadcasting over the axes before."""
+    """Matrices in the last two axes times vectors in the last one; the axes before are broadcast. For NumPy before 2.2
+    as well.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.matvec(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
+    array([21., 43.])
+    """
     return batch_product("matvec", operand(x1), "ik", operand(x2), "k", "i")
 
 
-@composite(getattr(np, "vecmat", None))
+@composite(getattr(np, "vecmat", None), origin="numpy.vecmat")
 def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
-    """Conjugated vectors times matrices, broadcasting over the axes before."""
+    """Conjugated vectors in the last axis times matrices in the last two; the axes before are broadcast. For NumPy
+    before 2.2 as well.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.vecmat(fnp.array([1.0, 10.0]), fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([31., 42.])
+    """
     a = operand(x1)
     return batch_product("vecmat", conjugate_complex(a), "k", operand(x2), "kj", "j")
 
@@ -172,7 +192,17 @@ def dot(
     precision: Any = None,
     preferred_element_type: DType = None,
 ) -> Array:
-    """The sum over the last axis of a and the last but one of b; a product where one is a scalar."""
+    """The sum over the last axis of `a` and the last but one of `b`, or its only one; a product where one has no axes.
+    Unlike `matmul` it keeps all other axes of both.
+
+    Args:
+        precision: accepted for programs written for JAX, without effect.
+        preferred_element_type: the dtype in which to add and to answer.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.dot)(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
+    array([3., 4.])
+    """
     a, b = factors(a, b, preferred_element_type)
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b)
@@ -183,7 +213,13 @@ def dot(
 def vdot(
     a: ArrayLike, b: ArrayLike, /, *, precision: Any = None, preferred_element_type: DType = None
 ) -> Array:
-    """Return Σ conj(a)·b over all entries."""
+    """The sum Σ conj(a)·b over all entries of two flattened arrays; `precision` and `preferred_element_type` as of
+    `dot`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.vdot(fnp.array([1j, 2.0]), fnp.array([1j, 1.0]))
+    np.complex128(3+0j)
+    """
     a, b = map(ravel, factors(a, b, preferred_element_type))
     return dot(conjugate_complex(a), b)
 
@@ -192,6 +228,13 @@ def vdot(
 def inner(
     a: ArrayLike, b: ArrayLike, /, *, precision: Any = None, preferred_element_type: DType = None
 ) -> Array:
+    """The sum over the last axes of two arrays; all other axes of both are kept. `precision` and
+    `preferred_element_type` as of `dot`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.inner(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
+    array([21., 43.])
+    """
     a, b = factors(a, b, preferred_element_type)
     if a.ndim == 0 or b.ndim == 0:
         return ops.multiply(a, b)
@@ -200,6 +243,13 @@ def inner(
 
 @composite(np.outer)
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
+    """The products of all entries of `a`, in the rows, with all of `b`, in the columns; both are flattened.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.outer(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0, 5.0]))
+    array([[ 3.,  4.,  5.],
+           [ 6.,  8., 10.]])
+    """
     a, b = ravel(a), ravel(b)
     return ops.multiply(ops.reshape(a, shape=(a.size, 1)), b)
 
@@ -208,10 +258,15 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 def tensordot(
     a: ArrayLike, b: ArrayLike, axes: Axis = 2, *, precision: Any = None, preferred_element_type: DType = None
 ) -> Array:
-    """The sum over pairs of axes.
+    """The sum over pairs of axes of two arrays; the axes that are left are those of `a`, then those of `b`.
 
     Args:
         axes: the number of last axes of a and first axes of b, or a pair of (sequences of) axes.
+        precision, preferred_element_type: as of `dot`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.tensordot(fnp.ones((2, 3, 4)), fnp.ones((4, 3)), axes=((2, 1), (0, 1)))
+    array([12., 12.])
     """
     a, b = factors(a, b, preferred_element_type)
     if hasattr(axes, "__index__"):
@@ -231,6 +286,12 @@ def tensordot(
 
 @composite(np.kron)
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
+    """The Kronecker product: each entry of `a` times all of `b`, in blocks.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.kron(fnp.array([1.0, 10.0]), fnp.array([1.0, 2.0]))
+    array([ 1.,  2., 10., 20.])
+    """
     a, b = operand(a), operand(b)
     rank = max(a.ndim, b.ndim)
     ours, theirs = (1,) * (rank - a.ndim) + a.shape, (1,) * (rank - b.ndim) + b.shape
@@ -243,8 +304,12 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
-    """The cross product of vectors of three components, or of two: these lie in a plane, and the product of two such
-    is the one component across it.
+    """The cross product of vectors of three components, or of two: these lie in a plane, and the product of two such is
+    the one component across it. ValueError for other numbers of components.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.cross(fnp.array([1.0, 0.0, 0.0]), fnp.array([0.0, 1.0, 0.0]))
+    array([0., 0., 1.])
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -262,10 +327,16 @@ def cross(
     return moveaxis(result, 0, normalize_axis(axisc, result.ndim))
 
 
-@composite(np.trace)
+@composite(np.trace, derivative=LINEAR)
 def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: None = None
 ) -> Array:
+    """The sum along a diagonal of the matrices in two axes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.trace(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    np.float64(5.0)
+    """
     entries = cast(diagonal(a, offset, axis1, axis2), dtype)
     return cast(ops.reduce_sum(entries, axes=(entries.ndim - 1,)), dtype)
 
@@ -299,9 +370,15 @@ def contraction_path(
     return tuple(contract_path(f"{','.join(inputs)}->{out}", *shapes, shapes=True, optimize=optimize)[0])
 
 
-@composite(np.einsum_path)
+@composite(np.einsum_path, derivative=NO_DERIVATIVE)
 def einsum_path(*operands: ArrayLike, optimize: Any = "greedy", einsum_call: bool = False) -> Array:
-    """The order in which NumPy would contract operands; it depends on their shapes only."""
+    """The order in which NumPy would contract operands, and a report of its cost; it depends on their shapes only, so
+    traced operands need not be known.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.einsum_path("ij,jk->ik", fnp.ones((2, 3)), fnp.ones((3, 4)))[0]
+    ['einsum_path', (0, 1)]
+    """
     stand_ins = [np.broadcast_to(0.0, x.shape) if isinstance(x, Tracer) else x for x in operands]
     return np.einsum_path(*stand_ins, optimize=optimize)
 
@@ -327,7 +404,7 @@ def as_contract_path(optimize: Any) -> Any:
     return optimize[0] if isinstance(optimize, list | tuple) else optimize or "greedy"
 
 
-@composite(plain_einsum, further=OF_JAX)
+@composite(plain_einsum, further=OF_JAX, origin="numpy.einsum")
 def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype: DType = None, order: str = "K",
            casting: str = "safe", precision: Any = None, preferred_element_type: DType = None) -> Array:  # fmt: skip
     """Sums of products by Einstein's convention, in the string or in the sublist form.

@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import frombuffer, fromiter, fromstring, mgrid, ogrid
 
 from .. import ops
 from ..core.aval import is_differentiable
-from ..core.errors import UnsupportedError
+from ..core.errors import ShapeError, UnsupportedError
 from ..core.interpreter import Tracer, as_value
 from ..core.typing import Array, ArrayLike, DType, Shape
 from .composite import (
-    ZERO_DERIVATIVE,
     cast,
     composite,
     dtype_of,
@@ -23,20 +23,21 @@ from .composite import (
     operand,
     operands,
 )
+from .documentation import LINEAR, ZERO_DERIVATIVE
 from .dtypes import ndim
-from .elementwise import log10, power, sign
-from .manipulation import broadcast_arrays, concatenate, expand_dims
+from .elementwise import power, sign
+from .joining import concatenate
+from .manipulation import broadcast_arrays, expand_dims
 from .placement import on_default_device
+from .ufuncs import log10
 
 empty, eye, identity = on_default_device(np.empty), on_default_device(np.eye), on_default_device(np.identity)
 indices, ones = on_default_device(np.indices), on_default_device(np.ones)
 tri, zeros = on_default_device(np.tri), on_default_device(np.zeros)
-frombuffer, fromiter, fromstring = np.frombuffer, np.fromiter, np.fromstring
-mgrid, ogrid = np.mgrid, np.ogrid
 
 
 # -- from values ------------------------------------------
-@composite(on_default_device(np.asarray))
+@composite(on_default_device(np.asarray), derivative=LINEAR)
 def asarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any = None, copy: Any = None,
             like: Any = None) -> Array:  # fmt: skip
     """An array from numbers, arrays, traced values and nested sequences of them.
@@ -60,40 +61,78 @@ def array(
     ndmax: int = 0,
     like: Any = None,
 ) -> Array:
-    """As `asarray`; traced values are never written to, so that no copy is needed."""
+    """An array of numbers, nested sequences of them, or arrays; entries may be traced, and are then differentiated.
+    Traced values are never written to, so that they are not copied.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.prod(fnp.array([x, 2.0, 3 * x])))(1.0)
+    np.float64(12.0)
+    """
     x = asarray(object, dtype)
     return x if x.ndim >= ndmin else ops.reshape(x, shape=(*(1,) * (ndmin - x.ndim), *x.shape))
 
 
-@composite(on_default_device(np.asanyarray))
+@composite(on_default_device(np.asanyarray), derivative=LINEAR)
 def asanyarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any = None, copy: Any = None,
                like: Any = None) -> Array:  # fmt: skip
+    """As `asarray`: arrays of NumPy's subclasses stay what they are.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.asanyarray([1.0, 2.0])
+    array([1., 2.])
+    """
     return asarray(a, dtype)
 
 
-@composite(np.ascontiguousarray)
+@composite(np.ascontiguousarray, derivative=LINEAR)
 def ascontiguousarray(a: ArrayLike, dtype: DType = None, *, like: Any = None) -> Array:
+    """An array of one axis at least, contiguous in memory. Traced values have no memory: of them only the axes are seen
+    to.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.ascontiguousarray(3.0)
+    array([3.])
+    """
     return array(a, dtype, ndmin=1)
 
 
-@composite(np.copy)
+@composite(np.copy, derivative=LINEAR)
 def copy(a: ArrayLike, order: Any = "K", subok: bool = False) -> Array:
+    """A copy of an array. Under transforms it is an array that can be written into, as arguments are not.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.copy(fnp.array([1.0, 2.0]))
+    array([1., 2.])
+    """
     return operand(a)
 
 
-@composite(np.from_dlpack)
+@composite(np.from_dlpack, derivative="")
 def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: Any = None) -> Array:
-    """An array that shares the memory of another library's; traced values have none."""
+    """An array that shares the memory of another library's, by the DLPack protocol. Traced values have no memory: they
+    raise UnsupportedError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.from_dlpack(fnp.arange(3.0))
+    array([0., 1., 2.])
+    """
     return np.from_dlpack(x, device=device, copy=copy)
 
 
 @composite(np.astype)
 def astype(x: ArrayLike, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Array:
+    """An array in another dtype. Between floating and complex dtypes it is linear; to integers and truth values the
+    derivative ends.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.astype(fnp.array([1.7, -1.7]), int)
+    array([ 1, -1])
+    """
     return cast(x, dtype)
 
 
 # -- filled ------------------------------------------
-@composite(on_default_device(np.full))
+@composite(on_default_device(np.full), derivative=LINEAR)
 def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None, order: Any = "C", *, device: Any = None,
          like: Any = None) -> Array:  # fmt: skip
     """An array of one value, which may be traced.
@@ -117,6 +156,13 @@ def full_like(
     *,
     device: Any = None,
 ) -> Array:
+    """An array of one value with the shape and the dtype of another, unless these are given. It is differentiated by
+    `fill_value` only.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.full_like(fnp.ones((1, 3)), 7)
+    array([[7., 7., 7.]])
+    """
     a = operand(a)
     dtype = dtype_of(a) if dtype is None else np.dtype(dtype)
     if shape is not None or isinstance(fill_value, Tracer) or np.ndim(fill_value):
@@ -129,12 +175,24 @@ def full_like(
 @composite(np.zeros_like, derivative=ZERO_DERIVATIVE)
 def zeros_like(a: ArrayLike, dtype: DType = None, order: Any = "K", subok: bool = True, shape: Shape = None, *,
                device: Any = None) -> Array:  # fmt: skip
+    """An array of zeros with the shape and the dtype of another, unless these are given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.zeros_like(fnp.ones((1, 3)))
+    array([[0., 0., 0.]])
+    """
     return full_like(a, 0, dtype, shape=shape)
 
 
 @composite(np.ones_like, derivative=ZERO_DERIVATIVE)
 def ones_like(a: ArrayLike, dtype: DType = None, order: Any = "K", subok: bool = True, shape: Shape = None, *,
               device: Any = None) -> Array:  # fmt: skip
+    """An array of ones with the shape and the dtype of another, unless these are given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.ones_like(fnp.zeros((1, 3)))
+    array([[1., 1., 1.]])
+    """
     return full_like(a, 1, dtype, shape=shape)
 
 
@@ -149,11 +207,18 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Array:
+    """An array with the shape and the dtype of another, unless these are given; its entries are arbitrary, those of
+    traced ones are zeros.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.empty_like(fnp.ones((1, 3))).shape
+    (1, 3)
+    """
     return zeros_like(prototype, dtype, shape=shape)
 
 
 # -- ranges ------------------------------------------
-@composite(on_default_device(np.arange))
+@composite(on_default_device(np.arange), derivative="")
 def arange(
     start_or_stop: ArrayLike,
     /,
@@ -164,7 +229,13 @@ def arange(
     device: Any = None,
     like: Any = None,
 ) -> Array:
-    """Numbers from start to stop. The bounds fix the shape, so that nothing is differentiated through them."""
+    """Numbers from start, in steps, to stop, which is left out. The bounds fix the shape: traced integers must
+    be known, otherwise ConcretizationError; traced floating-point numbers raise UnsupportedError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.arange(1.0, 2.0, 0.25)
+    array([1.  , 1.25, 1.5 , 1.75])
+    """
     bounds = [as_value(v) for v in (start_or_stop, stop, step) if v is not None]
     if any(isinstance(v, Tracer) and is_differentiable(dtype_of(v)) for v in bounds):
         raise UnsupportedError(
@@ -219,6 +290,12 @@ def logspace(
     dtype: DType = None,
     axis: int = 0,
 ) -> Array:
+    """Numbers base^e for exponents e at equal distances; differentiated by bounds and base.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.logspace(0, 2, 3)
+    array([  1.,  10., 100.])
+    """
     if ndim(base) == 0:
         return cast(power(base, linspace(start, stop, num, endpoint, axis=axis)), dtype)
     start, stop, base = broadcast_arrays(start, stop, base)
@@ -234,7 +311,12 @@ def geomspace(
     dtype: DType = None,
     axis: int = 0,
 ) -> Array:
-    """Numbers in geometric progression."""
+    """Numbers at equal ratios from start to stop; differentiated by both.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.geomspace(1, 8, 4)
+    array([1., 2., 4., 8.])
+    """
     start, stop, _ = ops.promote_dtypes([operand(start), operand(stop), 0.0])
     # Turned so that it starts from a positive number; the turn cancels, so that its derivative is not needed.
     turn = sign(ops.stop_gradient(start))
@@ -250,9 +332,16 @@ def geomspace(
 
 
 # -- coordinates ------------------------------------------
-@composite(np.meshgrid)
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple:
-    """Coordinate arrays of the grid that coordinate vectors span."""
+@composite(np.meshgrid, derivative=LINEAR)
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+    """Coordinate arrays of the grid that coordinate vectors span, in a tuple: one array for each vector.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.meshgrid(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
+    (array([[1., 2.],
+           [1., 2.]]), array([[3., 3.],
+           [4., 4.]]))
+    """
     xs = operands(xi)
     count = len(xs)
     axes = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else range(count)
@@ -273,7 +362,8 @@ class Joiner:
     """
 
     def __init__(self, plain: Any, axis: int, ndim: int, place: int):
-        self.plain, self.layout = plain, (axis, ndim, place)
+        self.plain: Any = plain
+        self.layout: tuple[int, int, int] = (axis, ndim, place)
 
     def __getitem__(self, key: Any) -> Any:
         items = list(key) if isinstance(key, tuple) else [key]
@@ -310,13 +400,23 @@ class Joiner:
         return ops.reshape(x, shape=(*(1,) * before, *x.shape, *(1,) * (extra - before)))
 
 
-r_ = Joiner(np.r_, 0, 1, -1)
-c_ = Joiner(np.c_, -1, 2, 0)
+r_: Joiner = Joiner(np.r_, 0, 1, -1)
+c_: Joiner = Joiner(np.c_, -1, 2, 0)
 
 
 @composite(np.vander)
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
+    """The matrix of the powers of a vector's entries, the highest in the first column unless `increasing`. ValueError
+    unless `x` has one axis.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.vander(fnp.array([2.0, 3.0]), 3)
+    array([[4., 2., 1.],
+           [9., 3., 1.]])
+    """
     x = operand(x)
+    if x.ndim != 1:
+        raise ShapeError("x must be a one-dimensional array or sequence.")
     exponents = np.arange(x.size if N is None else N)
     return power(ops.reshape(x, shape=(x.size, 1)), exponents if increasing else exponents[::-1])
 

@@ -6,31 +6,74 @@ import builtins
 from typing import Any
 
 import numpy as np
+from numpy import (
+    False_,
+    True_,
+    bool,
+    bool_,
+    byte,
+    cdouble,
+    clongdouble,
+    complex64,
+    complex128,
+    complexfloating,
+    csingle,
+    double,
+    dtype,
+    float16,
+    float32,
+    float64,
+    floating,
+    generic,
+    half,
+    inexact,
+    int8,
+    int16,
+    int32,
+    int64,
+    int_,
+    intc,
+    integer,
+    intp,
+    isdtype,
+    issubdtype,
+    long,
+    longdouble,
+    longlong,
+    number,
+    promote_types,
+    short,
+    signedinteger,
+    single,
+    ubyte,
+    uint,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    uintc,
+    uintp,
+    ulong,
+    ulonglong,
+    unsignedinteger,
+    ushort,
+)
 
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.interpreter import Tracer, as_value
 from ..core.typing import Array, ArrayLike, Axis, DType
-from .composite import NO_DERIVATIVE, composite, dtype_of, is_beyond_numpy, operands
-
-bool = bool_ = np.bool_
-int8, int16, int32, int64, int_, intp = np.int8, np.int16, np.int32, np.int64, np.int_, np.intp
-uint8, uint16, uint32, uint64, uint, uintp = np.uint8, np.uint16, np.uint32, np.uint64, np.uint, np.uintp
-float16, float32, float64, longdouble = np.float16, np.float32, np.float64, np.longdouble
-complex64, complex128, clongdouble = np.complex64, np.complex128, np.clongdouble
-# The names of C's types.
-byte, short, intc, long, longlong = np.byte, np.short, np.intc, np.long, np.longlong
-ubyte, ushort, uintc, ulong, ulonglong = np.ubyte, np.ushort, np.uintc, np.ulong, np.ulonglong
-half, single, double, csingle, cdouble = np.half, np.single, np.double, np.csingle, np.cdouble
-# Kinds of dtypes, for `issubdtype`.
-generic, number, inexact, integer, floating = np.generic, np.number, np.inexact, np.integer, np.floating
-complexfloating, signedinteger, unsignedinteger = np.complexfloating, np.signedinteger, np.unsignedinteger
-dtype = np.dtype
-False_, True_ = np.False_, np.True_
-isdtype, issubdtype, promote_types = np.isdtype, np.issubdtype, np.promote_types
+from .composite import composite, dtype_of, is_beyond_numpy, operands
+from .documentation import NO_DERIVATIVE, described
 
 
+@described("numpy.finfo", NO_DERIVATIVE)
 def finfo(dtype: DType) -> Array:
-    """As `numpy.finfo`, also for bfloat16."""
+    """The limits of a floating dtype, bfloat16 included; a traced value stands for its dtype.
+
+    >>> import fxgrad.numpy as fnp
+    >>> float(fnp.finfo(fnp.float32).eps)
+    1.1920928955078125e-07
+    """
     dtype = np.dtype(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
     if dtype.kind != "V":
         return np.finfo(dtype)
@@ -39,13 +82,25 @@ def finfo(dtype: DType) -> Array:
     return ml_dtypes.finfo(dtype)
 
 
+@described("numpy.iinfo", NO_DERIVATIVE)
 def iinfo(int_type: DType) -> Array:
-    """As `numpy.iinfo`; a traced value stands for its dtype."""
+    """The limits of an integer dtype; a traced value stands for its dtype.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.iinfo(fnp.int8).max
+    127
+    """
     return np.iinfo(int_type.dtype if isinstance(int_type, Tracer) else int_type)
 
 
+@described("numpy.result_type", NO_DERIVATIVE)
 def result_type(*arrays_and_dtypes: Any) -> Array:
-    """As `numpy.result_type`; traced Python scalars are weak, as plain ones are (NEP 50)."""
+    """The dtype of what arrays and dtypes give together; traced Python scalars are weak, as plain ones are (NEP 50).
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.result_type(fnp.float32, 1.0)
+    dtype('float32')
+    """
     return np.result_type(*[promotion_stand_in(v) if is_beyond_numpy(v) else v for v in arrays_and_dtypes])
 
 
@@ -55,39 +110,81 @@ def promotion_stand_in(value: Any) -> Any:
     return WEAK_TYPES[aval.dtype.kind](1) if aval.weak else aval.dtype
 
 
+@described("numpy.can_cast", NO_DERIVATIVE)
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
-    """As `numpy.can_cast`; a value stands for its dtype."""
+    """Whether one dtype is cast to another by a rule; a value stands for its dtype.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.can_cast(fnp.float64, fnp.float32)
+    False
+    """
     return np.can_cast(aval_of(from_).dtype if is_beyond_numpy(from_) else from_, to, casting)
 
 
 @composite(np.common_type, derivative=NO_DERIVATIVE)
 def common_type(*arrays: ArrayLike) -> Array:
+    """The floating dtype in which arrays are computed with together: integers become float64.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.common_type(fnp.ones(2, dtype=int), fnp.ones(2, dtype=fnp.float32)).__name__
+    'float64'
+    """
     return np.common_type(*[np.empty(0, dtype_of(x)) for x in operands(arrays)])
 
 
-@composite(np.min_scalar_type)
+@composite(np.min_scalar_type, derivative=NO_DERIVATIVE)
 def min_scalar_type(a: ArrayLike, /) -> Array:
-    """The smallest dtype that holds a scalar; the dtype of an array. Of traced values always the latter."""
+    """The smallest dtype that holds a scalar; the dtype of an array. Of traced values always the latter.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.min_scalar_type(200)
+    dtype('uint8')
+    """
     return dtype_of(a)
 
 
+@described("numpy.isscalar", NO_DERIVATIVE)
 def isscalar(element: ArrayLike) -> builtins.bool:
-    """As `numpy.isscalar`; a traced value is a scalar if it has no axes."""
+    """Whether a value is a number or a string; a traced value is one if it has no axes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.isscalar(3.0), fnp.isscalar(fnp.ones(2))
+    (True, False)
+    """
     return element.ndim == 0 if isinstance(element, Tracer) else np.isscalar(element)
 
 
+@described("numpy.shape", NO_DERIVATIVE)
 def shape(a: ArrayLike) -> tuple[int, ...]:
-    """The sizes of the axes of an array, number, tracer or (nested) sequence of them."""
+    """The sizes of the axes of an array, number, traced value or (nested) sequence of them: a tuple of integers, never
+    traced.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.shape([[1.0, 2.0, 3.0]])
+    (1, 3)
+    """
     return aval_of(as_value(a)).shape
 
 
+@described("numpy.ndim", NO_DERIVATIVE)
 def ndim(a: ArrayLike) -> int:
-    """The number of axes."""
+    """The number of axes of an array, number, traced value or (nested) sequence of them: an integer, never traced.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.ndim([[1.0, 2.0, 3.0]])
+    2
+    """
     return len(shape(a))
 
 
+@described("numpy.size", NO_DERIVATIVE)
 def size(a: ArrayLike, axis: Axis = None) -> int:
-    """The number of entries, in all or along some axes."""
+    """The number of entries, in all or along some axes: an integer, never traced.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.size([[1.0, 2.0, 3.0]], 1)
+    3
+    """
     sizes = shape(a)
     axes = range(len(sizes)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     total = 1

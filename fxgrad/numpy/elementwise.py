@@ -1,10 +1,4 @@
-"""Elementwise functions. Most are the primitives themselves: NumPy's ufunc on plain arrays, at the cost of one
-more Python call. They take operands only; `out=`, `where=` and `dtype=` belong to NumPy's ufuncs (`np.add` on
-traced values understands the last two).
-
-Conventions at kinks are those of `ops.elementwise`: |x|′ = 0 at 0, ties of maximum and minimum share the
-derivative, steps have derivative 0.
-"""
+"""Elementwise functions that are made of others; see `ufuncs` for those that are primitives."""
 
 from __future__ import annotations
 
@@ -15,15 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.aval import Aval, is_differentiable
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import Tracer, as_value, concretize
-from ..core.typing import Array, ArrayLike, Axis
-from ..ops import operators
+from ..core.typing import Array, ArrayLike, Axis, Binary
 from .composite import (
-    DIFFERENTIABLE,
-    NO_DERIVATIVE,
-    ZERO_DERIVATIVE,
     at_axis,
     cast,
     composite,
@@ -33,51 +22,52 @@ from .composite import (
     normalize_axis,
     operand,
 )
+from .documentation import NO_DERIVATIVE, ONLY_OPERANDS, ZERO_DERIVATIVE, described
 from .dtypes import finfo
-
-# -- the primitives, under all their names ------------------------------------------
-add, subtract, multiply, negative, positive = ops.add, ops.subtract, ops.multiply, ops.negative, ops.positive
-divide = true_divide = ops.divide
-floor_divide, fmod, reciprocal = ops.floor_divide, ops.fmod, ops.reciprocal
-mod = remainder = ops.remainder
-sqrt, square, cbrt = operators.sqrt, operators.square, ops.cbrt
-exp, exp2, expm1 = ops.exp, ops.exp2, ops.expm1
-log, log2, log10, log1p = ops.log, ops.log2, ops.log10, ops.log1p
-logaddexp, logaddexp2 = ops.logaddexp, ops.logaddexp2
-
-sin, cos, tan = ops.sin, ops.cos, ops.tan
-asin, acos, atan = arcsin, arccos, arctan = ops.arcsin, ops.arccos, ops.arctan
-sinh, cosh, tanh = ops.sinh, ops.cosh, ops.tanh
-asinh, acosh, atanh = arcsinh, arccosh, arctanh = ops.arcsinh, ops.arccosh, ops.arctanh
-atan2 = arctan2 = ops.arctan2
-degrees = rad2deg = ops.degrees
-radians = deg2rad = ops.radians
-
-abs = absolute = ops.absolute
-fabs, hypot, copysign, signbit = ops.fabs, ops.hypot, ops.copysign, ops.signbit
-maximum, minimum, fmax, fmin = ops.maximum, ops.minimum, ops.fmax, ops.fmin
-floor, ceil, trunc, rint, heaviside = ops.floor, ops.ceil, ops.trunc, ops.rint, ops.heaviside
-nextafter, spacing, ldexp = ops.nextafter, ops.spacing, ops.ldexp
-real, imag = ops.real, ops.imag
-conj = conjugate = ops.conjugate
-
-equal, not_equal = ops.equal, ops.not_equal
-less, less_equal, greater, greater_equal = ops.less, ops.less_equal, ops.greater, ops.greater_equal
-isnan, isinf, isfinite = ops.isnan, ops.isinf, ops.isfinite
-logical_and, logical_or, logical_xor = ops.logical_and, ops.logical_or, ops.logical_xor
-logical_not = ops.logical_not
-bitwise_and, bitwise_or, bitwise_xor = ops.bitwise_and, ops.bitwise_or, ops.bitwise_xor
-invert = bitwise_invert = bitwise_not = ops.bitwise_not
-bitwise_left_shift = left_shift = ops.left_shift
-bitwise_right_shift = right_shift = ops.right_shift
-gcd, lcm = ops.gcd, ops.lcm
+from .ufuncs import (
+    absolute,
+    add,
+    bitwise_and,
+    copysign,
+    cos,
+    divide,
+    equal,
+    floor,
+    floor_divide,
+    greater_equal,
+    imag,
+    isfinite,
+    isinf,
+    isnan,
+    ldexp,
+    less,
+    less_equal,
+    log2,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    multiply,
+    negative,
+    not_equal,
+    real,
+    remainder,
+    right_shift,
+    signbit,
+    sin,
+    subtract,
+    trunc,
+)
 
 
 # -- arithmetic ------------------------------------------
+@described("numpy.power", "", ONLY_OPERANDS)
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 raised to x2. A Python number as exponent has the simpler derivative rule.
+    """x1 raised to x2. Integers to negative integers raise ValueError; `float_power` takes them.
 
-    The derivative of x⁰ is 0, also at 0, and the square of a root has the derivative of the radicand.
+    Derivatives: `x2 * x1**(x2 - 1)` by x1, `x1**x2 * log(x1)` by x2. That of x⁰ is 0, also at 0; by x2 it is 0 at
+    x1 = 0 for x2 > 0. The square of a root has the derivative of the radicand.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(fx.grad(lambda x: fnp.power(x, 3)))(fnp.array([1.0, 2.0]))
@@ -88,24 +78,44 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return ops.power(x1, x2)
 
 
-pow = power
+pow: Binary = power
 
 
-@composite(np.sign)
+@composite(np.sign, derivative="")
 def sign(x: ArrayLike, /) -> Array:
-    """-1, 0 or 1, a step; for complex numbers x/|x| (0 at 0), which has a derivative."""
+    """−1, 0 or 1, a step: its derivative is 0, by convention also at 0. Of complex numbers it is x/|x|, and 0 at 0,
+    which has a derivative.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.sign(fnp.array([-2.0, 0.0, 3.0])), fnp.sign(3 + 4j)
+    (array([-1.,  0.,  1.]), np.complex128(0.6+0.8j))
+    """
     x = operand(x)
     return ops.unit_vector(x, absolute(x)) if kind(x) == "c" else ops.sign(x)
 
 
 @composite(np.float_power)
 def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """x1 raised to x2, in float64 at least: integers have powers with negative exponents. Derivatives are those of
+    `power`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.float_power(2, -1)
+    np.float64(0.5)
+    """
     dtype = np.result_type(ops.result_dtype([as_value(x1), as_value(x2)]), np.float64)
     return ops.power(cast(operand(x1), dtype), cast(operand(x2), dtype))
 
 
+@described("numpy.divmod", "", ONLY_OPERANDS)
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
-    """Return (x1 // x2, x1 % x2)."""
+    """The pair (x1 // x2, x1 % x2): the quotient rounded down, and what is left, which has the sign of x2. Derivatives
+    are those of `floor_divide` and of `remainder`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.divmod(fnp.array([7.0, -7.0]), 3)
+    (array([ 2., -3.]), array([1., 2.]))
+    """
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
@@ -117,6 +127,13 @@ def to_floating(x: Any) -> Any:
 
 @composite(np.modf)
 def modf(x: ArrayLike, /) -> tuple[Any, Any]:
+    """The pair (fractional part, whole part) of x; both have its sign. The fractional part has derivative 1, the whole
+    part 0.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.modf(fnp.array([1.5, -2.25]))
+    (array([ 0.5 , -0.25]), array([ 1., -2.]))
+    """
     x = to_floating(x)
     whole = trunc(x)
     return copysign(ops.where(isinf(x), 0, subtract(x, whole)), x), whole
@@ -124,7 +141,13 @@ def modf(x: ArrayLike, /) -> tuple[Any, Any]:
 
 @composite(np.frexp)
 def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
-    """Return (mantissa, exponent) with x = mantissa·2^exponent and the mantissa's modulus in [½, 1)."""
+    """The pair (mantissa, exponent) with x = mantissa·2^exponent and the mantissa's modulus in [½, 1). The exponent is
+    an integer; the mantissa has derivative 2^−exponent.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.frexp(fnp.array([1.0, 10.0]))
+    (array([0.5  , 0.625]), array([1, 4], dtype=int32))
+    """
     x = to_floating(x)
     ordinary = logical_and(isfinite(x), not_equal(x, 0))
     exponent = cast(add(floor(log2(fill_outside(ordinary, absolute(x), 1))), 1), np.int32)
@@ -161,14 +184,26 @@ def gauss_nodes() -> tuple[list[float], list[float]]:
 
 @composite(np.bitwise_count, derivative=NO_DERIVATIVE)
 def bitwise_count(x: ArrayLike, /) -> Array:
+    """How many bits are set in the absolute value of integers, as uint8.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.bitwise_count(fnp.array([5, -1, 255]))
+    array([2, 1, 8], dtype=uint8)
+    """
     x = absolute(operand(x))
     bits = [bitwise_and(right_shift(x, i), 1) for i in range(dtype_of(x).itemsize * 8)]
     return cast(reduce(add, bits), np.uint8)
 
 
-@composite(np.packbits)
+@composite(np.packbits, derivative=NO_DERIVATIVE)
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Array:
-    """Eight truth values along an axis as one uint8."""
+    """Eight truth values along an axis as one uint8, zeros filling up the last; `axis=None` takes the flattened array.
+    TypeError if these are neither integers nor truth values.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.packbits(fnp.array([True, False, True]))
+    array([160], dtype=uint8)
+    """
     a = operand(a)
     if kind(a) not in "biu":
         raise DTypeError("Expected an input array of integer or boolean data type")
@@ -182,9 +217,15 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Array
     return ops.move_axis(cast(ops.reduce_sum(places, axes=(len(shape),)), np.uint8), len(shape) - 1, axis)
 
 
-@composite(np.unpackbits)
+@composite(np.unpackbits, derivative=NO_DERIVATIVE)
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: Any = None, bitorder: str = "big") -> Array:
-    """The bits of every uint8 along an axis, `count` of them (or all but so many, if negative)."""
+    """The bits of every uint8 along an axis, `count` of them (or all but so many, if negative), as uint8. TypeError for
+    other dtypes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unpackbits(fnp.array([160], dtype=fnp.uint8), count=4)
+    array([1, 0, 1, 0], dtype=uint8)
+    """
     a = operand(a)
     if dtype_of(a) != np.uint8:
         raise DTypeError("Expected an input array of unsigned byte data type")
@@ -241,6 +282,12 @@ def clip(
 
 @composite(np.round, derivative=ZERO_DERIVATIVE)
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
+    """Numbers rounded to so many decimals, halves to even digits; negative `decimals` round to tens and hundreds.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.round(fnp.array([0.125, 2.5]), 2)
+    array([0.12, 2.5 ])
+    """
     return ops.round(operand(a), decimals=decimals)
 
 
@@ -249,6 +296,12 @@ around = round
 
 @composite(np.fix, derivative=ZERO_DERIVATIVE)
 def fix(x: ArrayLike, out: None = None) -> Array:
+    """The whole number next to x toward zero, as `trunc`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fix(fnp.array([1.5, -1.5]))
+    array([ 1., -1.])
+    """
     return trunc(operand(x))
 
 
@@ -256,7 +309,13 @@ def fix(x: ArrayLike, out: None = None) -> Array:
 def nan_to_num(
     x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike = None, neginf: ArrayLike = None
 ) -> Array:
-    """NaN and infinities replaced by numbers; the derivative is 0 where that happens. Never in place."""
+    """NaN and infinities replaced by numbers; the derivative is 0 where that happens, and 1 elsewhere. Never in place:
+    `copy=False` on traced values makes a new array as well.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jvp(fnp.nan_to_num, (fnp.array([1.0, fnp.nan]),), (fnp.ones(2),))
+    (array([1., 0.]), array([1., 0.]))
+    """
     x = operand(x)
     if kind(x) not in "fc":
         return x
@@ -271,16 +330,28 @@ def nan_to_num(
     return fill_outside(not_equal(x, -np.inf), finite, low)
 
 
-@composite(np.angle)
+@composite(np.angle, derivative="")
 def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """The argument of complex numbers, in radians unless `deg`."""
+    """The argument of complex numbers, between −π and π, in radians unless `deg`. Its derivative at 0 is NaN; that of
+    real numbers is 0.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.angle(fnp.array([1j, -1.0]), deg=True)
+    array([ 90., 180.])
+    """
     result = ops.angle(operand(z))
     return multiply(result, 180 / np.pi) if deg else result
 
 
 @composite(np.real_if_close)
 def real_if_close(a: ArrayLike, tol: Any = 100) -> Array:
-    """Real parts, where all imaginary parts are near 0, which must be known."""
+    """The real parts, where all imaginary parts are near 0, else the array as it is. The dtype depends on values: of
+    complex ones that are staged or mapped it raises ConcretizationError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.real_if_close(fnp.array([1 + 1e-16j, 2.0]))
+    array([1., 2.])
+    """
     a = operand(a)
     known = concretize(a, "real_if_close") if kind(a) == "c" else None
     return a if known is None or np.iscomplexobj(np.real_if_close(known, tol)) else real(a)
@@ -289,6 +360,12 @@ def real_if_close(a: ArrayLike, tol: Any = 100) -> Array:
 # -- tests ------------------------------------------
 @composite(np.isclose, derivative=NO_DERIVATIVE)
 def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
+    """Whether |a − b| ≤ atol + rtol·|b|, entry by entry; two equal infinities are close, two NaN if `equal_nan`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.isclose(fnp.array([1.0, 1.0]), fnp.array([1.0 + 1e-9, 1.1]))
+    array([ True, False])
+    """
     a, b = operand(a), operand(b)
     b = cast(b, np.result_type(dtype_of(b), 1.0))
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
@@ -300,11 +377,24 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equa
 def allclose(
     a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> Array:
+    """Whether all entries are near each other as by `isclose`: one truth value, traced where the arrays are.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.allclose(fnp.array([1.0, 2.0]), fnp.array([1.0, 2.0 + 1e-9]))
+    True
+    """
     return all_hold(isclose(a, b, rtol, atol, equal_nan))
 
 
 @composite(np.array_equal, derivative=NO_DERIVATIVE)
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
+    """Whether two arrays have the same shape and the same entries. The shapes decide at once; entries give a truth
+    value that is traced where they are.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.array_equal(fnp.array([1.0, 2.0]), fnp.array([1.0, 2.0]))
+    True
+    """
     a1, a2 = operand(a1), operand(a2)
     if a1.shape != a2.shape:
         return False
@@ -314,6 +404,12 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 @composite(np.array_equiv, derivative=NO_DERIVATIVE)
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """Whether two arrays broadcast to one shape in which all entries are the same.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.array_equiv(fnp.array([1.0, 1.0]), 1.0)
+    True
+    """
     a1, a2 = operand(a1), operand(a2)
     try:
         np.broadcast_shapes(a1.shape, a2.shape)
@@ -328,65 +424,73 @@ def all_hold(x: Any) -> Any:
 
 @composite(np.isposinf, derivative=NO_DERIVATIVE)
 def isposinf(x: ArrayLike, out: None = None) -> Array:
+    """Whether x is +∞.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.isposinf(fnp.array([fnp.inf, -fnp.inf, 1.0]))
+    array([ True, False, False])
+    """
     return logical_and(isinf(x), logical_not(signbit(x)))
 
 
 @composite(np.isneginf, derivative=NO_DERIVATIVE)
 def isneginf(x: ArrayLike, out: None = None) -> Array:
+    """Whether x is −∞.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.isneginf(fnp.array([fnp.inf, -fnp.inf, 1.0]))
+    array([False,  True, False])
+    """
     return logical_and(isinf(x), signbit(x))
 
 
 @composite(np.isreal, derivative=NO_DERIVATIVE)
 def isreal(x: ArrayLike) -> Array:
+    """Whether the imaginary part is 0, entry by entry.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.isreal(fnp.array([1 + 2j, 3.0]))
+    array([False,  True])
+    """
     return equal(imag(operand(x)), 0)
 
 
 @composite(np.iscomplex, derivative=NO_DERIVATIVE)
 def iscomplex(x: ArrayLike) -> Array:
+    """Whether the imaginary part is not 0, entry by entry.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.iscomplex(fnp.array([1 + 2j, 3.0]))
+    array([ True, False])
+    """
     return not_equal(imag(operand(x)), 0)
 
 
+@described("numpy.isrealobj", NO_DERIVATIVE)
 def isrealobj(x: ArrayLike) -> bool:
-    """Whether the dtype is not complex."""
+    """Whether the dtype is not complex, whatever the values: a bool of Python's.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.isrealobj(fnp.array([1.0, 2.0]))
+    True
+    """
     return not iscomplexobj(x)
 
 
+@described("numpy.iscomplexobj", NO_DERIVATIVE)
 def iscomplexobj(x: ArrayLike) -> bool:
-    """Whether the dtype is complex, whatever the values."""
+    """Whether the dtype is complex, whatever the values: a bool of Python's.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.iscomplexobj(fnp.array([1 + 0j]))
+    True
+    """
     return kind(as_value(x)) == "c"
 
 
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "add", "allclose", "angle", "arccos", "arccosh", "arcsin", "arcsinh",
-    "arctan", "arctan2", "arctanh", "around", "array_equal", "array_equiv", "asin", "asinh", "atan", "atan2",
-    "atanh", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil", "clip", "conj", "conjugate", "copysign", "cos",
-    "cosh", "deg2rad", "degrees", "divide", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "fix",
-    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "gcd", "greater", "greater_equal",
-    "heaviside", "hypot", "imag", "invert", "isclose", "iscomplex", "iscomplexobj", "isfinite", "isinf",
-    "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "lcm", "ldexp", "left_shift", "less",
-    "less_equal", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "maximum", "minimum", "mod", "modf", "multiply", "nan_to_num", "negative",
-    "nextafter", "not_equal", "packbits", "positive", "pow", "power", "rad2deg", "radians", "real", "real_if_close",
-    "reciprocal",
-    "remainder", "right_shift", "rint", "round", "sign", "signbit", "sin", "sinc", "sinh", "spacing", "sqrt",
-    "square", "subtract", "tan", "tanh", "true_divide", "trunc", "unpackbits",
+    "allclose", "angle", "around", "array_equal", "array_equiv", "bitwise_count", "clip", "divmod", "fix",
+    "float_power", "frexp", "isclose", "iscomplex", "iscomplexobj", "isneginf", "isposinf", "isreal",
+    "isrealobj", "modf", "nan_to_num", "packbits", "pow", "power", "real_if_close", "round", "sign",
+    "sinc", "unpackbits",
 ]  # fmt: skip
-
-
-def derivative_note(primitive: Any) -> str:
-    """Return what the docstring of a primitive says of its derivative."""
-    if builtins.any(rule is not None for rule in primitive.partials):
-        return DIFFERENTIABLE
-    try:
-        result = primitive.abstract_eval([Aval((), np.dtype(float))] * len(primitive.partials), {})
-    except TypeError:  # of integers only
-        return NO_DERIVATIVE
-    return ZERO_DERIVATIVE if is_differentiable(result.dtype) else NO_DERIVATIVE
-
-
-for _name in __all__:
-    if globals()[_name].__doc__ is None:
-        globals()[_name].__doc__ = f"As `numpy.{_name}`, {derivative_note(globals()[_name].primitive)}."
-    if hasattr(globals()[_name], "primitive"):
-        globals()[_name].__module__ = __name__.rpartition(".")[0]  # where pickle finds it, and users do

@@ -10,15 +10,15 @@ import numpy as np
 from .. import ops
 from ..core.typing import Array, ArrayLike
 from .composite import composite, kind, known_value, operand
-from .elementwise import arccos as real_arccos
-from .elementwise import arcsin as real_arcsin
-from .elementwise import arctanh as real_arctanh
-from .elementwise import divide
-from .elementwise import log as real_log
-from .elementwise import log2 as real_log2
-from .elementwise import log10 as real_log10
 from .elementwise import power as real_power
-from .elementwise import sqrt as real_sqrt
+from .ufuncs import arccos as real_arccos
+from .ufuncs import arcsin as real_arcsin
+from .ufuncs import arctanh as real_arctanh
+from .ufuncs import divide
+from .ufuncs import log as real_log
+from .ufuncs import log2 as real_log2
+from .ufuncs import log10 as real_log10
+from .ufuncs import sqrt as real_sqrt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,31 +54,56 @@ def sqrt(x: ArrayLike) -> Array:
 
 @composite(np.emath.log)
 def log(x: ArrayLike) -> Array:
-    """The logarithm of x, complex if an entry is negative."""
+    """The logarithm of x, complex if an entry is negative.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.log(-1.0).imag.round(6)
+    np.float64(3.141593)
+    """
     return real_log(widen(x, is_negative, "log"))
 
 
 @composite(np.emath.log2)
 def log2(x: ArrayLike) -> Array:
-    """The logarithm of x to base 2, complex if an entry is negative."""
+    """The logarithm of x to base 2, complex if an entry is negative.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.log2(-8.0).real.round(6)
+    np.float64(3.0)
+    """
     return real_log2(widen(x, is_negative, "log2"))
 
 
 @composite(np.emath.log10)
 def log10(x: ArrayLike) -> Array:
-    """The logarithm of x to base 10, complex if an entry is negative."""
+    """The logarithm of x to base 10, complex if an entry is negative.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.log10(-100.0).real.round(6)
+    np.float64(2.0)
+    """
     return real_log10(widen(x, is_negative, "log10"))
 
 
 @composite(np.emath.logn)
 def logn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The logarithm of x to base n, complex if an entry of either is negative."""
+    """The logarithm of x to base n, complex if an entry of either is negative.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.logn(2, 8.0).round(6)
+    np.float64(3.0)
+    """
     return divide(log(x), log(n))
 
 
 @composite(np.emath.power)
 def power(x: ArrayLike, p: ArrayLike) -> Array:
-    """x to the power of p, complex if an entry of x is negative."""
+    """x to the power of p, complex if an entry of x is negative.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.power(-4.0, 0.5).imag.round(6)
+    np.float64(2.0)
+    """
     x, p = widen(x, is_negative, "power"), operand(p)
     return real_power(x, ops.convert(p, dtype=np.dtype(float)) if kind(p) in "iu" and is_falling(p) else p)
 
@@ -90,19 +115,34 @@ def is_falling(p: Any) -> bool:
 
 @composite(np.emath.arccos)
 def arccos(x: ArrayLike) -> Array:
-    """The inverse cosine, complex if the absolute value of an entry is greater than 1."""
+    """The inverse cosine, complex if the absolute value of an entry is greater than 1.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.arccos(2.0).imag.round(6)
+    np.float64(-1.316958)
+    """
     return real_arccos(widen(x, is_beyond_one, "arccos"))
 
 
 @composite(np.emath.arcsin)
 def arcsin(x: ArrayLike) -> Array:
-    """The inverse sine, complex if the absolute value of an entry is greater than 1."""
+    """The inverse sine, complex if the absolute value of an entry is greater than 1.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.arcsin(2.0).real.round(6)
+    np.float64(1.570796)
+    """
     return real_arcsin(widen(x, is_beyond_one, "arcsin"))
 
 
 @composite(np.emath.arctanh)
 def arctanh(x: ArrayLike) -> Array:
-    """The inverse hyperbolic tangent, complex if the absolute value of an entry is greater than 1."""
+    """The inverse hyperbolic tangent, complex if the absolute value of an entry is greater than 1.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.emath.arctanh(2.0).real.round(6)
+    np.float64(0.549306)
+    """
     return real_arctanh(widen(x, is_beyond_one, "arctanh"))
 
 

@@ -17,11 +17,14 @@ from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.fourier import OPPOSITE_NORM
 from .composite import at_axis, cast, composite, dtype_of, kind, normalize_axis, operand
+from .documentation import LINEAR, described
 from .manipulation import roll
 
 
+@described("numpy.fft.fftfreq", "", further=("dtype",))
 def fftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) -> Array:
-    """The frequencies of the entries of a transform of n entries, that of `fft`: as `numpy.fft.fftfreq`.
+    """The frequencies of the entries of a transform of n entries, that of `fft`. The numbers are plain: nothing is
+    differentiated through them.
 
     Args:
         n: the number of entries.
@@ -36,6 +39,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) 
     return cast(np.fft.fftfreq(n, d, device=device), dtype)
 
 
+@described("numpy.fft.rfftfreq", "", further=("dtype",))
 def rfftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) -> Array:
     """The frequencies of the entries of `rfft` of n entries; arguments as of `fftfreq`.
 
@@ -122,7 +126,7 @@ def one_axis_arguments(a: Any, n: Any, axis: int, half: bool = False) -> tuple[A
 
 
 # -- along one axis ------------------------------------------
-@composite(np.fft.fft)
+@composite(np.fft.fft, derivative=LINEAR)
 def fft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The discrete Fourier transform along an axis.
 
@@ -135,21 +139,31 @@ def fft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None
     return complex_transform(a, [n], (axis,), norm)
 
 
-@composite(np.fft.ifft)
+@composite(np.fft.ifft, derivative=LINEAR)
 def ifft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
-    """The inverse of `fft`."""
+    """The inverse of `fft` along an axis: complex numbers, cropped or padded to n before.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.ifft(fnp.array([4.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
     a, n, axis = one_axis_arguments(a, n, axis)
     return complex_transform(a, [n], (axis,), norm, inverse=True)
 
 
-@composite(np.fft.rfft)
+@composite(np.fft.rfft, derivative=LINEAR)
 def rfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
-    """The frequencies 0 … n//2 of real numbers; the others are their conjugates."""
+    """The frequencies 0 … n//2 of real numbers; the others are their conjugates. TypeError for complex ones.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.rfft(fnp.array([1.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j])
+    """
     a, n, axis = one_axis_arguments(a, n, axis)
     return real_transform(a, n, axis, norm)
 
 
-@composite(np.fft.irfft)
+@composite(np.fft.irfft, derivative=LINEAR)
 def irfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The inverse of `rfft`. Of the frequencies 0 and (n even) n/2 the imaginary parts have no effect and derivative 0.
 
@@ -163,46 +177,80 @@ def irfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: No
     return inverse_to_real(a, n, axis, norm)
 
 
-@composite(np.fft.hfft)
+@composite(np.fft.hfft, derivative=LINEAR)
 def hfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
-    """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum."""
+    """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.hfft(fnp.array([1.0, 2.0, 3.0]))
+    array([ 8., -2.,  0., -2.])
+    """
     a, n, axis = one_axis_arguments(a, n, axis, half=True)
     return inverse_to_real(ops.conjugate(a), n, axis, OPPOSITE_NORM[check_norm(norm)])
 
 
-@composite(np.fft.ihfft)
+@composite(np.fft.ihfft, derivative=LINEAR)
 def ihfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
-    """The inverse of `hfft`."""
+    """The inverse of `hfft`: the first half of a signal with Hermitian symmetry, from its real spectrum.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.ihfft(fnp.array([15.0, -4.0, 0.0, -4.0]))
+    array([1.75-0.j, 3.75-0.j, 5.75-0.j])
+    """
     a, n, axis = one_axis_arguments(a, n, axis)
     return ops.conjugate(real_transform(a, n, axis, OPPOSITE_NORM[check_norm(norm)]))
 
 
 # -- along several ------------------------------------------
-@composite(np.fft.fftn)
+@composite(np.fft.fftn, derivative=LINEAR)
 def fftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
-    """`fft` along axes (all of them), cropped or padded to the sizes `s`."""
+    """The transform `fft` along axes (all of them), cropped or padded to the sizes `s`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.fftn(fnp.ones((2, 2)))
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
     a = operand(a)
     return complex_transform(a, *sizes_and_axes(a, s, axes), norm)
 
 
-@composite(np.fft.ifftn)
+@composite(np.fft.ifftn, derivative=LINEAR)
 def ifftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
-    """The inverse of `fftn`."""
+    """The inverse of `fftn`, with the same arguments.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.ifftn(4 * fnp.eye(1, 4).reshape(2, 2))
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
     a = operand(a)
     return complex_transform(a, *sizes_and_axes(a, s, axes), norm, inverse=True)
 
 
-@composite(np.fft.rfftn)
+@composite(np.fft.rfftn, derivative=LINEAR)
 def rfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
-    """`rfft` along the last of the axes, then `fft` along the others."""
+    """The transform `rfft` along the last of the axes, then `fft` along the others.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.rfftn(fnp.ones((2, 2)))
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
     a = operand(a)
     (*sizes, n), (*others, last) = require_axes(*sizes_and_axes(a, s, axes))
     return complex_transform(real_transform(a, n, last, norm), sizes, tuple(others), norm)
 
 
-@composite(np.fft.irfftn)
+@composite(np.fft.irfftn, derivative=LINEAR)
 def irfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
-    """The inverse of `rfftn`."""
+    """The inverse of `rfftn`: real numbers. The last axis has 2·(n − 1) entries unless `s` says otherwise.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.irfftn(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[1., 1.],
+           [1., 1.]])
+    """
     a = operand(a)
     (*sizes, n), (*others, last) = require_axes(*sizes_and_axes(a, s, axes))
     if s is None:
@@ -217,23 +265,52 @@ def require_axes(sizes: list[Any], axes: tuple[int, ...]) -> tuple[list[Any], tu
     return sizes, axes
 
 
-@composite(np.fft.fft2)
+@composite(np.fft.fft2, derivative=LINEAR)
 def fft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
+    """The transform `fft` along two axes, the last ones unless given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.fft2(fnp.ones((2, 2)))
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
     return fftn(a, s, axes, norm)
 
 
-@composite(np.fft.ifft2)
+@composite(np.fft.ifft2, derivative=LINEAR)
 def ifft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
+    """The inverse of `fft2`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.ifft2(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
     return ifftn(a, s, axes, norm)
 
 
-@composite(np.fft.rfft2)
+@composite(np.fft.rfft2, derivative=LINEAR)
 def rfft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
+    """The transform of real numbers along two axes, the last ones unless given: `rfft` along the second, `fft` along
+    the first.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.rfft2(fnp.ones((2, 2)))
+    array([[4.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
     return rfftn(a, s, axes, norm)
 
 
-@composite(np.fft.irfft2)
+@composite(np.fft.irfft2, derivative=LINEAR)
 def irfft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
+    """The inverse of `rfft2`: real numbers.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.irfft2(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[1., 1.],
+           [1., 1.]])
+    """
     return irfftn(a, s, axes, norm)
 
 
@@ -245,16 +322,26 @@ def half_sizes(x: Any, axes: Any) -> tuple[list[int], tuple[int, ...]]:
     return [x.shape[i] // 2 for i in axes], axes
 
 
-@composite(np.fft.fftshift)
+@composite(np.fft.fftshift, derivative=LINEAR)
 def fftshift(x: ArrayLike, axes: Axis = None) -> Array:
-    """The frequency 0 moved to the middle."""
+    """An array with the frequency 0 moved to the middle of the axes, all of them unless given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.fftshift(fnp.fft.fftfreq(4, 0.25))
+    array([-2., -1.,  0.,  1.])
+    """
     x = operand(x)
     return roll(x, *half_sizes(x, axes))
 
 
-@composite(np.fft.ifftshift)
+@composite(np.fft.ifftshift, derivative=LINEAR)
 def ifftshift(x: ArrayLike, axes: Axis = None) -> Array:
-    """The inverse of `fftshift`."""
+    """The inverse of `fftshift`, also for axes of odd size.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fft.ifftshift(fnp.array([-1.0, 0.0, 1.0]))
+    array([ 0.,  1., -1.])
+    """
     x = operand(x)
     by, axes = half_sizes(x, axes)
     return roll(x, [-n for n in by], axes)

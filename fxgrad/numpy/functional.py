@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy import fromfunction
 
 from .. import ops
 from ..core import pytree
@@ -19,12 +20,11 @@ from ..core.interpreter import EVAL, acting_level
 from ..core.typing import Array, ArrayLike, Axis
 from ..transforms.vmap import vmap
 from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
+from .documentation import described
 from .manipulation import entry_count, expand_dims, moveaxis
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-fromfunction = np.fromfunction
 
 
 def is_numpy_call(*values: Any) -> bool:
@@ -44,11 +44,12 @@ def map_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ..
 
 
 # -- along axes ------------------------------------------
+@described("numpy.apply_along_axis", "")
 def apply_along_axis(
     func1d: Callable[..., Any], axis: Axis, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Array:
     """A function of one-dimensional arrays applied to all slices along an axis; the axes of its results take the
-    place of that axis.
+    place of that axis. It is differentiated as the function is.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.apply_along_axis(lambda v: v[0] * v[1], 1, x)))(fnp.ones((1, 3)))
@@ -67,8 +68,10 @@ def apply_along_axis(
     return moveaxis(results, range(len(shape), results.ndim), range(axis, axis + count))
 
 
+@described("numpy.apply_over_axes", "")
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array:
-    """Apply `func(a, axis)` for one axis after another, which are kept with length one.
+    """What `func(a, axis)` makes of an array for one axis after another, which are kept with length one. It is
+    differentiated as the function is.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.apply_over_axes(fnp.sum, fnp.ones((2, 3, 4)), [0, 2])
@@ -87,10 +90,12 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array
 
 
 # -- on parts ------------------------------------------
+@described("numpy.piecewise", "")
 def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Array:
-    """Functions (or constants) where conditions hold; the last one that holds decides, one function more is for the
-    rest, which is 0 otherwise. Traced functions are given all of x, and their derivative goes to the chosen entries
-    alone, even if that of another function is infinite there.
+    """Functions (or constants) `funclist` of `x` where the conditions `condlist` hold; the last one that holds
+    decides, one function more is for the rest, which is 0 otherwise. Traced functions are given all of x, and
+    their derivative goes to the chosen entries alone, even if that of another function is infinite there. Further
+    arguments, `args` and `kw`, go to the functions.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> root = lambda x: fnp.piecewise(x, [x > 0], [fnp.sqrt, 0.0])
@@ -124,7 +129,9 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
 
 # -- entry by entry ------------------------------------------
 class vectorize:
-    """A function of scalars (or, with `signature`, of small arrays) as a function of arrays that broadcast.
+    """A function of scalars (or, with `signature`, of small arrays) as a function of arrays that broadcast. It is
+    differentiated as the function is, which runs once for every entry:
+    https://numpy.org/doc/stable/reference/generated/numpy.vectorize.html
 
     Args:
         pyfunc: the function. Without it, the result is a decorator.
@@ -149,9 +156,11 @@ class vectorize:
         cache: bool = False,
         signature: str | None = None,
     ):
-        self.pyfunc, self.options = pyfunc, (otypes, doc, excluded, cache, signature)
-        self.excluded, self.signature = set(excluded or ()), signature
-        self.plain = np.vectorize(
+        self.pyfunc: Any = pyfunc
+        self.options: tuple[Any, ...] = (otypes, doc, excluded, cache, signature)
+        self.excluded: set[int | str] = set(excluded or ())
+        self.signature: str | None = signature
+        self.plain: np.vectorize = np.vectorize(
             *(() if pyfunc is None else (pyfunc,)),
             otypes=otypes,
             doc=doc,
@@ -159,8 +168,8 @@ class vectorize:
             cache=cache,
             signature=signature,
         )
-        self.axes = None if signature is None else core_axes(signature)
-        self.dtypes = None if otypes is None else [np.dtype(t) for t in otypes]
+        self.axes: tuple[list[Any], list[Any]] | None = None if signature is None else core_axes(signature)
+        self.dtypes: list[np.dtype[Any]] | None = None if otypes is None else [np.dtype(t) for t in otypes]
         self.__doc__ = getattr(pyfunc, "__doc__", None) if doc is None else doc
         self.__name__ = getattr(pyfunc, "__name__", "vectorized")
 
@@ -236,8 +245,10 @@ def core_axes(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ..
     return inputs, outputs
 
 
+@described("numpy.frompyfunc", "")
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> Callable[..., Any]:
-    """As `numpy.frompyfunc`, with arrays of objects as results; of traced values as `vectorize`.
+    """A function of scalars as a function of arrays that broadcast. Of plain ones it makes arrays of objects, as NumPy
+    does; traced ones are computed as by `vectorize`, and differentiated as the function is.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> double = fnp.frompyfunc(lambda x: 2 * x, 1, 1)

@@ -17,8 +17,9 @@ from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, ensure, kind, known_value, operand
 from .creation import linspace
+from .joining import unstack
 from .manipulation import entry_count as size_of
-from .manipulation import ravel, unstack
+from .manipulation import ravel
 from .reductions import max, min
 from .signal import diff
 from .sorting import searchsorted
@@ -141,7 +142,12 @@ def flatten_data(a: Any, weights: Any) -> tuple[Any, Any]:
 @composite(np.histogram_bin_edges)
 def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> Array:
     """The edges of the bins of a histogram. Where they are made of the data, they vary with its least and its greatest
-    entry."""
+    entry.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.histogram_bin_edges(fnp.array([0.0, 1.0, 4.0]), 2)
+    array([0., 2., 4.])
+    """
     a, weights = flatten_data(a, weights)
     return bin_edges(a, bins, range, weights)
 
@@ -192,12 +198,17 @@ def histogramdd(
     density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[Any, list[Any]]:
-    """Return how many points are in each box, and the edges along every axis.
+    """How many points are in each box, and the edges along every axis.
 
     Args:
         sample: points in the rows of a matrix, or a sequence with the coordinates along every axis.
         bins, range: as for `histogram`, the same for all axes or a sequence.
         density, weights: as for `histogram`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.histogramdd(fnp.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]]), bins=2)[0]
+    array([[1., 0.],
+           [0., 2.]])
     """
     by_rows = hasattr(sample, "shape") and len(sample.shape) == 2
     columns = [ravel(column) for column in (unstack(sample, axis=1) if by_rows else sample)]
@@ -230,8 +241,14 @@ def histogram2d(
     density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[Any, Any, Any]:
-    """Return how many points are in each rectangle, the edges along x, and the edges along y; `bins` may be
-    the edges for both axes."""
+    """How many points are in each rectangle, the edges along x, and the edges along y; `bins` may be the edges for both
+    axes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.histogram2d(fnp.array([0.0, 1.0, 1.0]), fnp.array([0.0, 1.0, 0.9]), bins=2)[0]
+    array([[1., 0.],
+           [0., 2.]])
+    """
     if len(x) != len(y):
         raise ShapeError("x and y must have the same length.")
     if hasattr(bins, "__len__") and len(bins) > 2:

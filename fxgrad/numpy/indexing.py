@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import diag_indices, index_exp, mask_indices, ndindex, s_, tril_indices, triu_indices
 
 from .. import ops
 from ..core.aval import PLAIN
@@ -14,7 +15,6 @@ from ..core.errors import IndexingError, ShapeError
 from ..core.interpreter import Tracer, as_value, concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import (
-    NO_DERIVATIVE,
     at_axis,
     cast,
     composite,
@@ -24,11 +24,8 @@ from .composite import (
     operand,
     operands,
 )
+from .documentation import LINEAR, NO_DERIVATIVE, described
 from .manipulation import broadcast_arrays, ravel
-
-diag_indices, mask_indices = np.diag_indices, np.mask_indices
-index_exp, ndindex, s_ = np.index_exp, np.ndindex, np.s_
-tril_indices, triu_indices = np.tril_indices, np.triu_indices
 
 
 # -- by position ------------------------------------------
@@ -38,7 +35,9 @@ def check_positions(indices: Any, size: int, mode: str) -> Any:
     if not indices.size:
         indices = cast(indices, np.intp)
     if kind(indices) not in "iu":
-        raise IndexingError(f"positions must be integers, not {dtype_of(indices)}")
+        raise IndexingError(
+            f"positions must be integers, not {dtype_of(indices)}", hint="indices.astype(int)"
+        )
     if mode == "wrap":
         return ops.remainder(indices, size)
     if mode == "clip":
@@ -54,7 +53,7 @@ def check_positions(indices: Any, size: int, mode: str) -> Any:
     return indices
 
 
-@composite(np.take)
+@composite(np.take, derivative=LINEAR)
 def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, mode: str = "raise") -> Array:
     """Entries at positions along an axis. Both may be traced.
 
@@ -73,9 +72,15 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, 
     return ops.getitem(a, check_positions(indices, a.shape[axis], mode), index=index)
 
 
-@composite(np.take_along_axis)
+@composite(np.take_along_axis, derivative=LINEAR)
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Array:
-    """Entries at positions along an axis, the other axes matched entry by entry (broadcasting)."""
+    """Entries at positions along an axis, the other axes matched entry by entry (broadcasting). It is differentiated by
+    the array; positions that occur several times add up their cotangents.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.take_along_axis(fnp.array([[3.0, 1.0, 2.0]]), fnp.array([[1, 2, 0]]), axis=1)
+    array([[1., 2., 3.]])
+    """
     arr = operand(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
@@ -91,9 +96,14 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Arra
     return ops.take_along(arr, indices, axis)
 
 
-@composite(np.ix_)
-def ix_(*args: Any) -> tuple:
-    """Index arrays for the product of sequences of positions (or known masks), one along each axis."""
+@composite(np.ix_, derivative=NO_DERIVATIVE)
+def ix_(*args: Any) -> tuple[Array, ...]:
+    """Index arrays for the product of sequences of positions (or known masks), one along each axis.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.arange(6.0).reshape(2, 3)[fnp.ix_([1], [0, 2])]
+    array([[3., 5.]])
+    """
     arrays = operands(args)
     if any(x.ndim != 1 for x in arrays):
         raise ShapeError("Cross index must be 1 dimensional")
@@ -105,9 +115,14 @@ def ix_(*args: Any) -> tuple:
     )
 
 
-@composite(np.unravel_index)
-def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple:
-    """The positions along every axis of entries given by their flat positions; traced ones are not checked."""
+@composite(np.unravel_index, derivative=NO_DERIVATIVE)
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Array, ...]:
+    """The positions along every axis of entries given by their flat positions; traced ones are not checked.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unravel_index(5, (2, 3))
+    (np.int64(1), np.int64(2))
+    """
     rest, shape = operand(indices), (shape,) if hasattr(shape, "__index__") else tuple(shape)
     places = []
     for size in shape if order == "F" else shape[::-1]:
@@ -116,9 +131,14 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple:
     return tuple(places if order == "F" else places[::-1])
 
 
-@composite(np.ravel_multi_index)
+@composite(np.ravel_multi_index, derivative=NO_DERIVATIVE)
 def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
-    """The flat positions of entries given by their positions along every axis; `mode` as in `take`."""
+    """The flat positions of entries given by their positions along every axis; `mode` as in `take`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.ravel_multi_index((1, 2), (2, 3))
+    np.int64(5)
+    """
     modes = (mode,) * len(dims) if isinstance(mode, str) else mode
     places = [check_positions(x, size, m) for x, size, m in zip(multi_index, dims, modes)]
     if len(places) != len(dims) or len(multi_index) != len(dims):
@@ -130,7 +150,13 @@ def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", or
 
 
 @composite(np.diag_indices_from, derivative=NO_DERIVATIVE)
-def diag_indices_from(arr: ArrayLike) -> tuple:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
+    """The positions of the main diagonal of an array, one index array for each axis; they depend on the shape only.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.diag_indices_from(fnp.ones((2, 2)))
+    (array([0, 1]), array([0, 1]))
+    """
     arr = operand(arr)
     if arr.ndim < 2 or len(set(arr.shape)) > 1:
         raise ShapeError("input array must be at least 2-d, and all its dimensions of equal length")
@@ -138,12 +164,26 @@ def diag_indices_from(arr: ArrayLike) -> tuple:
 
 
 @composite(np.tril_indices_from, derivative=NO_DERIVATIVE)
-def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
+def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
+    """The positions of a matrix on and below the k-th diagonal, one index array for each axis; they depend on the shape
+    only.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.tril_indices_from(fnp.ones((2, 2)))
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
     return tril_indices(*matrix_size(arr, k))
 
 
 @composite(np.triu_indices_from, derivative=NO_DERIVATIVE)
-def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple:
+def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
+    """The positions of a matrix on and above the k-th diagonal, one index array for each axis; they depend on the shape
+    only.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.triu_indices_from(fnp.ones((2, 2)))
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
     return triu_indices(*matrix_size(arr, k))
 
 
@@ -161,10 +201,12 @@ def known_mask(condition: Any, operation: str) -> Any:
     return concretize(operand(condition), operation)
 
 
+@described("numpy.where", "")
 def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> Array:
-    """Entries of x where the condition holds, of y elsewhere; without them, `nonzero(condition)`.
+    """Entries of x where the condition holds, of y elsewhere, all broadcast; without x and y, `nonzero(condition)`.
 
-    The derivative goes to the chosen entries alone, even if that of the other branch is infinite or NaN there.
+    It is linear in x and y: the derivative goes to the chosen entries alone, even if that of the other branch is
+    infinite or NaN there.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.where(x < 1, x, fnp.sqrt(x)))(0.0))
@@ -178,34 +220,65 @@ def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> 
     return ops.where(condition, x, y)
 
 
-@composite(np.nonzero)
-def nonzero(a: ArrayLike) -> tuple:
-    """The positions of the non-zero entries, one array for each axis; which ones these are must be known."""
+@composite(np.nonzero, derivative=NO_DERIVATIVE)
+def nonzero(a: ArrayLike) -> tuple[Array, ...]:
+    """The positions of the entries that are not 0, one array for each axis. Which ones these are must be known: of
+    values that are staged or mapped it raises ConcretizationError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.nonzero(fnp.array([0.0, 5.0, 6.0]))
+    (array([1, 2]),)
+    """
     return known_mask(a, "nonzero").nonzero()
 
 
 @composite(np.flatnonzero, derivative=NO_DERIVATIVE)
 def flatnonzero(a: ArrayLike) -> Array:
+    """The positions of the entries that are not 0 in the flattened array, which must be known as for `nonzero`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.flatnonzero(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
+    array([1, 2])
+    """
     return nonzero(ravel(a))[0]
 
 
 @composite(np.argwhere, derivative=NO_DERIVATIVE)
 def argwhere(a: ArrayLike) -> Array:
+    """The positions of the entries that are not 0, one in each row, which must be known as for `nonzero`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.argwhere(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
+    array([[0, 1],
+           [1, 0]])
+    """
     return np.argwhere(known_mask(a, "argwhere"))
 
 
-@composite(np.compress)
+@composite(np.compress, derivative=LINEAR)
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: None = None) -> Array:
-    """Entries along an axis at which a known condition holds."""
+    """Entries along an axis, or of the flattened array, at which a condition holds. The condition fixes the shape:
+    where it is staged or mapped this raises ConcretizationError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.compress([True, False, True], fnp.array([1.0, 2.0, 3.0]))
+    array([1., 3.])
+    """
     condition = known_mask(condition, "compress")
     if condition.ndim != 1:
         raise ShapeError("condition must be a 1-d array")
     return take(a, condition.nonzero()[0], axis)
 
 
-@composite(np.extract)
+@composite(np.extract, derivative=LINEAR)
 def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
-    """The entries at which a known condition holds."""
+    """The entries at which a condition holds, in a row. The condition fixes the shape: where it is staged or mapped
+    this raises ConcretizationError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.extract([True, False, True], fnp.array([1.0, 2.0, 3.0]))
+    array([1., 3.])
+    """
     return take(ravel(arr), known_mask(ravel(condition), "extract").nonzero()[0])
 
 
@@ -233,7 +306,12 @@ def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -
 
 @composite(np.choose)
 def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
-    """Entries of the choice whose number stands in `a`."""
+    """Entries of the choice whose number stands in `a`; all are broadcast. It is differentiated by the choices.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.choose(fnp.array([1, 0]), [fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
+    array([3., 2.])
+    """
     if not isinstance(choices, list | tuple):
         choices = list(operand(choices))
     arrays = ops.promote_dtypes([as_value(c) for c in choices])

@@ -5,20 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import get_printoptions, iterable, printoptions, set_printoptions
 
 from ..core.typing import ArrayLike
-from .composite import NO_DERIVATIVE, composite
+from .composite import composite
+from .documentation import NO_DERIVATIVE
 
 __array_api_version__ = np.__array_api_version__
 __array_namespace_info__ = np.__array_namespace_info__
-get_printoptions, printoptions, set_printoptions = np.get_printoptions, np.printoptions, np.set_printoptions
-iterable = np.iterable
 
 
 @composite(np.array_repr, derivative=NO_DERIVATIVE)
 def array_repr(
     arr: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
 ) -> str:
+    """The text that shows an array as an expression, in a str; of a traced value, what is known of it.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.array_repr(fnp.array([1.0, 2.0]))
+    'array([1., 2.])'
+    """
     return repr(arr)
 
 
@@ -26,10 +32,16 @@ def array_repr(
 def array_str(
     a: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
 ) -> str:
+    """The text that shows the entries of an array, in a str; of a traced value, what is known of it.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.array_str(fnp.array([1.0, 2.0]))
+    '[1. 2.]'
+    """
     return format(a)
 
 
-@composite(np.array2string)
+@composite(np.array2string, derivative=NO_DERIVATIVE)
 def array2string(
     a: ArrayLike,
     max_line_width: Any = None,
@@ -46,7 +58,12 @@ def array2string(
     suffix: str = "",
     legacy: Any = None,
 ) -> str:
-    """As `numpy.array2string`; of a traced value, what `format` gives."""
+    """The text that shows the entries of an array, in a str; of a traced value, what `format` gives.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.array2string(fnp.array([1.0, 2.0]), separator=", ")
+    '[1., 2.]'
+    """
     return format(a)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import broadcast_shapes
 
 from .. import ops
-from ..core.aval import Aval, aval_of
+from ..core.aval import Aval
 from ..core.errors import ShapeError
 from ..core.interpreter import concretize
-from ..core.typing import Array, ArrayLike, Axis, DType, Shape
+from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import (
     at_axis,
-    cast,
     composite,
     fill_outside,
     normalize_axes,
@@ -21,8 +21,7 @@ from .composite import (
     operand,
     operands,
 )
-
-broadcast_shapes = np.broadcast_shapes
+from .documentation import LINEAR
 
 
 def slice_axis(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
@@ -36,7 +35,7 @@ def entry_count(shape: Any) -> int:
 
 
 # -- shape ------------------------------------------
-@composite(np.reshape)
+@composite(np.reshape, derivative=LINEAR)
 def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """The entries in another shape; one size may be -1.
 
@@ -58,13 +57,25 @@ def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None 
     return ops.reshape(a, shape=shape)
 
 
-@composite(np.ravel)
+@composite(np.ravel, derivative=LINEAR)
 def ravel(a: ArrayLike, order: str = "C") -> Array:
+    """The entries in a row: an array of one axis, in the order of C or ("F") of Fortran.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.ravel(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 2., 3., 4.])
+    """
     return reshape(a, -1, order)
 
 
-@composite(np.squeeze)
+@composite(np.squeeze, derivative=LINEAR)
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
+    """An array without its axes of size 1, or without those that are named; ValueError where one of these is longer.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.squeeze(fnp.ones((1, 3, 1))).shape
+    (3,)
+    """
     a = operand(a)
     axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else normalize_axes(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
@@ -72,8 +83,14 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     return ops.reshape(a, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
 
 
-@composite(np.expand_dims)
+@composite(np.expand_dims, derivative=LINEAR)
 def expand_dims(a: ArrayLike, axis: Axis) -> Array:
+    """An array with new axes of size 1, at these places of the result.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.expand_dims(fnp.ones(3), (0, 2)).shape
+    (1, 3, 1)
+    """
     a = operand(a)
     axis = axis if isinstance(axis, tuple | list) else (axis,)
     axes = normalize_axes(tuple(axis), a.ndim + len(axis))
@@ -87,36 +104,78 @@ def raise_ndim(ndim: int, place: Any, arrays: tuple) -> Any:
     return results[0] if len(results) == 1 else results
 
 
-@composite(np.atleast_1d)
+@composite(np.atleast_1d, derivative=LINEAR)
 def atleast_1d(*arys: Any) -> Array:
+    """Arrays with one axis at least: numbers get one. Of several arguments a tuple.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.atleast_1d(3.0)
+    array([3.])
+    """
     return raise_ndim(1, lambda shape: (1,), arys)
 
 
-@composite(np.atleast_2d)
+@composite(np.atleast_2d, derivative=LINEAR)
 def atleast_2d(*arys: Any) -> Array:
+    """Arrays with two axes at least; new ones come first. Of several arguments a tuple.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.atleast_2d(fnp.array([1.0, 2.0]))
+    array([[1., 2.]])
+    """
     return raise_ndim(2, lambda shape: (1,) * (2 - len(shape)) + shape, arys)
 
 
-@composite(np.atleast_3d)
+@composite(np.atleast_3d, derivative=LINEAR)
 def atleast_3d(*arys: Any) -> Array:
+    """Arrays with three axes at least: a vector becomes the middle one, a matrix the first two. Of several arguments a
+    tuple.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.atleast_3d(fnp.ones(4)).shape
+    (1, 4, 1)
+    """
     return raise_ndim(3, lambda shape: (1, *(shape or (1,)), 1) if len(shape) < 2 else (*shape, 1), arys)
 
 
-@composite(np.broadcast_to)
+@composite(np.broadcast_to, derivative=LINEAR)
 def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
+    """An array repeated, without a copy, along new axes and those of size 1 to a shape; ValueError where it does not
+    fit. The cotangent is summed over the repetitions.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.broadcast_to(fnp.array([1.0, 2.0]), (3, 2))
+    array([[1., 2.],
+           [1., 2.],
+           [1., 2.]])
+    """
     return ops.broadcast_to(operand(array), shape=(shape,) if hasattr(shape, "__index__") else tuple(shape))
 
 
-@composite(np.broadcast_arrays)
-def broadcast_arrays(*args: Any, subok: bool = False) -> tuple:
+@composite(np.broadcast_arrays, derivative=LINEAR)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
+    """Arrays broadcast to their common shape, in a tuple.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.broadcast_arrays(fnp.ones((2, 1)), fnp.zeros(2))
+    (array([[1., 1.],
+           [1., 1.]]), array([[0., 0.],
+           [0., 0.]]))
+    """
     arrays = operands(args)
     shape = broadcast_shapes(*[x.shape for x in arrays])
     return tuple(ops.broadcast_to(x, shape=shape) for x in arrays)
 
 
 # -- order of axes ------------------------------------------
-@composite(np.transpose)
+@composite(np.transpose, derivative=LINEAR)
 def transpose(a: ArrayLike, axes: Axis = None) -> Array:
+    """An array with its axes in the opposite order, or in the order `axes`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.transpose(fnp.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     a = operand(a)
     if axes is None:
         return ops.permute(a, axes=tuple(range(a.ndim))[::-1])
@@ -129,16 +188,28 @@ def transpose(a: ArrayLike, axes: Axis = None) -> Array:
 permute_dims = transpose
 
 
-@composite(np.matrix_transpose)
+@composite(np.matrix_transpose, derivative=LINEAR)
 def matrix_transpose(x: ArrayLike, /) -> Array:
+    """The matrices in the last two axes transposed; ValueError for arrays with fewer axes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.matrix_transpose(fnp.ones((5, 2, 3))).shape
+    (5, 3, 2)
+    """
     x = operand(x)
     if x.ndim < 2:
         raise ShapeError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)
 
 
-@composite(np.moveaxis)
+@composite(np.moveaxis, derivative=LINEAR)
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
+    """An array with some axes at other places; the others keep their order.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.moveaxis(fnp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     a = operand(a)
     source, destination = normalize_axes(source, a.ndim), normalize_axes(destination, a.ndim)
     if len(source) != len(destination):
@@ -149,8 +220,14 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     return a if order == list(range(a.ndim)) else ops.permute(a, axes=tuple(order))
 
 
-@composite(np.swapaxes)
+@composite(np.swapaxes, derivative=LINEAR)
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
+    """An array with two axes exchanged.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.swapaxes(fnp.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     a = operand(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     order = list(range(a.ndim))
@@ -158,163 +235,28 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     return ops.permute(a, axes=tuple(order))
 
 
-@composite(np.rollaxis)
+@composite(np.rollaxis, derivative=LINEAR)
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
+    """An array with one axis moved before another; `moveaxis` says the same more clearly.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.rollaxis(fnp.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     a = operand(a)
     axis, start = normalize_axis(axis, a.ndim), start + a.ndim if start < 0 else start
     return moveaxis(a, axis, start - (axis < start))
 
 
-# -- joining and splitting ------------------------------------------
-@composite(np.concatenate)
-def concatenate(arrays: ArrayLike, /, axis: Axis = 0, out: None = None, *, dtype: DType = None,
-                casting: str = "same_kind") -> Array:  # fmt: skip
-    """Arrays joined along an axis, in their common dtype; axis=None joins their entries.
-
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
-    >>> fx.grad(lambda x: fnp.sum(fnp.concatenate([x, x**2])))(fnp.ones(2))
-    array([3., 3.])
-    """
-    arrays = operands(arrays)
-    if not arrays:
-        raise ShapeError("need at least one array to concatenate")
-    if axis is None:
-        arrays, axis = [ravel(x) for x in arrays], 0
-    if any(x.ndim == 0 for x in arrays):
-        raise ShapeError("zero-dimensional arrays cannot be concatenated", hint="use fnp.stack")
-    arrays = ops.promote_dtypes(arrays) if dtype is None else [cast(x, dtype) for x in arrays]
-    return ops.concatenate(*arrays, axis=normalize_axis(axis, arrays[0].ndim))
-
-
-concat = concatenate
-
-
-@composite(np.stack)
-def stack(
-    arrays: ArrayLike, axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
-) -> Array:
-    """Arrays of one shape joined along a new axis."""
-    arrays = operands(arrays)
-    if not arrays:
-        raise ShapeError("need at least one array to stack")
-    if len({x.shape for x in arrays}) > 1:
-        raise ShapeError("all input arrays must have the same shape")
-    return concatenate([expand_dims(x, axis) for x in arrays], axis, dtype=dtype)
-
-
-@composite(np.unstack)
-def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple:
-    x = operand(x)
-    if x.ndim == 0:
-        raise ShapeError("Input array must be at least 1-d.")
-    axis = normalize_axis(axis, x.ndim)
-    return tuple(ops.getitem(x, index=(*at_axis(i, axis), *(slice(None),) * (x.ndim - axis - 1)))
-                 for i in range(x.shape[axis]))  # fmt: skip
-
-
-@composite(np.vstack)
-def vstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
-    return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
-
-
-row_stack = vstack  # its former name
-
-
-@composite(np.hstack)
-def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
-    arrays = [atleast_1d(x) for x in tup]
-    return concatenate(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype)
-
-
-@composite(np.dstack)
-def dstack(tup: ArrayLike) -> Array:
-    return concatenate([atleast_3d(x) for x in tup], 2)
-
-
-@composite(np.column_stack)
-def column_stack(tup: ArrayLike) -> Array:
-    return concatenate([x if x.ndim > 1 else ops.reshape(x, shape=(x.size, 1)) for x in operands(tup)], 1)
-
-
-@composite(np.block)
-def block(arrays: ArrayLike) -> Array:
-    """An array from nested lists of blocks: the innermost are joined along the last axis."""
-
-    def depth(item: Any) -> int:
-        return 1 + depth(item[0]) if isinstance(item, list) else 0
-
-    def widest(item: Any) -> int:
-        return max(map(widest, item)) if isinstance(item, list) else len(aval_of(operand(item)).shape)
-
-    levels = depth(arrays)
-    ndim = max(levels, widest(arrays))
-
-    def build(item: Any, level: int) -> Any:
-        if isinstance(item, list):
-            return concatenate([build(i, level + 1) for i in item], level - levels)
-        item = operand(item)
-        return ops.reshape(item, shape=(*(1,) * (ndim - item.ndim), *item.shape))
-
-    return build(arrays, 0)
-
-
-@composite(np.append)
-def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> Array:
-    if axis is None:
-        arr, values, axis = ravel(arr), ravel(values), 0
-    return concatenate([arr, values], axis)
-
-
-@composite(np.array_split)
-def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
-    """Parts of an array along an axis: at the given places, or so many of nearly equal size."""
-    ary = operand(ary)
-    axis = normalize_axis(axis, ary.ndim)
-    size = ary.shape[axis]
-    if hasattr(indices_or_sections, "__len__"):
-        places = [int(i) for i in indices_or_sections]
-    else:
-        count = int(indices_or_sections)
-        if count <= 0:
-            raise ShapeError("number sections must be larger than 0.")
-        places = [size // count * i + min(i, size % count) for i in range(1, count)]
-    return [slice_axis(ary, axis, start, stop) for start, stop in zip([0, *places], [*places, size])]
-
-
-@composite(np.split)
-def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list:
-    """As `array_split`, but equal parts must be exactly equal."""
-    ary = operand(ary)
-    if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
-        raise ShapeError("array split does not result in an equal division")
-    return array_split(ary, indices_or_sections, axis)
-
-
-@composite(np.hsplit)
-def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
-    ary = operand(ary)
-    if ary.ndim == 0:
-        raise ShapeError("hsplit only works on arrays of 1 or more dimensions")
-    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
-
-
-@composite(np.vsplit)
-def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
-    if operand(ary).ndim < 2:
-        raise ShapeError("vsplit only works on arrays of 2 or more dimensions")
-    return split(ary, indices_or_sections, 0)
-
-
-@composite(np.dsplit)
-def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list:
-    if operand(ary).ndim < 3:
-        raise ShapeError("dsplit only works on arrays of 3 or more dimensions")
-    return split(ary, indices_or_sections, 2)
-
-
 # -- repeating ------------------------------------------
-@composite(np.tile)
+@composite(np.tile, derivative=LINEAR)
 def tile(A: ArrayLike, reps: Any) -> Array:
+    """An array repeated as a whole along its axes, so many times along each.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.tile(fnp.array([1.0, 2.0]), 2)
+    array([1., 2., 1., 2.])
+    """
     A = operand(A)
     reps = (int(reps),) if hasattr(reps, "__index__") else tuple(int(n) for n in reps)
     rank = max(len(reps), A.ndim)
@@ -324,9 +266,15 @@ def tile(A: ArrayLike, reps: Any) -> Array:
     return ops.reshape(spread, shape=tuple(r * n for r, n in zip(reps, shape)))
 
 
-@composite(np.repeat)
+@composite(np.repeat, derivative=LINEAR)
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axis = None) -> Array:
-    """Every entry along an axis several times; the counts fix the shape, so they must be known."""
+    """Every entry along an axis, or of the flattened array, several times. The counts fix the shape: where they are
+    staged or mapped this raises ConcretizationError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.repeat(fnp.array([1.0, 2.0]), [2, 1])
+    array([1., 1., 2.])
+    """
     a = operand(a)
     if axis is None:
         a, axis = ravel(a), 0
@@ -371,31 +319,56 @@ def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Axis = None, *, s
 
 
 # -- reversing and rotating ------------------------------------------
-@composite(np.flip)
+@composite(np.flip, derivative=LINEAR)
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
+    """An array with the entries along axes, all of them unless given, in the opposite order.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.flip(fnp.array([1.0, 2.0, 3.0]))
+    array([3., 2., 1.])
+    """
     m = operand(m)
     return ops.flip(m, axes=normalize_axes(axis, m.ndim))
 
 
-@composite(np.flipud)
+@composite(np.flipud, derivative=LINEAR)
 def flipud(m: ArrayLike) -> Array:
+    """An array with the entries along the first axis in the opposite order.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.flipud(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[3., 4.],
+           [1., 2.]])
+    """
     m = operand(m)
     if m.ndim < 1:
         raise ShapeError("Input must be >= 1-d.")
     return ops.flip(m, axes=(0,))
 
 
-@composite(np.fliplr)
+@composite(np.fliplr, derivative=LINEAR)
 def fliplr(m: ArrayLike) -> Array:
+    """An array with the entries along the second axis in the opposite order.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.fliplr(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[2., 1.],
+           [4., 3.]])
+    """
     m = operand(m)
     if m.ndim < 2:
         raise ShapeError("Input must be >= 2-d.")
     return ops.flip(m, axes=(1,))
 
 
-@composite(np.roll)
+@composite(np.roll, derivative=LINEAR)
 def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
-    """Entries moved along axes, those at the end coming back at the beginning."""
+    """Entries moved along axes, or in the flattened array; those at the end come back at the beginning.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.roll(fnp.array([1.0, 2.0, 3.0]), 1)
+    array([3., 1., 2.])
+    """
     a = operand(a)
     if axis is None:
         return ops.reshape(roll(ravel(a), shift, 0), shape=a.shape)
@@ -408,8 +381,15 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
     return a
 
 
-@composite(np.rot90)
+@composite(np.rot90, derivative=LINEAR)
 def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
+    """The matrices in two axes turned by k right angles, from the first axis towards the second.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.rot90(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[2., 4.],
+           [1., 3.]])
+    """
     m = operand(m)
     if len(axes) != 2 or len(set(normalize_axes(tuple(axes), m.ndim))) != 2:
         raise ShapeError("Axes must be two different ones")
@@ -422,8 +402,14 @@ def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
 
 
 # -- diagonals and triangles ------------------------------------------
-@composite(np.diagonal)
+@composite(np.diagonal, derivative=LINEAR)
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """The diagonals of the matrices in two axes, in the last axis of the result.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.diagonal(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 4.])
+    """
     a = operand(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     if i == j:
@@ -435,9 +421,15 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     return ops.getitem(a, steps - min(offset, 0), steps + max(offset, 0), index=index)
 
 
-@composite(np.diag)
+@composite(np.diag, derivative=LINEAR)
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """The diagonal of a matrix, or the matrix of which a vector is the diagonal."""
+    """The k-th diagonal of a matrix, or the matrix of which a vector is the k-th diagonal. ValueError for other arrays.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.diag(fnp.array([1.0, 2.0]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
     v = operand(v)
     if v.ndim == 2:
         return diagonal(v, k)
@@ -449,28 +441,48 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     return ops.reshape(ops.scatter_add(v, index=(places,), shape=(n * n,)), shape=(n, n))
 
 
-@composite(np.diagflat)
+@composite(np.diagflat, derivative=LINEAR)
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
+    """The matrix whose k-th diagonal are all entries of an array.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.diagflat(fnp.array([1.0, 2.0]), 1)
+    array([[0., 1., 0.],
+           [0., 0., 2.],
+           [0., 0., 0.]])
+    """
     return diag(ravel(v), k)
 
 
-@composite(np.tril)
+@composite(np.tril, derivative=LINEAR)
 def tril(m: ArrayLike, k: int = 0) -> Array:
+    """The matrices in the last two axes with zeros above the k-th diagonal.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.tril(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 0.],
+           [3., 4.]])
+    """
     m = operand(m)
     return fill_outside(np.tri(*m.shape[-2:], k=k, dtype=bool), m, 0)
 
 
-@composite(np.triu)
+@composite(np.triu, derivative=LINEAR)
 def triu(m: ArrayLike, k: int = 0) -> Array:
+    """The matrices in the last two axes with zeros below the k-th diagonal.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.triu(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[1., 2.],
+           [0., 4.]])
+    """
     m = operand(m)
     return fill_outside(~np.tri(*m.shape[-2:], k=k - 1, dtype=bool), m, 0)
 
 
 __all__ = [
-    "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "block", "broadcast_arrays",
-    "broadcast_shapes", "broadcast_to", "column_stack", "concat", "concatenate", "diag", "diagflat",
-    "diagonal", "dsplit", "dstack", "expand_dims", "flip", "fliplr", "flipud", "hsplit", "hstack",
-    "matrix_transpose", "moveaxis", "permute_dims", "ravel", "repeat", "reshape", "roll",
-    "rollaxis", "rot90", "row_stack", "split", "squeeze", "stack", "swapaxes", "tile", "transpose", "tril", "triu",
-    "unstack", "vsplit", "vstack",
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_shapes", "broadcast_to",
+    "diag", "diagflat", "diagonal", "expand_dims", "flip", "fliplr", "flipud", "matrix_transpose",
+    "moveaxis", "permute_dims", "ravel", "repeat", "reshape", "roll", "rollaxis", "rot90", "squeeze",
+    "swapaxes", "tile", "transpose", "tril", "triu",
 ]  # fmt: skip

@@ -69,7 +69,7 @@ def delegate_method(name: str) -> Callable[..., Any]:
     def method(self: Tracer, *args: Any, **kwargs: Any) -> Any:
         return counterpart(name)(self, *args, **kwargs)
 
-    method.__doc__ = f"As `fxgrad.numpy.{name}`."
+    method.__doc__ = f"The function `fxgrad.numpy.{name}` of this array, with the same further arguments."
     return method
 
 
@@ -152,12 +152,12 @@ def memory_method(name: str) -> Callable[..., NoReturn]:
 
 # -- methods whose signature is not the function's ------------------------------------------
 def reshape(self: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
-    """As `fxgrad.numpy.reshape`; the shape may be given as several integers."""
+    """The entries in another shape, which may be given as several integers: see `fxgrad.numpy.reshape`."""
     return fnp.reshape(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
 
 def transpose(self: Tracer, *axes: Any) -> Any:
-    """As `fxgrad.numpy.transpose`; the axes may be given as several integers."""
+    """The array with its axes in another order, which may be given as several integers: `fxgrad.numpy.transpose`."""
     return fnp.transpose(self, (axes[0] if len(axes) == 1 else axes) or None)
 
 
@@ -176,17 +176,21 @@ def flatten(self: Tracer, order: str = "C") -> Any:
 
 
 def conj(self: Tracer) -> Any:
-    """As `fxgrad.numpy.conj`; the array itself where that is real."""
+    """The complex conjugates; of real numbers the array itself."""
     return fnp.conj(self) if self.dtype.kind == "c" else self
 
 
 def part(name: str) -> property:
     """Make the attribute of the real or imaginary parts, which show the array."""
-    return property(lambda self: remember_shown(getattr(fnp, name)(self), self))
+    words = {"real": "The real parts", "imag": "The imaginary parts"}[name]
+    return property(
+        lambda self: remember_shown(getattr(fnp, name)(self), self),
+        doc=f"{words}: see `fxgrad.numpy.{name}`.",
+    )
 
 
 def compress(self: Tracer, condition: Any, axis: int | None = None, out: None = None) -> Any:
-    """As `fxgrad.numpy.compress`."""
+    """The entries along an axis at which a known condition holds: see `fxgrad.numpy.compress`."""
     return counterpart("compress")(condition, self, axis, out)
 
 

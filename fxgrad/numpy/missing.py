@@ -71,13 +71,22 @@ MISSING_NAMES = {
 
 
 class MissingNameError(UnsupportedError, AttributeError):
-    """The error for a name of NumPy's that fxgrad.numpy does not have, on purpose.
+    """The error for a name of NumPy's that `fxgrad.numpy` does not have, on purpose.
+
+    Functions that write into their arguments, that keep state, that are about files or strings. The message says why,
+    the hint what there is in its place. It is an AttributeError, so that `hasattr` says no.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.copyto
     Traceback (most recent call last):
         ...
-    fxgrad.numpy.missing.MissingNameError: ...
+    fxgrad.numpy.missing.MissingNameError: fxgrad.numpy has no copyto: it writes into its argument
+      at:  ...
+      try: x = fnp.where(mask, values, x), fnp.full_like(x, value), or fnp.broadcast_to(values, x.shape)
+      see: errors/MissingNameError
+
+    >>> fnp.full_like([1.0, 2.0], 3.0)
+    array([3., 3.])
     """
 
 

@@ -13,8 +13,8 @@ from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, kind, operand
 from .contraction import tensordot
 from .creation import linspace
-from .elementwise import rint
 from .manipulation import expand_dims, flip, moveaxis, slice_axis, take_positions
+from .ufuncs import rint
 
 # The options of each mode.
 OPTIONS = {

@@ -11,7 +11,7 @@ from .. import ops  # noqa: F401  before its parts
 from ..core import pytree
 from ..core.aval import SCALARS
 from ..core.devices import CPU, DEFAULT_DEVICE, as_device, cuda_device
-from ..core.interpreter import api_boundary, as_value
+from ..core.interpreter import Tracer, api_boundary, as_value, concretize
 from ..ops.transfer import put
 
 if TYPE_CHECKING:
@@ -84,14 +84,26 @@ def on_default_device(make: F) -> F:
 
     @wraps(make)
     def function(*args: Any, device: Any = None, **kwargs: Any) -> Any:
-        if device is None and DEFAULT_DEVICE.get() is CPU:
-            return make(*args, **kwargs)
-        device = as_device(device)
-        if device == CPU:
-            return make(*args, **kwargs)
-        with cuda_device(device) as library:
-            if hasattr(library, name):
-                return getattr(library, name)(*args, **kwargs)
-        return put(make(*args, **kwargs), device)
+        try:
+            if device is None and DEFAULT_DEVICE.get() is CPU:
+                return make(*args, **kwargs)
+            device = as_device(device)
+            if device == CPU:
+                return make(*args, **kwargs)
+            with cuda_device(device) as library:
+                if hasattr(library, name):
+                    return getattr(library, name)(*args, **kwargs)
+            return put(make(*args, **kwargs), device)
+        except TypeError as error:
+            reason = error
+        require_known_sizes(args, kwargs)
+        raise reason
 
     return function  # type: ignore[return-value]
+
+
+def require_known_sizes(args: Any, kwargs: Any) -> None:
+    """Raise ConcretizationError for a traced number, of which NumPy says no more than that it is no integer."""
+    for size in pytree.leaves((args, kwargs)):
+        if isinstance(size, Tracer):
+            concretize(size, "use as a size")

@@ -17,11 +17,14 @@ from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, operand
 from .contraction import outer
 from .creation import vander
+from .documentation import LINEAR
 from .dtypes import finfo
-from .elementwise import sqrt, to_floating
-from .manipulation import append, atleast_1d, expand_dims, ravel, slice_axis
+from .elementwise import to_floating
+from .joining import append
+from .manipulation import atleast_1d, expand_dims, ravel, slice_axis
 from .reductions import sum
 from .signal import convolve
+from .ufuncs import sqrt
 
 
 # -- arithmetic ------------------------------------------
@@ -32,18 +35,37 @@ def combine_coefficients(a1: Any, a2: Any, function: Any) -> Any:
     return function(*[ops.pad(a, widths=((count - a.size, 0),)) for a in arrays])
 
 
-@composite(np.polyadd)
+@composite(np.polyadd, derivative=LINEAR)
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """The coefficients of the sum of two polynomials; the highest power comes first.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.polyadd(fnp.array([1.0, 2.0]), fnp.array([1.0, 0.0, 0.0]))
+    array([1., 1., 2.])
+    """
     return combine_coefficients(a1, a2, ops.add)
 
 
-@composite(np.polysub)
+@composite(np.polysub, derivative=LINEAR)
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """The coefficients of the difference of two polynomials; the highest power comes first.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.polysub(fnp.array([1.0, 2.0]), fnp.array([1.0, 0.0, 0.0]))
+    array([-1.,  1.,  2.])
+    """
     return combine_coefficients(a1, a2, ops.subtract)
 
 
 @composite(np.polymul)
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
+    """The coefficients of the product of two polynomials; the highest power comes first. Leading zeros are dropped
+    where they are known.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.polymul(fnp.array([1.0, 2.0]), fnp.array([1.0, -2.0]))
+    array([ 1.,  0., -4.])
+    """
     return convolve(a1, a2)
 
 
@@ -70,9 +92,14 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
 
 
 # -- derivatives and values ------------------------------------------
-@composite(np.polyder)
+@composite(np.polyder, derivative=LINEAR)
 def polyder(p: ArrayLike, m: int = 1) -> Array:
-    """The coefficients of the m-th derivative."""
+    """The coefficients of the m-th derivative of a polynomial; ValueError for negative m.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.polyder(fnp.array([1.0, 0.0, 5.0]))
+    array([2., 0.])
+    """
     p = ravel(p)
     if m < 0:
         raise ShapeError("Order of derivative must be positive (see polyint)")
@@ -81,12 +108,16 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     return p
 
 
-@composite(np.polyint)
+@composite(np.polyint, derivative=LINEAR)
 def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
-    """The coefficients of the m-th antiderivative.
+    """The coefficients of the m-th antiderivative of a polynomial; ValueError for negative m.
 
     Args:
         k: the constants of integration, one for every order: zeros unless given.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.polyint(fnp.array([2.0, 5.0]))
+    array([1., 5., 0.])
     """
     p = ravel(p)
     if m < 0:
@@ -123,6 +154,10 @@ def roots(p: ArrayLike) -> Array:
 
     They are complex where `p` is traced. At multiple zeros no derivative exists. How many leading and trailing
     coefficients are zero must be known.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.sort(fnp.roots(fnp.array([1.0, -3.0, 2.0]))).round(6)
+    array([1., 2.])
     """
     from .linalg import eigvals
 
@@ -146,6 +181,10 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     """The coefficients of the polynomial with the given zeros, or the characteristic one of a square matrix.
 
     Zeros that are traced and complex give complex coefficients, also where they come in conjugate pairs.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.poly(fnp.array([1.0, 2.0]))
+    array([ 1., -3.,  2.])
     """
     zeros = atleast_1d(seq_of_zeros)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.size:

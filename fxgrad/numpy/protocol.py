@@ -36,7 +36,7 @@ CREATORS = frozenset({
 
 
 # Modules of NumPy's whose functions are elsewhere here.
-HOMES = {"lib.scimath.": "emath.", "lib.stride_tricks.": "manipulation."}
+HOMES = {"lib.scimath.": "emath.", "lib._scimath_impl.": "emath.", "lib.stride_tricks.": "manipulation."}
 
 
 def counterpart(path: str) -> Callable[..., Any]:

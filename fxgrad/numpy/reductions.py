@@ -19,18 +19,17 @@ from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.operators import remember_radicand, square
 from .composite import (
-    NO_DERIVATIVE,
     at_axis,
     cast,
     composite,
     dtype_of,
-    ensure,
     fill_outside,
     kind,
     normalize_axes,
     normalize_axis,
     operand,
 )
+from .documentation import LINEAR, NO_DERIVATIVE
 
 
 def keep_reduced_axes(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -57,7 +56,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
 
 
 # -- sums and products ------------------------------------------
-@composite(np.sum)
+@composite(np.sum, derivative=LINEAR)
 def sum(
     a: ArrayLike,
     axis: Axis = None,
@@ -97,6 +96,12 @@ def prod(
 
 @composite(np.count_nonzero, derivative=NO_DERIVATIVE)
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
+    """How many entries along axes are not 0, as integers.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.count_nonzero(fnp.array([[1.0, 0.0], [2.0, 3.0]]), axis=0)
+    array([2, 1])
+    """
     a = operand(a)
     return sum(a if kind(a) == "b" else ops.not_equal(a, 0), axis, np.intp, keepdims=keepdims)
 
@@ -105,6 +110,12 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
 def any(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> Array:
+    """Whether an entry along axes holds: is true, or not 0. Of no entries none does.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.any(fnp.array([[True, False], [False, False]]), axis=1)
+    array([ True, False])
+    """
     return reduction(a, ops.reduce_any, False, None, axis, None, keepdims, None, where)
 
 
@@ -112,6 +123,12 @@ def any(
 def all(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> Array:
+    """Whether all entries along axes hold: are true, or not 0. Of no entries all do.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.all(fnp.array([[True, False], [True, True]]), axis=1)
+    array([False,  True])
+    """
     return reduction(a, ops.reduce_all, True, None, axis, None, keepdims, None, where)
 
 
@@ -147,7 +164,12 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 @composite(np.min)
 def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
-    """The least entry along axes; entries that tie share the derivative."""
+    """The least entry along axes; entries that tie share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.min)(fnp.array([1.0, 1.0, 2.0]))
+    array([0.5, 0.5, 0. ])
+    """
     return extremum(a, ops.reduce_min, ops.minimum, axis, keepdims, initial, where)
 
 
@@ -156,6 +178,12 @@ amax, amin = max, min
 
 @composite(np.ptp)
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
+    """The greatest entry along axes minus the least; entries that tie share the derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.ptp)(fnp.array([1.0, 5.0, 2.0]))
+    array([-1.,  1.,  0.])
+    """
     return ops.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
@@ -172,11 +200,23 @@ def extremum_position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
 
 @composite(np.argmax, derivative=NO_DERIVATIVE)
 def argmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
+    """The position of the greatest entry along an axis, or in the flattened array; of several the first.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.argmax(fnp.array([[1.0, 5.0], [7.0, 2.0]]), axis=1)
+    array([1, 0])
+    """
     return extremum_position(a, ops.argmax, axis, keepdims)
 
 
 @composite(np.argmin, derivative=NO_DERIVATIVE)
 def argmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
+    """The position of the least entry along an axis, or in the flattened array; of several the first.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.argmin(fnp.array([[1.0, 5.0], [7.0, 2.0]]), axis=1)
+    array([0, 1])
+    """
     return extremum_position(a, ops.argmin, axis, keepdims)
 
 
@@ -199,7 +239,7 @@ def reduced_count(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> 
     return keep_reduced_axes(ops.reduce_sum(cast(taking_part, np.intp), axes=axes), a.shape, axes, keepdims)
 
 
-@composite(np.mean)
+@composite(np.mean, derivative=LINEAR)
 def mean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None, keepdims: bool = False, *,
          where: ArrayLike = True) -> Array:  # fmt: skip
     """The arithmetic mean along axes.
@@ -250,7 +290,12 @@ def var(
     mean: ArrayLike = None,
     correction: Any = None,
 ) -> Array:
-    """The variance along axes: the mean of |a − mean|², divided by count − ddof."""
+    """The variance along axes: the mean of |a − mean|², divided by count − ddof. It is real, also of complex numbers.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(fnp.var)(fnp.array([1.0, 3.0]))
+    array([-1.,  1.])
+    """
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     total = sum(squared_modulus(apart), axes, inner, keepdims=keepdims)
     return cast(cast(ops.divide(total, divisor), inner), outer)
@@ -328,11 +373,16 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Array:
-    """The mean along axes, weighted.
+    """The mean along axes, weighted. ZeroDivisionError if plain weights add up to 0; of traced ones the result is NaN
+    or ∞.
 
     Args:
         weights: an array of the shape of `a`, or (one-dimensional) of its size along `axis`.
         returned: give (average, sum of the weights).
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.average(fnp.array([1.0, 2.0, 4.0]), weights=fnp.array([1.0, 1.0, 2.0]))
+    np.float64(2.75)
     """
     a = operand(a)
     if weights is None:
@@ -348,143 +398,6 @@ def average(
         sum(ops.multiply(cast(a, dtype), cast(weights, dtype)), axes, keepdims=keepdims), total
     )
     return (result, total) if returned else result
-
-
-# -- ignoring NaN ------------------------------------------
-def mask_nan(a: Any, where: Any) -> tuple[Any, Any]:
-    """Return the array, and which of its entries take part."""
-    a = operand(a)
-    numbers = ops.logical_not(ops.isnan(a))
-    return a, numbers if where is True else ops.logical_and(numbers, where)
-
-
-@composite(np.nansum)
-def nansum(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: ArrayLike = None,
-    where: ArrayLike = True,
-) -> Array:
-    """The sum of the entries that are not NaN."""
-    a, numbers = mask_nan(a, where)
-    return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
-
-
-@composite(np.nanprod)
-def nanprod(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: ArrayLike = None,
-    where: ArrayLike = True,
-) -> Array:
-    """The product of the entries that are not NaN."""
-    a, numbers = mask_nan(a, where)
-    return prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers)
-
-
-@composite(np.nanmean)
-def nanmean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None, keepdims: bool = False, *,
-            where: ArrayLike = True) -> Array:  # fmt: skip
-    """The mean of the entries that are not NaN."""
-    a, numbers = mask_nan(a, where)
-    return mean(a, axis, dtype, keepdims=keepdims, where=numbers)
-
-
-def nan_if_undetermined(y: Any, numbers: Any, axis: Any, keepdims: bool, freedom: Any) -> Any:
-    """Return a variance of the entries that are numbers; NaN where these are no more than the degrees of
-    freedom taken off."""
-    return fill_outside(ops.greater(sum(numbers, axis, keepdims=keepdims), freedom), y, np.nan)
-
-
-@composite(np.nanvar)
-def nanvar(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: ArrayLike = True,
-    mean: ArrayLike = None,
-    correction: Any = None,
-) -> Array:
-    """The variance of the entries that are not NaN."""
-    a, numbers = mask_nan(a, where)
-    y = var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
-    return nan_if_undetermined(y, numbers, axis, keepdims, ddof if correction is None else correction)
-
-
-@composite(np.nanstd)
-def nanstd(
-    a: ArrayLike,
-    axis: Axis = None,
-    dtype: DType = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: ArrayLike = True,
-    mean: ArrayLike = None,
-    correction: Any = None,
-) -> Array:
-    """The standard deviation of the entries that are not NaN."""
-    a, numbers = mask_nan(a, where)
-    y = std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
-    y = nan_if_undetermined(y, numbers, axis, keepdims, ddof if correction is None else correction)
-    return remember_radicand(y, lambda: nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
-                                    correction=correction))  # fmt: skip
-
-
-def nan_extremum(
-    a: Any, reduce: Any, worst: float, axis: Any, keepdims: bool, initial: Any, where: Any
-) -> Any:
-    """Reduce to the extremum: NaN entries lose against all others, and a slice of nothing else gives NaN."""
-    a, numbers = mask_nan(a, True)
-    if kind(a) not in "fc":
-        return reduce(a, axis, keepdims=keepdims, initial=initial, where=where)
-    y = reduce(fill_outside(numbers, a, worst), axis, keepdims=keepdims, initial=initial, where=where)
-    return fill_outside(any(numbers, axis, keepdims=keepdims), y, np.nan) if initial is None else y
-
-
-@composite(np.nanmax)
-def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
-           where: ArrayLike = True) -> Array:  # fmt: skip
-    """The greatest of the entries that are not NaN."""
-    return nan_extremum(a, max, -np.inf, axis, keepdims, initial, where)
-
-
-@composite(np.nanmin)
-def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
-           where: ArrayLike = True) -> Array:  # fmt: skip
-    """The least of the entries that are not NaN."""
-    return nan_extremum(a, min, np.inf, axis, keepdims, initial, where)
-
-
-def nan_extremum_position(a: Any, primitive: Any, worst: float, axis: Any, keepdims: bool) -> Any:
-    a, numbers = mask_nan(a, True)
-    if kind(a) in "fc":
-        ensure(any(numbers, axis), "All-NaN slice encountered")
-        a = fill_outside(numbers, a, worst)
-    return extremum_position(a, primitive, axis, keepdims)
-
-
-@composite(np.nanargmax)
-def nanargmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
-    """The position of the greatest of the entries that are not NaN."""
-    return nan_extremum_position(a, ops.argmax, -np.inf, axis, keepdims)
-
-
-@composite(np.nanargmin)
-def nanargmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
-    """The position of the least of the entries that are not NaN."""
-    return nan_extremum_position(a, ops.argmin, np.inf, axis, keepdims)
 
 
 # -- running reductions ------------------------------------------
@@ -513,45 +426,56 @@ def running_array_api(
     return ops.concatenate(start, y, axis=axis)
 
 
-@composite(np.cumsum)
+@composite(np.cumsum, derivative=LINEAR)
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
+    """The running sum along an axis, or of the flattened array: each entry with all before it.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.cumsum(fnp.array([1.0, 2.0, 3.0]))
+    array([1., 3., 6.])
+    """
     return running_reduction(a, ops.cumsum, axis, dtype)
 
 
 @composite(np.cumprod)
 def cumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
-    """The running product. Its derivative is right where entries are 0."""
+    """The running product along an axis, or of the flattened array. Its derivative is right where entries are 0.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.jacobian(fnp.cumprod)(fnp.array([0.0, 2.0]))
+    array([[1., 0.],
+           [2., 0.]])
+    """
     return running_reduction(a, ops.cumprod, axis, dtype)
 
 
-@composite(np.nancumsum)
-def nancumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
-    """The running sum of the entries that are not NaN."""
-    a, numbers = mask_nan(a, True)
-    return cumsum(fill_outside(numbers, a, 0), axis, dtype)
-
-
-@composite(np.nancumprod)
-def nancumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
-    """The running product of the entries that are not NaN."""
-    a, numbers = mask_nan(a, True)
-    return cumprod(fill_outside(numbers, a, 1), axis, dtype)
-
-
-@composite(np.cumulative_sum)
+@composite(np.cumulative_sum, derivative=LINEAR)
 def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
                    include_initial: bool = False) -> Array:  # fmt: skip
+    """The running sum along an axis, by the Array API's name; `include_initial` puts a 0 before it. An array of several
+    axes needs `axis`: otherwise ValueError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.cumulative_sum(fnp.array([1.0, 2.0, 3.0]), include_initial=True)
+    array([0., 1., 3., 6.])
+    """
     return running_array_api(x, ops.cumsum, 0, axis, dtype, include_initial)
 
 
 @composite(np.cumulative_prod)
 def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
                     include_initial: bool = False) -> Array:  # fmt: skip
+    """The running product along an axis, by the Array API's name; `include_initial` puts a 1 before it. An array of
+    several axes needs `axis`: otherwise ValueError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.cumulative_prod(fnp.array([2.0, 3.0]), include_initial=True)
+    array([1., 2., 6.])
+    """
     return running_array_api(x, ops.cumprod, 1, axis, dtype, include_initial)
 
 
 __all__ = [
     "all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "cumprod", "cumsum",
-    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "nanargmax", "nanargmin", "nancumprod", "nancumsum",
-    "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "prod", "ptp", "std", "sum", "var",
+    "cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "ptp", "std", "sum", "var",
 ]  # fmt: skip

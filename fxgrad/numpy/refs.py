@@ -15,7 +15,33 @@ from .entries import entries_at, fit_values, read_key, stretch, unbox
 
 
 class OuterRefError(ImmutableError):
-    """A reference made outside of the body that is being staged: loops and branches take it into what they carry."""
+    """A `Ref` made outside of a function that is being staged, and written or read inside it.
+
+    The body would be staged once, and the Ref changed once, however often the code runs. (Loops and branches take
+    such a Ref into what they carry; the function of `jit` cannot.)
+
+    >>> import fxgrad as fx
+    >>> total = fx.new_ref(0.0)
+    >>> def add(x):
+    ...     total[...] = total[...] + x
+    ...     return x
+    >>> fx.jit(add)(1.0)
+    Traceback (most recent call last):
+        ...
+    fxgrad.numpy.refs.OuterRefError: an array f64[] made outside of jit is written into inside: ...
+      in:  level 1: jit at ...
+      at:  ...
+      try: make it inside, or hand in its value
+      see: errors/OuterRefError
+
+    >>> @fx.jit
+    ... def add(total, x):
+    ...     total = fx.new_ref(total)
+    ...     total[...] = total[...] + x
+    ...     return fx.freeze(total)
+    >>> print(add(0.0, 1.0))
+    1.0
+    """
 
     def __init__(self, message: str, ref: Ref, **options: Any):
         super().__init__(message, **options)
@@ -28,12 +54,23 @@ class Ref:
 
     `grad`, `jvp` and `vmap` go through what is written. Functions of `scan`, `fori_loop`, `while_loop`, `cond` and
     `switch` read and write those made outside as well, from step to step; a function of `jit` those made inside.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> def total(x):
+    ...     running = fx.new_ref(0.0)
+    ...     for entry in x:
+    ...         running[...] += entry**2
+    ...     return fx.freeze(running)
+    >>> fx.grad(total)(np.array([1.0, 2.0]))
+    array([2., 4.])
     """
 
     __slots__ = ("__weakref__", "box")
 
+    box: Root | None
+
     def __init__(self, value: Any):
-        self.box: Root | None = Root(value)
+        self.box = Root(value)
 
     def open_box(self) -> Root:
         """Return the box with the value, which must be one of the body that is being staged, if there is one."""
@@ -51,10 +88,21 @@ class Ref:
         """Hold a value from here on, which belongs to the body that is being staged."""
         self.box = Root(value)
 
-    shape = property(lambda self: self.open_box().shape)
-    dtype = property(lambda self: self.open_box().dtype)
-    ndim = property(lambda self: self.open_box().ndim)
-    size = property(lambda self: self.open_box().size)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.open_box().shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.open_box().dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.open_box().ndim
+
+    @property
+    def size(self) -> int:
+        return self.open_box().size
 
     def __getitem__(self, key: Any) -> Any:
         value = self.open_box().value

@@ -14,7 +14,9 @@ import numpy as np
 from .. import ops
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, known_value, normalize_axis, operand
-from .manipulation import broadcast_to, concatenate, entry_count, moveaxis, ravel, take_positions
+from .documentation import NO_DERIVATIVE
+from .joining import concatenate
+from .manipulation import broadcast_to, entry_count, moveaxis, ravel, take_positions
 from .signal import diff
 from .sorting import lexsort, searchsorted
 
@@ -112,13 +114,23 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
 
 @composite(np.unique_all, further=SIZE_OPTIONS)
 def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """Return (values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN."""
+    """The tuple (values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unique_all(fnp.array([3.0, 1.0, 3.0])).counts
+    array([1, 2])
+    """
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 @composite(np.unique_counts, further=SIZE_OPTIONS)
 def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """Return (values, counts) as `unique` gives them; NaN is not equal to NaN."""
+    """The pair (values, counts) as `unique` gives them; NaN is not equal to NaN.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unique_counts(fnp.array([3.0, 1.0, 3.0])).counts
+    array([1, 2])
+    """
     return UniqueCountsResult(
         *unique(x, False, False, True, equal_nan=False, size=size, fill_value=fill_value)
     )
@@ -126,14 +138,24 @@ def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLik
 
 @composite(np.unique_inverse, further=SIZE_OPTIONS)
 def unique_inverse(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """Return (values, inverse_indices) as `unique` gives them; NaN is not equal to NaN."""
+    """The pair (values, inverse_indices) as `unique` gives them; NaN is not equal to NaN.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unique_inverse(fnp.array([3.0, 1.0, 3.0])).inverse_indices
+    array([1, 0, 1])
+    """
     return UniqueInverseResult(*unique(x, False, True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 # NumPy's own leaves the order open.
-@composite(partial(np.unique, equal_nan=False), further=SIZE_OPTIONS)
+@composite(partial(np.unique, equal_nan=False), further=SIZE_OPTIONS, origin="numpy.unique_values")
 def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """The different entries of an array, sorted; NaN is not equal to NaN."""
+    """The different entries of an array, sorted; NaN is not equal to NaN. `size` and `fill_value` as for `unique`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unique_values(fnp.array([3.0, 1.0, 3.0]))
+    array([1., 3.])
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -150,7 +172,7 @@ def find_members(members: Any, values: Any) -> tuple[Any, Any]:
     return position, ops.equal(take_positions(members, position, 0), values)
 
 
-@composite(np.isin)
+@composite(np.isin, derivative=NO_DERIVATIVE)
 def isin(
     element: ArrayLike,
     test_elements: ArrayLike,
@@ -159,7 +181,12 @@ def isin(
     *,
     kind: Any = None,
 ) -> Array:
-    """Whether each entry is (or with `invert` is not) equal to one of the test elements."""
+    """Whether each entry is (or with `invert` is not) equal to one of the test elements.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.isin(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0, 3.0]))
+    array([False,  True,  True])
+    """
     inside = find_members(test_elements, element)[1]
     return ops.logical_not(inside) if invert else inside
 
@@ -179,6 +206,10 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
     Args:
         return_indices: give (elements, their positions in the first array, those in the second).
         size, fill_value: as for `unique`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.intersect1d(fnp.array([1.0, 2.0, 3.0]), fnp.array([3.0, 2.0]))
+    array([2., 3.])
     """
     ar1, ar2 = ops.promote_dtypes([ravel(ar1), ravel(ar2)])
     entries, order, first = sort_into_groups(ar1)
@@ -201,7 +232,12 @@ def setdiff1d(
     fill_value: ArrayLike = None,
 ) -> Array:
     """The elements of the first array that are not in the second, sorted unless they are unique; `size` and
-    `fill_value` as for `unique`."""
+    `fill_value` as for `unique`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.setdiff1d(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0]))
+    array([1., 3.])
+    """
     entries, order, first = members(ar1, assume_unique)
     mask = ops.logical_and(first, isin(entries, ar2, invert=True))
     places = positions_inside(mask, count_inside(mask, size, "setdiff1d"))
@@ -217,7 +253,12 @@ def setxor1d(
     size: int | None = None,
     fill_value: ArrayLike = None,
 ) -> Array:
-    """The elements of one of the arrays that are not in the other, sorted; `size` and `fill_value` as for `unique`."""
+    """The elements of one of the arrays that are not in the other, sorted; `size` and `fill_value` as for `unique`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.setxor1d(fnp.array([1.0, 2.0]), fnp.array([2.0, 3.0]))
+    array([1., 3.])
+    """
     pair = [members(x, assume_unique) for x in ops.promote_dtypes([ravel(ar1), ravel(ar2)])]
     (a, _, first_a), (b, _, first_b) = pair
     alone = concatenate([
@@ -233,7 +274,12 @@ def setxor1d(
 def union1d(
     ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
 ) -> Array:
-    """The elements of both arrays, sorted; `size` and `fill_value` as for `unique`."""
+    """The elements of both arrays, sorted; `size` and `fill_value` as for `unique`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.union1d(fnp.array([1.0, 2.0]), fnp.array([2.0, 3.0]))
+    array([1., 2., 3.])
+    """
     return unique(concatenate([ravel(ar1), ravel(ar2)]), size=size, fill_value=fill_value)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import bartlett, blackman, hamming, hanning
 
 from .. import ops
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand
+from .documentation import LINEAR
 from .manipulation import moveaxis, ravel, slice_axis
 from .reductions import cumsum, sum
-
-bartlett, blackman, hamming, hanning = np.bartlett, np.blackman, np.hamming, np.hanning
 
 
 # -- convolution ------------------------------------------
@@ -60,7 +60,12 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
 
 @composite(np.correlate)
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
-    """Return the correlation Σₙ aₙ₊ₖ·conj(vₙ); modes as those of `convolve`."""
+    """The correlation Σₙ aₙ₊ₖ·conj(vₙ) of two vectors for shifts k; modes as those of `convolve`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.correlate(fnp.array([1.0, 2.0, 3.0]), fnp.array([0.0, 1.0]))
+    array([2., 3.])
+    """
     a, v = sequences(a, v)
     short = min(a.size, v.size)
     offset = (short - 1) // 2 if a.size >= v.size else short // 2
@@ -69,11 +74,17 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
 
 
 # -- differences ------------------------------------------
-@composite(np.diff)
+@composite(np.diff, derivative=LINEAR)
 def diff(
     a: ArrayLike, n: int = 1, axis: Axis = -1, prepend: ArrayLike = None, append: ArrayLike = None
 ) -> Array:
-    """The n-th difference of neighbours along an axis."""
+    """The n-th difference of neighbours along an axis, which is so many entries shorter. Of truth values it says where
+    neighbours differ.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.diff(fnp.array([1.0, 4.0, 9.0]))
+    array([3., 5.])
+    """
     a = operand(a)
     if n < 0:
         raise ShapeError(f"order must be non-negative but got {n}")
@@ -95,9 +106,14 @@ def diff(
     return a
 
 
-@composite(np.ediff1d)
+@composite(np.ediff1d, derivative=LINEAR)
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> Array:
-    """The differences of neighbours among all entries, with values before and after them."""
+    """The differences of neighbours among all entries, with values before and after them.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.ediff1d(fnp.array([1.0, 4.0, 9.0]), to_end=0.0)
+    array([3., 5., 0.])
+    """
     ary = ravel(ary)
     parts = [diff(ary) if kind(ary) != "b" else ops.subtract(ary[1:], ary[:-1])]
     for name, ends, place in (("to_begin", to_begin, 0), ("to_end", to_end, 2)):
@@ -177,7 +193,13 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
 
 @composite(np.trapezoid)
 def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: Axis = -1) -> Array:
-    """The integral of samples along an axis by the trapezoidal rule."""
+    """The integral of samples along an axis by the trapezoidal rule, at points `x` or at distances `dx`; differentiated
+    by all of these.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.trapezoid(fnp.array([0.0, 1.0, 4.0]))
+    np.float64(3.0)
+    """
     y = operand(y)
     axis = normalize_axis(axis, y.ndim)
     if x is None:
@@ -196,6 +218,10 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
     """Phases with multiples of the period added, so that no neighbours are further apart than half of it.
 
     The multiples are steps: the derivative with respect to `p` is 1.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unwrap(fnp.array([0.0, 3.0, 6.5]) % 5, period=5)
+    array([ 0. , -2. , -3.5])
     """
     p = operand(p)
     axis, period = normalize_axis(axis, p.ndim), as_value(period)
@@ -231,7 +257,12 @@ def i0(x: ArrayLike) -> Array:
 
 @composite(np.kaiser)
 def kaiser(M: int, beta: ArrayLike) -> Array:
-    """The Kaiser window of `M` points: I₀(β·√(1 − u²)) / I₀(β) for u from −1 to 1."""
+    """The Kaiser window of `M` points: I₀(β·√(1 − u²)) / I₀(β) for u from −1 to 1, differentiated by β.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.kaiser(3, 2.0).round(6)
+    array([0.438676, 1.      , 0.438676])
+    """
     beta = cast(operand(beta), np.result_type(dtype_of(operand(beta)), np.float64))
     if M <= 1:
         return np.ones(max(M, 0), dtype_of(beta))

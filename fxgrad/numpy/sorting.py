@@ -15,8 +15,10 @@ from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, ensure, kind, normalize_axis, operand, operands
+from .documentation import NO_DERIVATIVE
 from .indexing import check_positions
-from .manipulation import concatenate, ravel, take_positions
+from .joining import concatenate
+from .manipulation import ravel, take_positions
 
 
 # -- sorting ------------------------------------------
@@ -50,10 +52,16 @@ def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, 
     return sort_with(a, axis, order, descending, ops.sort)
 
 
-@composite(np.argsort, further=("descending",))
+@composite(np.argsort, further=("descending",), derivative=NO_DERIVATIVE)
 def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
             descending: bool = False) -> Array:  # fmt: skip
-    """The positions of the entries along an axis in ascending (or `descending`) order."""
+    """The positions of the entries along an axis in ascending (or `descending`) order; equal entries keep theirs,
+    whatever `kind` on traced values.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.argsort(fnp.array([3.0, 1.0, 2.0]), descending=True)
+    array([0, 2, 1])
+    """
     found = sort_with(a, axis, order, descending, ops.argsort)
     size = operand(a).size if axis is None else operand(a).shape[axis]
     return ops.subtract(size - 1, found) if descending else found
@@ -61,7 +69,12 @@ def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, 
 
 @composite(np.sort_complex)
 def sort_complex(a: ArrayLike) -> Array:
-    """The entries along the last axis in ascending order, as complex numbers."""
+    """The entries along the last axis in ascending order, by real and then by imaginary parts, as complex numbers.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.sort_complex(fnp.array([2.0, 1j]))
+    array([0.+1.j, 2.+0.j])
+    """
     a = sort(a)
     if kind(a) == "c":
         return a
@@ -76,25 +89,41 @@ def check_kth(kth: Any, size: int) -> None:
 
 @composite(np.partition)
 def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> Array:
-    """As `sort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
+    """The entries along an axis, the one at position `kth` where it would be after sorting. Entries before and after
+    it, whose order NumPy leaves open, are sorted as well where the array is traced.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.partition(fnp.array([3.0, 1.0, 2.0]), 0)[0]
+    np.float64(1.0)
+    """
     y = sort(a, axis, order=order)
     check_kth(kth, y.shape[0 if axis is None else axis])
     return y
 
 
-@composite(np.argpartition)
+@composite(np.argpartition, derivative=NO_DERIVATIVE)
 def argpartition(
     a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None
 ) -> Array:
-    """As `argsort`: entries before and after position `kth`, whose order NumPy leaves open, are sorted as well."""
+    """The positions of the entries along an axis in the order of `partition`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.argpartition(fnp.array([3.0, 1.0, 2.0]), 0)[0]
+    np.int64(1)
+    """
     y = argsort(a, axis, order=order)
     check_kth(kth, y.shape[0 if axis is None else axis])
     return y
 
 
-@composite(np.lexsort)
+@composite(np.lexsort, derivative=NO_DERIVATIVE)
 def lexsort(keys: Any, axis: Axis = -1) -> Array:
-    """The positions that sort by the last key, entries that are equal there by the key before it, and so on."""
+    """The positions that sort by the last key, entries that are equal there by the key before it, and so on.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.lexsort((fnp.array([2.0, 1.0, 0.0]), fnp.array([1.0, 1.0, 0.0])))
+    array([2, 1, 0])
+    """
     keys = operands(keys)
     if not keys:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -110,7 +139,7 @@ def lexsort(keys: Any, axis: Axis = -1) -> Array:
 
 
 # -- searching ------------------------------------------
-@composite(np.searchsorted)
+@composite(np.searchsorted, derivative=NO_DERIVATIVE)
 def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLike = None) -> Array:
     """The positions in a sorted array at which values are to be put in, so that it stays sorted.
 
@@ -119,6 +148,10 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLi
         v: the values.
         side: 'left' of entries that are equal to the value, or 'right' of them.
         sorter: the positions that sort `a`, where it is not sorted.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.searchsorted(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0, 2.5]))
+    array([1, 2])
     """
     if side not in ("left", "right"):
         raise ShapeError(f"search side must be 'left' or 'right' (got {side!r})")
@@ -134,7 +167,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLi
     return ops.searchsorted(a, v, side=side)
 
 
-@composite(np.digitize)
+@composite(np.digitize, derivative=NO_DERIVATIVE)
 def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
     """The numbers of the bins to which values belong.
 
@@ -142,6 +175,10 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
         x: the values, real.
         bins: the edges, in ascending or in descending order.
         right: whether a value that is equal to an edge belongs to the bin that ends there.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.digitize(fnp.array([0.5, 2.0]), fnp.array([0.0, 1.0, 2.0]))
+    array([1, 3])
     """
     x, bins = operand(x), operand(bins)
     if kind(x) == "c":

@@ -19,7 +19,8 @@ from ..core.typing import Array, ArrayLike, Axis, DType
 from .composite import cast, composite, dtype_of, ensure, kind, normalize_axes, operand
 from .contraction import dot
 from .elementwise import clip
-from .manipulation import atleast_2d, concatenate, diagonal, entry_count, expand_dims, squeeze, transpose
+from .joining import concatenate
+from .manipulation import atleast_2d, diagonal, entry_count, expand_dims, squeeze, transpose
 from .reductions import average, mean, sum, weights_along
 
 if TYPE_CHECKING:
@@ -82,7 +83,12 @@ def median(
 def nanmedian(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Array:
-    """The median of the entries that are not NaN."""
+    """The median of the entries along axes that are not NaN; those that are have derivative 0.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0]))
+    np.float64(2.0)
+    """
     a = operand(a)
     if not can_have_nan(a) or not a.size:
         return median(a, axis, keepdims=keepdims)
@@ -245,21 +251,36 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, ov
 @composite(np.nanquantile)
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The quantiles of the entries that are not NaN."""
+    """The quantiles of the entries along axes that are not NaN; `q`, `method` and derivatives as for `quantile`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.nanquantile(fnp.array([1.0, fnp.nan, 3.0]), 0.25)
+    np.float64(1.5)
+    """
     return quantiles(a, q, axis, method, keepdims, weights, True)
 
 
 @composite(np.percentile)
 def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """As `quantile`, for q in [0, 100]."""
+    """The percentiles of the entries along axes: `quantile` for q from 0 to 100.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.percentile(fnp.array([1.0, 2.0, 3.0]), 25)
+    np.float64(1.5)
+    """
     return quantiles(a, q, axis, method, keepdims, weights, False, 100)
 
 
 @composite(np.nanpercentile)
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The percentiles of the entries that are not NaN."""
+    """The percentiles of the entries along axes that are not NaN: `nanquantile` for q from 0 to 100.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.nanpercentile(fnp.array([1.0, fnp.nan, 3.0]), 25)
+    np.float64(1.5)
+    """
     return quantiles(a, q, axis, method, keepdims, weights, True, 100)
 
 

@@ -17,15 +17,22 @@ from ..core.errors import ImmutableError, ShapeError
 from ..core.interpreter import as_value, concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import cast, composite, dtype_of, normalize_axis, operand
+from .documentation import LINEAR
 from .indexing import check_positions, known_mask
 from .manipulation import entry_count, ravel, take_positions
 from .missing import INPLACE_FUNCTIONS
 
 
 # -- entries in and out ------------------------------------------
-@composite(np.delete)
+@composite(np.delete, derivative=LINEAR)
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> Array:
-    """An array without some entries along an axis; which ones must be known."""
+    """An array without some entries along an axis. Which ones fixes the shape: where they are staged or mapped this
+    raises ConcretizationError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.delete(fnp.array([1.0, 2.0, 3.0]), 1)
+    array([1., 3.])
+    """
     arr = operand(arr)
     if axis is None:
         arr, axis = ravel(arr), 0
@@ -65,8 +72,15 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     return take_positions(ops.concatenate(arr, ops.broadcast_to(values, shape=shape), axis=axis), order, axis)
 
 
-@composite(np.resize)
+@composite(np.resize, derivative=LINEAR)
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
+    """The entries in another shape, repeated from the beginning where they are too few.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.resize(fnp.array([1.0, 2.0]), (2, 3))
+    array([[1., 2., 1.],
+           [2., 1., 2.]])
+    """
     a = ravel(a)
     shape = (int(new_shape),) if hasattr(new_shape, "__index__") else tuple(int(n) for n in new_shape)
     if not a.size:
@@ -74,9 +88,15 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
     return ops.reshape(take_positions(a, np.arange(entry_count(shape)) % a.size, 0), shape=shape)
 
 
-@composite(np.trim_zeros)
+@composite(np.trim_zeros, derivative=LINEAR)
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
-    """An array without zeros at its beginning ('f') and end ('b'); where these are must be known."""
+    """An array without zeros at its beginning ('f') and end ('b'); where these are must be known, otherwise it raises
+    ConcretizationError.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.trim_zeros(fnp.array([0.0, 1.0, 0.0, 2.0, 0.0]))
+    array([1., 0., 2.])
+    """
     filt, trim = operand(filt), trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ShapeError(f"unexpected character(s) in `trim`: {trim!r}")
@@ -111,7 +131,13 @@ def replace_flat(a: Any, targets: Any, values: Any) -> Any:
 
 @composite()
 def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: bool = True) -> Array:
-    """A copy with the entries at flat positions replaced; `inplace=False` must be given.
+    """A copy of `a` with the entries at flat positions `ind` replaced by `v`, `mode` as in `take`;
+    `inplace=False` must be given.
+
+    `numpy.put` writes into the array and returns None: a call without `inplace=False`, which takes that for
+    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+
+    https://numpy.org/doc/stable/reference/generated/numpy.put.html
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.put(fnp.zeros(3), [0, 2], [1.0, 2.0], inplace=False)
@@ -123,7 +149,13 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: b
 
 @composite()
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """A copy with the entries inside the mask replaced by the values one after another; `inplace=False` must be given.
+    """A copy of `arr` with the entries inside the mask replaced by `vals`, one after another;
+    `inplace=False` must be given.
+
+    `numpy.place` writes into the array and returns None: a call without `inplace=False`, which takes that for
+    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+
+    https://numpy.org/doc/stable/reference/generated/numpy.place.html
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.place(fnp.zeros(4), [True, False, True, True], [1.0, 2.0], inplace=False)
@@ -145,7 +177,13 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 def put_along_axis(
     arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: Axis, *, inplace: bool = True
 ) -> Array:
-    """A copy with the entries that `take_along_axis` takes replaced; `inplace=False` must be given.
+    """A copy of `arr` with the entries that `take_along_axis` takes by `indices` and `axis` replaced by `values`;
+    `inplace=False` must be given.
+
+    `numpy.put_along_axis` writes into the array and returns None: a call without `inplace=False`, which takes that for
+    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+
+    https://numpy.org/doc/stable/reference/generated/numpy.put_along_axis.html
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.put_along_axis(fnp.zeros((2, 2)), fnp.array([[1], [0]]), 5.0, 1, inplace=False)
@@ -168,7 +206,13 @@ def put_along_axis(
 
 @composite()
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
-    """A copy with the diagonal replaced; `inplace=False` must be given.
+    """A copy of `a` with the diagonal replaced by `val`, with `wrap` also below a tall matrix's square;
+    `inplace=False` must be given.
+
+    `numpy.fill_diagonal` writes into the array and returns None: a call without `inplace=False`, which takes that for
+    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+
+    https://numpy.org/doc/stable/reference/generated/numpy.fill_diagonal.html
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.fill_diagonal(x, 0.0, inplace=False)))(fnp.ones((2, 2)))

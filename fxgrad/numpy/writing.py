@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    """As `numpy.copyto`."""
+    """Write the entries of `src`, cast and broadcast, into `dst` where the mask holds: `numpy.copyto`."""
     src, where = unbox(src), unbox(where)
     aval = aval_of(fnp.asarray(src))
     if not np.can_cast(aval.dtype, dst.dtype, casting):
@@ -29,17 +29,17 @@ def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 def put(a: Box, ind: Any, v: Any, mode: str = "raise") -> None:
-    """As `numpy.put`."""
+    """Write values at flat positions: `numpy.put`."""
     a.put(ind, v, mode)
 
 
 def place(arr: Box, mask: Any, vals: Any) -> None:
-    """As `numpy.place`."""
+    """Write values, one after another, where the mask holds: `numpy.place`."""
     arr[...] = fnp.place(arr.value, unbox(mask), fit_values(vals, arr.dtype), inplace=False)
 
 
 def putmask(a: Box, mask: Any, values: Any) -> None:
-    """As `numpy.putmask`: values are repeated to the size of the array, and those inside the mask are taken."""
+    """Write values, repeated to the size of the array, where the mask holds: `numpy.putmask`."""
     values = fnp.ravel(fit_values(values, a.dtype))
     if aval_of(values).size:
         order = np.arange(a.size).reshape(a.shape) % aval_of(values).size
@@ -47,13 +47,13 @@ def putmask(a: Box, mask: Any, values: Any) -> None:
 
 
 def put_along_axis(arr: Box, indices: Any, values: Any, axis: int | None) -> None:
-    """As `numpy.put_along_axis`."""
+    """Write values at positions along an axis: `numpy.put_along_axis`."""
     values = fit_values(values, arr.dtype)
     arr[...] = fnp.put_along_axis(arr.value, unbox(indices), values, axis, inplace=False)
 
 
 def fill_diagonal(a: Box, val: Any, wrap: bool = False) -> None:
-    """As `numpy.fill_diagonal`."""
+    """Write a value, or one after another, on the diagonal: `numpy.fill_diagonal`."""
     a[...] = fnp.fill_diagonal(a.value, fit_values(val, a.dtype), wrap, inplace=False)
 
 

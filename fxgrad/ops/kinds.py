@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 
 FLOAT = np.dtype(float)
+LINEARIZE = "fx.vjp(f, x), which linearizes a function first"  # hint of a NotLinearError
 NO_PARAMS: dict = {}
 NUMBER_CODES = {float: 3, int: 4, complex: 5, bool: 6}  # see `Elementwise.vjp`
 
@@ -259,7 +260,9 @@ class Elementwise(Primitive):
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> list[Any]:
         traced = [i for i, v in enumerate(operands) if type(v) is Aval]
         if not self.linear.issuperset(traced) or (len(traced) > 1 and not self.jointly):
-            raise NotLinearError(f"{self.name} is not linear in its traced operand" + "s" * (len(traced) > 1))
+            raise NotLinearError(
+                f"{self.name} is not linear in its traced operand" + "s" * (len(traced) > 1), hint=LINEARIZE
+            )
         masked = ct if type(ct) is Masked else None
         results: list[Any] = [None] * len(operands)
         for i in traced:
@@ -360,7 +363,7 @@ class Linear(Primitive, PullbackRule):
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         count = len(operands) if self.count is None else self.count
         if any(type(v) is Aval for v in operands[count:]):
-            raise NotLinearError(f"{self.name} is not linear in its traced operand")
+            raise NotLinearError(f"{self.name} is not linear in its traced operand", hint=LINEARIZE)
         operands = [v if type(v) is Aval or i >= count else aval_of(v) for i, v in enumerate(operands)]
         results = self.transpose_rule(densify(ct), *operands, **params)
         results = [results] if self.count == 1 else list(results)
@@ -445,7 +448,7 @@ class Bilinear(Primitive, PullbackRule):
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         traced = [type(v) is Aval for v in operands]
         if all(traced):
-            raise NotLinearError(f"{self.name} of two traced operands is not linear")
+            raise NotLinearError(f"{self.name} of two traced operands is not linear", hint=LINEARIZE)
         i = traced.index(True)
         cts: list[Any] = [None, None]
         cts[i] = project(
@@ -539,7 +542,7 @@ class General(Primitive):
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if self.transpose_rule is None:
-            raise NotLinearError(f"{self.name} is not linear in its traced operand")
+            raise NotLinearError(f"{self.name} is not linear in its traced operand", hint=LINEARIZE)
         ct = [None if c is None else densify(c) for c in ct] if self.multiple_results else densify(ct)
         return self.transpose_rule(ct, *operands, **params)
 

@@ -77,8 +77,15 @@ def power(base: Any, exponent: Any) -> Any:
 
 
 def square(x: Any) -> Any:
-    """x². Where x is known to be the root of s (`sqrt(s)`, `norm(v)`), its derivative is that of s: finite at 0,
-    where the chain rule through the root says 0·∞."""
+    """The square x².
+
+    Derivative: `2 * x`. Where x is known to be the root of s (`sqrt(s)`, `norm(v)`), it is that of s: finite at 0,
+    where the chain rule through the root says 0·∞.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> float(fx.grad(lambda x: fnp.square(fnp.sqrt(x)))(0.0))
+    1.0
+    """
     if isinstance(x, Tracer):
         radicand = getattr(x, "radicand", None)
         if radicand is not None:
@@ -95,7 +102,14 @@ def remember_radicand(root: Any, radicand: Callable[[], Any]) -> Any:
 
 
 def sqrt(x: Any) -> Any:
-    """√x; its square has the derivative of x."""
+    """The root √x, NaN of negative real numbers.
+
+    Derivative: `1 / (2 * sqrt(x))`, which is infinite at 0; the square of the root has the derivative of x.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.sqrt(fnp.array([4.0, 2.25]))
+    array([2. , 1.5])
+    """
     y = el.sqrt(x)
     return remember_radicand(y, lambda: x) if isinstance(y, Tracer) else y
 

@@ -28,7 +28,14 @@ def square_mean_of(mean: PyTree, updates: PyTree, decay: Any) -> PyTree:
 
 
 class TraceState(NamedTuple):
-    """The decaying sum of updates."""
+    """The decaying sum of updates.
+
+    `trace` is built as the parameters are.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.trace(0.9).init(1.0)
+    TraceState(trace=array(0.))
+    """
 
     trace: Any
 
@@ -40,6 +47,12 @@ def trace(decay: ArrayLike, nesterov: bool = False) -> GradientTransformation:
     Args:
         decay: by which the sum is multiplied before an update is added.
         nesterov: give the sum as it will be after one update more of the same kind.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.trace(0.9, nesterov=True)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 5.7 , -0.95])
     """
 
     def update(
@@ -53,7 +66,15 @@ def trace(decay: ArrayLike, nesterov: bool = False) -> GradientTransformation:
 
 
 class AdamState(NamedTuple):
-    """The number of updates, and the means of updates and of their squares."""
+    """The number of updates, and the means of updates and of their squares.
+
+    `count` is an int32 array without axes; `mu`, the mean of updates, and `nu`, that of their squares, are built as the
+    parameters are.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.scale_by_adam().init(1.0)
+    AdamState(count=array(0, dtype=int32), mu=array(0.), nu=array(0.))
+    """
 
     count: Any
     mu: Any
@@ -71,6 +92,12 @@ def scale_by_adam(
         b1, b2: how much of the means stays.
         eps: added to the root; eps_root: under it, which keeps derivatives of steps finite.
         nesterov: Dozat, "Incorporating Nesterov momentum into Adam" (2016).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale_by_adam()
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 1., -1.])
     """
 
     def init(params: PyTree) -> AdamState:
@@ -94,7 +121,14 @@ def scale_by_adam(
 
 
 class SquareState(NamedTuple):
-    """The mean, or the sum, of squares of the updates."""
+    """The mean, or the sum, of squares of the updates.
+
+    `nu` is built as the parameters are.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.scale_by_rms().init(1.0)
+    SquareState(nu=np.float64(0.0))
+    """
 
     nu: Any
 
@@ -103,7 +137,19 @@ def scale_by_rms(
     decay: ArrayLike = 0.9, eps: ArrayLike = 1e-8, initial_scale: ArrayLike = 0.0
 ) -> GradientTransformation:
     """Divide by the root of the mean of squares plus eps (Hinton, lecture 6e of "Neural networks for machine learning",
-    2012)."""
+    2012).
+
+    Args:
+        decay: how much of the mean stays.
+        eps: added to the mean, under the root.
+        initial_scale: the mean at first.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale_by_rms()
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 3.1623, -3.1623])
+    """
 
     def init(params: PyTree) -> SquareState:
         return SquareState(tree_map(lambda z: z + initial_scale, zeros_like(params)))
@@ -119,7 +165,18 @@ def scale_by_rms(
 
 def scale_by_rss(initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e-7) -> GradientTransformation:
     """Divide by the root of the sum of all squares so far (Duchi, Hazan and Singer, "Adaptive subgradient methods for
-    online learning and stochastic optimization", 2011)."""
+    online learning and stochastic optimization", 2011).
+
+    Args:
+        initial_accumulator_value: the sum at first.
+        eps: added to the sum, under the root.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale_by_rss()
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 0.9945, -0.8452])
+    """
 
     def init(params: PyTree) -> SquareState:
         return SquareState(tree_map(lambda z: z + initial_accumulator_value, zeros_like(params)))
@@ -139,7 +196,14 @@ def scale_by_rss(initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e
 
 
 class LionState(NamedTuple):
-    """The number of updates, and their mean."""
+    """The number of updates, and their mean.
+
+    `count` is an int32 array without axes; `mu` is built as the parameters are.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.scale_by_lion().init(1.0)
+    LionState(count=array(0, dtype=int32), mu=array(0.))
+    """
 
     count: Any
     mu: Any
@@ -147,7 +211,18 @@ class LionState(NamedTuple):
 
 def scale_by_lion(b1: ArrayLike = 0.9, b2: ArrayLike = 0.99) -> GradientTransformation:
     """The sign of a mean of the updates, in which the last one counts more than in the mean that is kept (Chen et al.,
-    "Symbolic discovery of optimization algorithms", 2023)."""
+    "Symbolic discovery of optimization algorithms", 2023).
+
+    Args:
+        b1: how much of the kept mean counts in the sign.
+        b2: how much of it stays.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale_by_lion()
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 1., -1.])
+    """
 
     def update(
         updates: PyTree, state: LionState, params: PyTree = None, **extra: Any

@@ -26,6 +26,11 @@ def sgd(
 ) -> GradientTransformation:
     """Steps down the gradient, with momentum if it is given; see `trace`.
 
+    Args:
+        learning_rate: a number, or a function of the number of steps.
+        momentum: by which the sum of updates decays; None is no sum.
+        nesterov: look one update ahead; see `trace`.
+
     >>> import fxgrad as fx
     >>> optimizer = fx.optim.sgd(0.1)
     >>> x, state = 1.0, optimizer.init(1.0)
@@ -42,7 +47,19 @@ def sgd(
 def momentum(
     learning_rate: ScalarOrSchedule, decay: ArrayLike = 0.9, nesterov: bool = False
 ) -> GradientTransformation:
-    """`sgd` with momentum."""
+    """`sgd` with momentum.
+
+    Args:
+        learning_rate: a number, or a function of the number of steps.
+        decay: by which the sum of updates decays.
+        nesterov: look one update ahead; see `trace`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.momentum(0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([-0.3 ,  0.05])
+    """
     return sgd(learning_rate, decay, nesterov)
 
 
@@ -50,7 +67,14 @@ def adam(
     learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
     eps_root: ArrayLike = 0.0, *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
-    """Adam; arguments as of `scale_by_adam`.
+    """Adam: steps down the mean of gradients, over the root of the mean of their squares; see `scale_by_adam`.
+
+    Args:
+        learning_rate: a number, or a function of the number of steps.
+        b1, b2: how much stays of the means of updates and of their squares.
+        eps: added to the root.
+        eps_root: added under the root, which keeps derivatives of steps finite.
+        nesterov: take the mean one update ahead.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> optimizer = fx.optim.adam(0.1)
@@ -76,7 +100,23 @@ def adamw(
     eps_root: ArrayLike = 0.0, weight_decay: ArrayLike = 1e-4, mask: Mask = None, *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
     """Adam with weight decay beside the gradient (Loshchilov and Hutter, "Decoupled weight decay regularization",
-    2017)."""
+    2017).
+
+    Args:
+        learning_rate: a number, or a function of the number of steps.
+        b1, b2: how much stays of the means of updates and of their squares.
+        eps: added to the root.
+        eps_root: added under the root, which keeps derivatives of steps finite.
+        weight_decay: the factor of the parameters.
+        mask: which parameters are decayed; see `add_decayed_weights`.
+        nesterov: take the mean one update ahead.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.adamw(0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.ones(2)), np.ones(2))
+    >>> updates.round(4)
+    array([-0.1,  0.1])
+    """
     return chain(
         scale_by_adam(b1, b2, eps, eps_root, nesterov=nesterov),
         add_decayed_weights(weight_decay, mask),
@@ -88,7 +128,22 @@ def rmsprop(
     learning_rate: ScalarOrSchedule, decay: ArrayLike = 0.9, eps: ArrayLike = 1e-8,
     initial_scale: ArrayLike = 0.0, momentum: ArrayLike | None = None, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
-    """RMSProp; arguments as of `scale_by_rms` and `trace`."""
+    """RMSProp; arguments as of `scale_by_rms` and `trace`.
+
+    Args:
+        learning_rate: a number, or a function of the number of steps.
+        decay: how much of the mean of squares stays.
+        eps: added to the mean, under the root.
+        initial_scale: the mean at first.
+        momentum: by which the sum of updates decays; None is no sum.
+        nesterov: look one update ahead; see `trace`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.rmsprop(0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([-0.3162,  0.3162])
+    """
     moving = identity() if momentum is None else trace(momentum, nesterov)
     return chain(scale_by_rms(decay, eps, initial_scale), scale_by_learning_rate(learning_rate), moving)
 
@@ -96,7 +151,19 @@ def rmsprop(
 def adagrad(
     learning_rate: ScalarOrSchedule, initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e-7
 ) -> GradientTransformation:
-    """AdaGrad; arguments as of `scale_by_rss`."""
+    """AdaGrad; arguments as of `scale_by_rss`.
+
+    Args:
+        learning_rate: a number, or a function of the number of steps.
+        initial_accumulator_value: the sum of squares at first.
+        eps: added to the sum, under the root.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.adagrad(0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([-0.0994,  0.0845])
+    """
     return chain(scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
 
 
@@ -104,7 +171,21 @@ def lion(
     learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.99, weight_decay: ArrayLike = 1e-3,
     mask: Mask = None,
 ) -> GradientTransformation:  # fmt: skip
-    """Lion, with decoupled weight decay; see `scale_by_lion`."""
+    """Lion, with decoupled weight decay; see `scale_by_lion`.
+
+    Args:
+        learning_rate: a number, or a function of the number of steps.
+        b1: how much of the kept mean counts in the sign.
+        b2: how much of it stays.
+        weight_decay: the factor of the parameters.
+        mask: which parameters are decayed; see `add_decayed_weights`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.lion(0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.ones(2)), np.ones(2))
+    >>> updates.round(4)
+    array([-0.1001,  0.0999])
+    """
     return chain(
         scale_by_lion(b1, b2), add_decayed_weights(weight_decay, mask), scale_by_learning_rate(learning_rate)
     )

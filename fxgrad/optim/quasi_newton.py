@@ -27,7 +27,16 @@ from .transformations import (
 
 
 class LBFGSState(NamedTuple):
-    """The last point and gradient as vectors, and the latest steps and changes of the gradient as rows."""
+    """The last point and gradient as vectors, and the latest steps and changes of the gradient as rows.
+
+    `count` is the number of updates; `params` and `gradient` are vectors of n entries, `steps` and `changes` have
+    the shape (memory_size, n).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> state = fx.optim.scale_by_lbfgs(memory_size=3).init(np.zeros(2))
+    >>> state.steps.shape, state.gradient.shape
+    ((3, 2), (2,))
+    """
 
     count: Any
     params: Any
@@ -44,6 +53,12 @@ def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> Gr
         scale_init_precond: begin the recursion with the unit matrix scaled as the latest step says.
 
     A step along which the gradient does not grow says nothing of a minimum, and is left out.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale_by_lbfgs()
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 3. , -0.5])
     """
 
     def init(params: PyTree) -> LBFGSState:
@@ -92,7 +107,14 @@ def two_loops(gradient: Any, steps: Any, changes: Any, scaled: bool) -> Any:
 
 
 class LineSearchState(NamedTuple):
-    """The length of the last step, in units of the direction, and the value at its end."""
+    """The length of the last step, in units of the direction, and the value at its end.
+
+    `learning_rate` is the length, `value` the value; both are arrays without axes.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.scale_by_linesearch().init(np.zeros(2))
+    LineSearchState(learning_rate=array(1.), value=array(inf))
+    """
 
     learning_rate: Any
     value: Any
@@ -112,6 +134,13 @@ def scale_by_linesearch(
     Args:
         max_steps: the most lengths that are tried; 0 is taken where none of them lets the value fall.
         decrease, curvature: see above; 0 < decrease < curvature < 1.
+
+    >>> import fxgrad as fx
+    >>> f = lambda x: (x - 3.0) ** 2
+    >>> search = fx.optim.scale_by_linesearch()
+    >>> step, state = search.update(1.0, search.init(0.0), 0.0, value_fn=f, grad=-6.0)
+    >>> bool(f(step) < f(0.0))
+    True
     """
 
     def init(params: PyTree) -> LineSearchState:

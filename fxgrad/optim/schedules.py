@@ -14,7 +14,13 @@ Schedule = Callable[[Any], Any]
 
 
 def constant_schedule(value: Any) -> Schedule:
-    """The same number at all times."""
+    """The same number at all times.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> schedule = fx.optim.constant_schedule(0.1)
+    >>> [round(float(schedule(k)), 4) for k in (0, 100)]
+    [0.1, 0.1]
+    """
     return lambda count: value
 
 
@@ -27,6 +33,13 @@ def polynomial_schedule(
     init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
     """(init - end)·(1 - fraction)^power + end, from transition_begin on over transition_steps.
+
+    Args:
+        init_value: the value at first.
+        end_value: the value in the end.
+        power: of what is left of the way.
+        transition_steps: how many steps the way takes.
+        transition_begin: when it begins.
 
     >>> import fxgrad as fx
     >>> schedule = fx.optim.polynomial_schedule(1.0, 0.0, 2, 10)
@@ -46,7 +59,19 @@ def polynomial_schedule(
 def linear_schedule(
     init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """From one number to another along a line."""
+    """From one number to another along a line.
+
+    Args:
+        init_value: the value at first.
+        end_value: the value in the end.
+        transition_steps: how many steps the way takes.
+        transition_begin: when it begins.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> schedule = fx.optim.linear_schedule(1.0, 0.0, 10)
+    >>> [round(float(schedule(k)), 4) for k in (0, 5, 20)]
+    [1.0, 0.5, 0.0]
+    """
     return polynomial_schedule(init_value, end_value, 1, transition_steps, transition_begin)
 
 
@@ -67,6 +92,11 @@ def exponential_decay(
         transition_begin: when it begins.
         staircase: whole powers only.
         end_value: where it stops; the least for a rate below 1, else the greatest.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> schedule = fx.optim.exponential_decay(1.0, 10, 0.5)
+    >>> [round(float(schedule(k)), 4) for k in (0, 10, 20)]
+    [1.0, 0.5, 0.25]
     """
 
     def schedule(count: Any) -> Any:
@@ -86,6 +116,15 @@ def cosine_decay_schedule(
     """From init to alpha·init along half a cosine (Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm
     restarts", 2016).
 
+    Args:
+        init_value: the value at first.
+        decay_steps: how many steps the way takes.
+        alpha: the share of it that is left in the end.
+        exponent: of the cosine, which is between 0 and 1.
+
+    Raises:
+        StructureError: `decay_steps` is not positive.
+
     >>> import fxgrad as fx
     >>> schedule = fx.optim.cosine_decay_schedule(1.0, 10)
     >>> [round(float(schedule(k)), 6) for k in (0, 5, 10)]
@@ -102,7 +141,17 @@ def cosine_decay_schedule(
 
 
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after another, each counting from where it begins: the second from boundaries[0] on."""
+    """One schedule after another, each counting from where it begins: the second from boundaries[0] on.
+
+    Args:
+        schedules: functions of the number of steps since they began.
+        boundaries: when all but the first begin.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> schedule = fx.optim.join_schedules([fx.optim.constant_schedule(1.0), fx.optim.constant_schedule(0.1)], [5])
+    >>> [round(float(schedule(k)), 4) for k in (0, 4, 5)]
+    [1.0, 1.0, 0.1]
+    """
     if len(boundaries) != len(schedules) - 1:
         raise StructureError(f"join_schedules: {len(schedules)} schedules with {len(boundaries)} boundaries")
 
@@ -119,7 +168,21 @@ def warmup_cosine_decay_schedule(
     init_value: float, peak_value: float, warmup_steps: int, decay_steps: int, end_value: float = 0.0,
     exponent: float = 1.0,
 ) -> Schedule:  # fmt: skip
-    """Up along a line over warmup_steps, then down along half a cosine until decay_steps."""
+    """Up along a line over warmup_steps, then down along half a cosine until decay_steps.
+
+    Args:
+        init_value: the value at first.
+        peak_value: the value after the warm-up.
+        warmup_steps: how many steps that takes.
+        decay_steps: how many steps there are in all.
+        end_value: the value in the end.
+        exponent: of the cosine.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> schedule = fx.optim.warmup_cosine_decay_schedule(0.0, 1.0, 10, 110)
+    >>> [round(float(schedule(k)), 4) for k in (0, 10, 60, 110)]
+    [0.0, 1.0, 0.5, 0.0]
+    """
     alpha = end_value / peak_value if peak_value else 0.0
     return join_schedules(
         [
@@ -133,7 +196,17 @@ def warmup_cosine_decay_schedule(
 def piecewise_constant_schedule(
     init_value: float, boundaries_and_scales: Mapping[int, float] | None = None
 ) -> Schedule:
-    """A number that is multiplied by a scale after each of some numbers of steps."""
+    """A number that is multiplied by a scale after each of some numbers of steps.
+
+    Args:
+        init_value: the value at first.
+        boundaries_and_scales: numbers of steps, each with the factor from there on.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> schedule = fx.optim.piecewise_constant_schedule(1.0, {5: 0.1, 8: 0.5})
+    >>> [round(float(schedule(k)), 4) for k in (0, 5, 8)]
+    [1.0, 0.1, 0.05]
+    """
 
     def schedule(count: Any) -> Any:
         value: Any = init_value

@@ -22,6 +22,13 @@ class GradientTransformation(NamedTuple):
 
     init(params) → state; update(updates, state, params=None) → (updates, state), where `updates` are gradients at
     first. The state is a pytree of arrays.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> optimizer = fx.optim.sgd(0.1)
+    >>> state = optimizer.init(1.0)
+    >>> updates, state = optimizer.update(2.0, state, 1.0)
+    >>> print(updates)
+    -0.2
     """
 
     init: Callable[[PyTree], PyTree]
@@ -29,11 +36,23 @@ class GradientTransformation(NamedTuple):
 
 
 class EmptyState(NamedTuple):
-    """The state of a transformation that remembers nothing."""
+    """The state of a transformation that remembers nothing.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.identity().init(1.0)
+    EmptyState()
+    """
 
 
 def stateless(function: Callable[[PyTree, PyTree], PyTree]) -> GradientTransformation:
-    """Make a transformation that remembers nothing of a function (updates, params) → updates."""
+    """Make a transformation that remembers nothing of a function (updates, params) → updates.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.stateless(lambda updates, params: -updates)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([-3. ,  0.5])
+    """
 
     def update(updates: PyTree, state: PyTree, params: PyTree = None, **extra: Any) -> tuple[PyTree, PyTree]:
         return function(updates, params), state
@@ -42,7 +61,14 @@ def stateless(function: Callable[[PyTree, PyTree], PyTree]) -> GradientTransform
 
 
 def identity() -> GradientTransformation:
-    """The transformation that changes nothing."""
+    """The transformation that changes nothing.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.identity()
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 3. , -0.5])
+    """
     return stateless(lambda updates, params: updates)
 
 
@@ -75,7 +101,11 @@ def chain(*transformations: GradientTransformation) -> GradientTransformation:
 
 
 def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
-    """Add updates to parameters, which keep their dtypes; None stands for no update.
+    """Add updates to parameters, which keep their dtypes.
+
+    Args:
+        params: a pytree of arrays and numbers.
+        updates: one of the same structure; None stands for no update.
 
     >>> import fxgrad as fx
     >>> fx.optim.apply_updates({"w": 1.0}, {"w": 0.5})
@@ -100,12 +130,26 @@ def zeros_like(params: PyTree) -> PyTree:
 
 # -- scales ------------------------------------------
 def scale(factor: ArrayLike) -> GradientTransformation:
-    """Multiply by a number."""
+    """Multiply by a number.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale(-0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([-0.3 ,  0.05])
+    """
     return stateless(lambda updates, params: pytree.map(lambda u: like(factor * u, u), updates))
 
 
 class CountState(NamedTuple):
-    """How many updates there were."""
+    """How many updates there were.
+
+    `count` is an int32 array without axes.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.scale_by_schedule(lambda count: 1.0).init(1.0)
+    CountState(count=array(0, dtype=int32))
+    """
 
     count: Any
 
@@ -116,7 +160,14 @@ def no_steps() -> Any:
 
 
 def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
-    """Multiply by a function of the number of updates that there were."""
+    """Multiply by a function of the number of updates that there were.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale_by_schedule(fx.optim.linear_schedule(1.0, 0.0, 10))
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 3. , -0.5])
+    """
 
     def update(
         updates: PyTree, state: CountState, params: PyTree = None, **extra: Any
@@ -128,7 +179,14 @@ def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
 
 
 def scale_by_learning_rate(learning_rate: ScalarOrSchedule) -> GradientTransformation:
-    """Multiply by minus a learning rate, which may be a schedule: a step down the gradient."""
+    """Multiply by minus a learning rate, which may be a schedule: a step down the gradient.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.scale_by_learning_rate(0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([-0.3 ,  0.05])
+    """
     if callable(learning_rate):
         return scale_by_schedule(lambda count: ops.negative(learning_rate(count)))
     return scale(ops.negative(learning_rate))
@@ -143,6 +201,12 @@ def add_decayed_weights(
         weight_decay: the factor.
         mask: a pytree of truth values, a prefix of the parameters, or a function that makes it of them: which are
             decayed; all by default.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.add_decayed_weights(0.1)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.ones(2)), np.ones(2))
+    >>> updates.round(4)
+    array([ 3.1, -0.4])
     """
 
     def decay(updates: PyTree, params: PyTree) -> PyTree:
@@ -171,7 +235,14 @@ def need_params(params: PyTree, name: str) -> None:
 
 # -- bounds ------------------------------------------
 def clip(max_delta: ArrayLike) -> GradientTransformation:
-    """Bring each entry into [-max_delta, max_delta]."""
+    """Bring each entry into [-max_delta, max_delta].
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.clip(1.0)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 1. , -0.5])
+    """
     return stateless(
         lambda updates, params: pytree.map(lambda u: fnp.clip(u, -max_delta, max_delta), updates)
     )
@@ -190,7 +261,14 @@ def global_norm(updates: PyTree) -> Any:
 
 def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
     """Scale all entries down so that their norm together is max_norm at most (Pascanu, Mikolov and Bengio, "On the
-    difficulty of training recurrent neural networks", 2012)."""
+    difficulty of training recurrent neural networks", 2012).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.clip_by_global_norm(1.0)
+    >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
+    >>> updates.round(4)
+    array([ 0.9864, -0.1644])
+    """
 
     def shorten(updates: PyTree, params: PyTree) -> PyTree:
         norm = global_norm(updates)
@@ -202,7 +280,13 @@ def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
 
 # -- privacy ------------------------------------------
 class PrivateState(NamedTuple):
-    """The key of the next noise."""
+    """The key of the next noise.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> state = fx.optim.differentially_private_aggregate(1.0, 1.0, fx.random.key(0)).init(1.0)
+    >>> bool(state.key == fx.random.key(0))
+    True
+    """
 
     key: Any
 
@@ -222,6 +306,13 @@ def differentially_private_aggregate(
 
     Raises:
         StructureError: leaves do not have the same number of samples.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> transformation = fx.optim.differentially_private_aggregate(1.0, 0.0, fx.random.key(0))
+    >>> samples = np.array([[3.0, 4.0], [0.0, 0.5]])
+    >>> updates, state = transformation.update(samples, transformation.init(np.zeros(2)))
+    >>> updates.round(4)
+    array([0.3 , 0.65])
     """
 
     def init(params: PyTree) -> PrivateState:
@@ -251,7 +342,12 @@ def differentially_private_aggregate(
 
 
 def per_sample_global_norm(updates: PyTree) -> Any:
-    """The norms of per-sample gradients: one for each entry of the leading axis."""
+    """The norms of per-sample gradients: one for each entry of the leading axis.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> fx.optim.per_sample_global_norm({"w": np.array([[3.0, 4.0], [0.0, 0.5]])})
+    array([5. , 0.5])
+    """
     squares = [ops.square(ops.absolute(u)) for u in pytree.leaves(updates)]
     return ops.sqrt(sum(fnp.sum(s, tuple(range(1, s.ndim))) for s in squares))
 

@@ -117,7 +117,19 @@ def ggn_diagonal(model: Callable[..., Any], loss: Callable[..., Any], in_axes: A
 
 
 class KroneckerFactors(NamedTuple):
-    """Two matrices whose Kronecker product approximates a block of the Fisher matrix."""
+    """Two matrices whose Kronecker product approximates a block of the Fisher matrix.
+
+    `inputs` is the mean of the outer products of what the parameter is multiplied by, `outputs` that of the
+    derivatives by the result (Martens and Grosse, "Optimizing neural networks with Kronecker-factored approximate
+    curvature", 2015).
+
+    >>> import fxgrad as fx, numpy as np
+    >>> loss = lambda w, x: (x @ w) @ np.array([1.0, 2.0])
+    >>> factors = fx.per_sample.kfac(loss)(np.zeros((1, 2)), np.array([[1.0], [3.0]]))
+    >>> factors.inputs, factors.outputs
+    (array([[5.]]), array([[1., 2.],
+           [2., 4.]]))
+    """
 
     inputs: Any
     outputs: Any

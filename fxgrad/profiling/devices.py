@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.interpreter import Tracer
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,9 +40,17 @@ def device_clock(operands: Sequence[Any]) -> CudaClock | None:
     cupy = sys.modules.get("cupy")
     if cupy is None:
         return None
-    arrays = (getattr(x, "value", x) for x in operands)  # of objects that have one
+    arrays = map(array_behind, operands)
     device = next((x.device for x in arrays if isinstance(x, cupy.ndarray)), None)
     return None if device is None else CudaClock(cupy.cuda, device)
+
+
+def array_behind(operand: Any) -> Any:
+    """Return the array that an object or a traced value stands for, as far as it is known."""
+    value = getattr(operand, "value", operand)
+    while isinstance(value, Tracer):
+        value = next(iter(value.contents()), None)
+    return value
 
 
 def array_types() -> tuple[type, ...]:

@@ -24,6 +24,8 @@ HUES = {"primitive": 32, "function": 200, "operation": 200, "pullback": 280, "no
 class FlameGraph:
     """A picture of Events in their order, which notebooks show."""
 
+    inside: dict[Event | None, list[Event]]
+
     def __init__(self, events: Sequence[Event]):
         self.inside = children_of(events)
 

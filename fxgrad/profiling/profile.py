@@ -45,6 +45,10 @@ class profile:
     True
     """
 
+    make_recording: partial[Recording]
+    recording: Recording
+    level: opened
+
     def __init__(self, *, shapes: bool = True, lines: bool = True, memory: bool = False, flops: bool = True):
         self.make_recording = partial(
             Recording, shapes=shapes or flops, lines=lines, memory=memory, flops=flops

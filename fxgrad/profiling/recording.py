@@ -106,6 +106,17 @@ class Recording:
         take_note: gives what else is to be kept of each Event.
     """
 
+    shapes: bool
+    lines: bool
+    stack: bool
+    flops: bool
+    clock: Any
+    take_note: Any
+    memory: Any
+    is_active: bool
+    start: int
+    end: int
+
     def __init__(
         self,
         *,

@@ -51,10 +51,16 @@ def summarize(events: Sequence[Event], by_line: bool) -> list[Row]:
         row.own_time += event.duration - sum(e.duration for e in inside.get(event, ()))
         row.flops += event.flops
         row.allocated += event.allocated + event.device_allocated
-        row.device_time += event.device_time - sum(e.device_time for e in inside.get(event, ()))
+        if event.device_time:
+            row.device_time += event.device_time - device_time_inside(event, inside)
         if not is_inside_alike(event, by_line):
             row.total_time += event.duration
     return list(rows.values())
+
+
+def device_time_inside(event: Event, inside: dict[Event | None, list[Event]]) -> int:
+    """The device's time of the Events inside one; those that were not timed themselves stand for what is in them."""
+    return sum(e.device_time or device_time_inside(e, inside) for e in inside.get(event, ()))
 
 
 def is_inside_alike(event: Event, by_line: bool) -> bool:

@@ -18,6 +18,7 @@ from .keys import as_shape, check_one_key, split
 from .parameters import (
     floating_dtype,
     prepare_arguments,
+    sampler,
     standard_exponential,
     standard_normal,
     uniform_fraction,
@@ -116,54 +117,96 @@ def truncated_normal(
     return cast(ops.where(nowhere, math.nan, x), dtype)
 
 
+@sampler()
 def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Exponential numbers of mean 1, of density e⁻ˣ."""
+    """Exponential numbers of mean 1, of density e⁻ˣ.
+
+    >>> import fxgrad as fx
+    >>> fx.random.exponential(fx.random.key(0), (3,)).round(3)
+    array([4.461, 1.421, 2.194])
+    """
     dtype = floating_dtype(dtype, "exponential")
     return cast(
         standard_exponential(check_one_key(key, "exponential"), as_shape(shape, "exponential")), dtype
     )
 
 
+@sampler()
 def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Laplace numbers, of density e^(−|x|)/2."""
+    """Laplace numbers, of density e^(−|x|)/2.
+
+    >>> import fxgrad as fx
+    >>> fx.random.laplace(fx.random.key(0), (3,)).round(3)
+    array([-3.768, -0.728, -1.501])
+    """
     dtype = floating_dtype(dtype, "laplace")
     u = 2 * uniform_open(check_one_key(key, "laplace"), as_shape(shape, "laplace")) - 1
     return cast(-ops.sign(u) * ops.log1p(-ops.absolute(u)), dtype)
 
 
+@sampler()
 def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Gumbel numbers, of distribution function exp(−e⁻ˣ): the largest of many."""
+    """Gumbel numbers, of distribution function exp(−e⁻ˣ): the largest of many.
+
+    >>> import fxgrad as fx
+    >>> fx.random.gumbel(fx.random.key(0), (3,)).round(3)
+    array([-1.495, -0.351, -0.786])
+    """
     dtype = floating_dtype(dtype, "gumbel")
     return cast(
         -ops.log(standard_exponential(check_one_key(key, "gumbel"), as_shape(shape, "gumbel"))), dtype
     )
 
 
+@sampler()
 def logistic(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Logistic numbers, of distribution function 1/(1 + e⁻ˣ)."""
+    """Logistic numbers, of distribution function 1/(1 + e⁻ˣ).
+
+    >>> import fxgrad as fx
+    >>> fx.random.logistic(fx.random.key(0), (3,)).round(3)
+    array([-4.45 , -1.144, -2.076])
+    """
     dtype = floating_dtype(dtype, "logistic")
     u = uniform_open(check_one_key(key, "logistic"), as_shape(shape, "logistic"))
     return cast(ops.log(u) - ops.log1p(-u), dtype)
 
 
+@sampler()
 def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Cauchy numbers, of density 1/(π·(1 + x²))."""
+    """Cauchy numbers, of density 1/(π·(1 + x²)).
+
+    >>> import fxgrad as fx
+    >>> fx.random.cauchy(fx.random.key(0), (3,)).round(3)
+    array([-27.555,  -1.055,  -2.739])
+    """
     dtype = floating_dtype(dtype, "cauchy")
     u = uniform_open(check_one_key(key, "cauchy"), as_shape(shape, "cauchy"))
     return cast(ops.tan(math.pi * (u - 0.5)), dtype)
 
 
+@sampler()
 def maxwell(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Maxwell numbers: the length of a normal vector of three."""
+    """Maxwell numbers: the length of a normal vector of three.
+
+    >>> import fxgrad as fx
+    >>> fx.random.maxwell(fx.random.key(0), (3,)).round(3)
+    array([2.672, 0.612, 2.806])
+    """
     dtype = floating_dtype(dtype, "maxwell")
     vectors = standard_normal(check_one_key(key, "maxwell"), (*as_shape(shape, "maxwell"), 3))
     return cast(ops.norm2(vectors, axes=(len(vectors.shape) - 1,)), dtype)
 
 
+@sampler(loc="the middle", scale="the unit of the distance from it")
 def double_sided_maxwell(
     key: Key, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: DType = None
 ) -> Array:
-    """loc + scale·(a Maxwell number of either sign), of density ∝ y²·e^(−y²/2) for y = (x − loc)/scale."""
+    """loc + scale·(a Maxwell number of either sign), of density ∝ y²·e^(−y²/2) for y = (x − loc)/scale.
+
+    >>> import fxgrad as fx
+    >>> fx.random.double_sided_maxwell(fx.random.key(0), 0.0, 1.0, (3,)).round(3)
+    array([-2.513,  2.841,  1.672])
+    """
     dtype = floating_dtype(dtype, "double_sided_maxwell")
     key, shape, loc, scale = prepare_arguments(key, shape, "double_sided_maxwell", loc, scale)
     size, sign = split(key)
@@ -171,31 +214,55 @@ def double_sided_maxwell(
     return cast(loc + scale * (maxwell(size, shape) * signs), dtype)
 
 
+@sampler(scale="the standard deviation of the two entries")
 def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """Rayleigh numbers: the length of a normal vector of two, times `scale`."""
+    """Rayleigh numbers: the length of a normal vector of two, times `scale`.
+
+    >>> import fxgrad as fx
+    >>> fx.random.rayleigh(fx.random.key(0), 2.0, (3,)).round(3)
+    array([5.974, 3.371, 4.19 ])
+    """
     dtype = floating_dtype(dtype, "rayleigh")
     key, shape, scale = prepare_arguments(key, shape, "rayleigh", scale)
     return cast(scale * ops.sqrt(2 * standard_exponential(key, shape)), dtype)
 
 
+@sampler(sigma="the standard deviation of the logarithm")
 def lognormal(key: Key, sigma: ArrayLike = 1.0, shape: Shape = None, dtype: DType = None) -> Array:
-    """exp(sigma·a normal number)."""
+    """exp(sigma·a normal number).
+
+    >>> import fxgrad as fx
+    >>> fx.random.lognormal(fx.random.key(0), 0.5, (3,)).round(3)
+    array([0.321, 0.704, 0.544])
+    """
     dtype = floating_dtype(dtype, "lognormal")
     key, shape, sigma = prepare_arguments(key, shape, "lognormal", sigma)
     return cast(ops.exp(sigma * standard_normal(key, shape)), dtype)
 
 
+@sampler(b="the exponent, positive")
 def pareto(key: Key, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """Pareto numbers, of density b·x^(−b−1) for x ≥ 1."""
+    """Pareto numbers, of density b·x^(−b−1) for x ≥ 1.
+
+    >>> import fxgrad as fx
+    >>> fx.random.pareto(fx.random.key(0), 3.0, (3,)).round(3)
+    array([4.424, 1.606, 2.078])
+    """
     dtype = floating_dtype(dtype, "pareto")
     key, shape, b = prepare_arguments(key, shape, "pareto", b)
     return cast(ops.exp(standard_exponential(key, shape) / positive_or_nan(b)), dtype)
 
 
+@sampler(scale="the unit of x", concentration="the exponent, positive")
 def weibull_min(
     key: Key, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: DType = None
 ) -> Array:
-    """Weibull numbers, of distribution function 1 − exp(−(x/scale)^concentration)."""
+    """Weibull numbers, of distribution function 1 − exp(−(x/scale)^concentration).
+
+    >>> import fxgrad as fx
+    >>> fx.random.weibull_min(fx.random.key(0), 1.0, 2.0, (3,)).round(3)
+    array([2.112, 1.192, 1.481])
+    """
     dtype = floating_dtype(dtype, "weibull_min")
     key, shape, scale, concentration = prepare_arguments(key, shape, "weibull_min", scale, concentration)
     return cast(
@@ -203,10 +270,16 @@ def weibull_min(
     )
 
 
+@sampler(left="the least number", mode="the likeliest, between the others", right="the greatest")
 def triangular(
     key: Key, left: ArrayLike, mode: Any, right: ArrayLike, shape: Shape = None, dtype: DType = None
 ) -> Array:
-    """Numbers between `left` and `right`, of a density that is a triangle with its tip at `mode`."""
+    """Numbers between `left` and `right`, of a density that is a triangle with its tip at `mode`.
+
+    >>> import fxgrad as fx
+    >>> fx.random.triangular(fx.random.key(0), 0.0, 1.0, 3.0, (3,)).round(3)
+    array([0.186, 0.851, 0.578])
+    """
     dtype = floating_dtype(dtype, "triangular")
     key, shape, left, mode, right = prepare_arguments(key, shape, "triangular", left, mode, right)
     ordered = ops.logical_and(ops.less_equal(left, mode), ops.less_equal(mode, right))
@@ -220,10 +293,15 @@ def triangular(
     return cast(x, dtype)
 
 
+@sampler(mean="the mean, positive")
 def wald(key: Key, mean: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Wald (inverse Gaussian) numbers of the given mean and shape parameter 1.
 
     Michael, Schucany and Haas, "Generating random variates using transformations with multiple roots" (1976).
+
+    >>> import fxgrad as fx
+    >>> fx.random.wald(fx.random.key(0), 2.0, (3,)).round(3)
+    array([0.35 , 3.166, 0.192])
     """
     dtype = floating_dtype(dtype, "wald")
     key, shape, mean = prepare_arguments(key, shape, "wald", mean)

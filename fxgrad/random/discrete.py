@@ -21,11 +21,13 @@ from .parameters import (
     integer_dtype,
     prepare_arguments,
     random_words,
+    sampler,
     uniform_fraction,
     uniform_open,
 )
 
 
+@sampler(p="the probability of True")
 def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
     """True with probability p, exact to 2⁻⁵³.
 
@@ -37,8 +39,14 @@ def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
     return ops.less(uniform_fraction(key, shape), p)
 
 
+@sampler(dtype="a dtype of signed numbers, int64 by default")
 def rademacher(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """−1 or 1, as likely as each other; of any signed dtype, int64 by default."""
+    """−1 or 1, as likely as each other; of any signed dtype, int64 by default.
+
+    >>> import fxgrad as fx
+    >>> fx.random.rademacher(fx.random.key(0), (3,))
+    array([-1, -1, -1])
+    """
     dtype = np.dtype(np.int64 if dtype is None else dtype)
     if kind_of(dtype) not in "ifc":
         raise DTypeError(f"rademacher: dtype is one of signed numbers, not {dtype}")
@@ -141,8 +149,14 @@ def binomial(key: Key, n: Any, p: ArrayLike, shape: Shape = None, dtype: DType =
     return cast(ops.where(ops.less(count, 0), math.nan, count), dtype)
 
 
+@sampler(p="the probability, in (0, 1]", dtype="an integer dtype, int64 by default")
 def geometric(key: Key, p: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """The number of trials of probability p up to the first success; −1 where p is not in (0, 1]."""
+    """The number of trials of probability p up to the first success; −1 where p is not in (0, 1].
+
+    >>> import fxgrad as fx
+    >>> fx.random.geometric(fx.random.key(0), 0.25, (3,))
+    array([16,  5,  8])
+    """
     dtype = integer_dtype(dtype, "geometric")
     key, shape, p = prepare_arguments(key, shape, "geometric", p)
     valid = ops.logical_and(ops.greater(p, 0), ops.less_equal(p, 1))

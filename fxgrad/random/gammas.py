@@ -21,6 +21,7 @@ from .parameters import (
     common_shape,
     floating_dtype,
     prepare_arguments,
+    sampler,
     standard_exponential,
     standard_normal,
     uniform_fraction,
@@ -32,6 +33,7 @@ def draw_log_gammas(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
     return ops.random_log_gamma(key, broadcast_if_needed(a, shape))
 
 
+@sampler(a="the shape parameter of the gamma distribution, positive")
 def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The logarithms of gamma variables, which for small `a` are below the range of floating-point numbers.
 
@@ -73,13 +75,20 @@ def gamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> A
     return cast(ops.exp(draw_log_gammas(key, a, shape)), dtype)
 
 
+@sampler(df="degrees of freedom, positive")
 def chisquare(key: Key, df: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """χ² numbers of `df` degrees of freedom."""
+    """χ² numbers of `df` degrees of freedom.
+
+    >>> import fxgrad as fx
+    >>> fx.random.chisquare(fx.random.key(0), 3.0, (3,)).round(3)
+    array([0.062, 2.346, 1.175])
+    """
     dtype = floating_dtype(dtype, "chisquare")
     key, shape, df = prepare_arguments(key, shape, "chisquare", df)
     return cast(2 * ops.exp(draw_log_gammas(key, df / 2, shape)), dtype)
 
 
+@sampler(a="the exponent of x and 1, positive", b="that of 1 − x and 1")
 def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Beta numbers, of density ∝ x^(a−1)·(1 − x)^(b−1).
 
@@ -125,8 +134,14 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = No
     return cast(x / ops.restore_axes(ops.reduce_sum(x, axes=last), shape, last), dtype)
 
 
+@sampler(df="degrees of freedom, positive")
 def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
-    """Numbers of Student's t distribution with `df` degrees of freedom."""
+    """Numbers of Student's t distribution with `df` degrees of freedom.
+
+    >>> import fxgrad as fx
+    >>> fx.random.t(fx.random.key(0), 3.0, (3,)).round(3)
+    array([-1.639,  0.524, -2.209])
+    """
     dtype = floating_dtype(dtype, "t")
     key, shape, df = prepare_arguments(key, shape, "t", df)
     first, second = split(key)
@@ -135,8 +150,14 @@ def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     return cast(standard_normal(first, shape) * scale, dtype)
 
 
+@sampler(dfnum="degrees of freedom of the numerator, positive", dfden="of the denominator")
 def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """Numbers of the F distribution: a quotient of χ² numbers, each over its degrees of freedom."""
+    """Numbers of the F distribution: a quotient of χ² numbers, each over its degrees of freedom.
+
+    >>> import fxgrad as fx
+    >>> fx.random.f(fx.random.key(0), 3.0, 5.0, (3,)).round(3)
+    array([0.175, 2.825, 2.106])
+    """
     dtype = floating_dtype(dtype, "f")
     key, shape, dfnum, dfden = prepare_arguments(key, shape, "f", dfnum, dfden)
     first, second = split(key)
@@ -144,8 +165,14 @@ def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: 
     return cast(ops.exp(difference) * (dfden / positive_or_nan(dfnum)), dtype)
 
 
+@sampler(p="the exponent, positive")
 def generalized_normal(key: Key, p: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
-    """Numbers of density ∝ exp(−|x|ᵖ)."""
+    """Numbers of density ∝ exp(−|x|ᵖ).
+
+    >>> import fxgrad as fx
+    >>> fx.random.generalized_normal(fx.random.key(0), 4.0, (3,)).round(3)
+    array([-0.012,  0.225,  1.087])
+    """
     dtype = floating_dtype(dtype, "generalized_normal")
     key, shape, p = prepare_arguments(key, shape, "generalized_normal", p)
     first, second = split(key)

@@ -16,7 +16,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import aval_of, kind_of
 from ..core.devices import CPU, DEFAULT_DEVICE
-from ..core.errors import DTypeError, ShapeError
+from ..core.errors import ConcretizationError, DTypeError, ShapeError
 from ..core.interpreter import as_value
 from ..core.typing import Array, DType, Key, Shape
 from ..numpy.placement import device_put
@@ -53,6 +53,8 @@ def as_shape(shape: Any, name: str) -> tuple[int, ...]:
     """Return a shape as a tuple of non-negative integers; an integer is a shape of one axis."""
     try:
         sizes = tuple(n.__index__() for n in ((shape,) if hasattr(shape, "__index__") else shape))
+    except ConcretizationError:  # a size that is traced
+        raise
     except (AttributeError, TypeError):
         raise ShapeError(f"{name}: a shape is a tuple of integers, not {shape!r}") from None
     if any(n < 0 for n in sizes):
@@ -160,15 +162,33 @@ def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
 
 def key_data(keys: Any) -> Key:
-    """The numbers that keys are, for storing: here the keys themselves."""
+    """The numbers that keys are, for storing: here the keys themselves.
+
+    >>> import fxgrad as fx
+    >>> key = fx.random.key(0)
+    >>> bool(fx.random.key_data(key) == key)
+    True
+    """
     return check_keys(keys, "key_data")
 
 
 def wrap_key_data(key_bits_array: Any) -> Key:
-    """The keys of which `key_data` gave the numbers."""
+    """The keys of which `key_data` gave the numbers.
+
+    >>> import fxgrad as fx
+    >>> key = fx.random.key(0)
+    >>> bool(fx.random.wrap_key_data(fx.random.key_data(key)) == key)
+    True
+    """
     return check_keys(key_bits_array, "wrap_key_data")
 
 
 def clone(key: Key) -> Key:
-    """The key again: a name for using it twice on purpose."""
+    """The key again: a name for using it twice on purpose.
+
+    >>> import fxgrad as fx
+    >>> key = fx.random.key(0)
+    >>> bool(fx.random.clone(key) == key)
+    True
+    """
     return check_keys(key, "clone")

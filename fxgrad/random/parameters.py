@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +16,41 @@ from ..ops.random import DRAW
 from .keys import as_shape, check_one_key
 
 FLOAT64 = np.dtype(float)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# What the parameters are that all distributions have.
+COMMON = {
+    "key": "one key",
+    "shape": "the shape of the result",
+    "dtype": "a real floating dtype, float64 by default",
+}
+
+
+def sampler(**parameters: str) -> Callable[[F], F]:
+    """Make a decorator that completes the docstring of a distribution: `parameters` says of each what it is, and what
+    all distributions have in common comes from here."""
+
+    def complete(function: F) -> F:
+        text, examples, rest = (function.__doc__ or "").partition("    >>> ")
+        names = inspect.signature(function).parameters
+        others = [name for name in names if name not in COMMON]
+        said = COMMON | parameters
+        shape = ", by default that of the parameters" * bool(others and names["shape"].default is None)
+        entries = [f"        {name}: {said[name]}{shape * (name == 'shape')}." for name in names]
+        fits = "        ShapeError: the parameters do not broadcast to the shape.\n" * bool(others)
+        function.__doc__ = (
+            text.rstrip()
+            + "\n\n    Args:\n"
+            + "\n".join(entries)
+            + "\n\n    Returns:\n        Array of that shape and dtype.\n\n    Raises:\n"
+            + "        DTypeError: the key is no key, or the dtype is of another kind.\n"
+            + f"{fits}\n{examples}{rest}"
+        )
+        return function
+
+    return complete
 
 
 def floating_dtype(dtype: Any, name: str) -> Any:

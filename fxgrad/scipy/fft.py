@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from .. import ops
 from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, Axis
 from ..numpy.composite import kind, operand
+from ..numpy.documentation import LINEAR
 from ..numpy.fft import (
     OPPOSITE_NORM,
     check_norm,
@@ -28,79 +29,141 @@ from .reference import library, scipy_function
 
 
 # -- Fourier transforms ------------------------------------------
-def along_axis(name: str) -> Any:
-    """Declare the transform along one axis that numpy.fft has by this name."""
+class AlongAxis(Protocol):
+    """The type of the transforms along one axis."""
+
+    def __call__(self, x: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
+                 workers: Any = None, *, plan: Any = None) -> Array: ...  # fmt: skip
+
+
+class AlongAxes(Protocol):
+    """The type of the transforms along several axes."""
+
+    def __call__(self, x: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
+                 workers: Any = None, *, plan: Any = None) -> Array: ...  # fmt: skip
+
+
+def declare(function: Any, name: str, text: str, example: str) -> Any:
+    """Declare a transform that numpy.fft has by this name; the example says which shape a result has."""
+    function.__name__ = name
+    function.__doc__ = f"""{text}
+
+    `overwrite_x`, `workers` and `plan` are SciPy's; traced values have no use for them. See `fxgrad.numpy.fft.{name}`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.{name}{example}
+    """
+    return scipy_function("fft", derivative=LINEAR)(function)
+
+
+def along_axis(name: str, text: str, size: int) -> AlongAxis:
+    """Declare a transform along one axis; `size` is that of the transform of four entries."""
 
     def function(x: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
                  workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
         return getattr(fnp.fft, name)(x, n, axis, norm)
 
-    function.__name__ = name
-    return scipy_function("fft")(function)
+    return declare(function, name, text, f"(fnp.ones(4)).shape\n    ({size},)")
 
 
-def along_axes(name: str, last_two: bool = False) -> Any:
-    """Declare the transform along several axes that numpy.fft has by this name."""
+def along_axes(name: str, text: str, size: int, last_two: bool = False) -> AlongAxes:
+    """Declare a transform along several axes; `size` is the last one of the transform of two rows of four entries."""
     default = (-2, -1) if last_two else None
 
     def function(x: ArrayLike, s: Any = None, axes: Axis = default, norm: Any = None, overwrite_x: bool = False,
                  workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
         return getattr(fnp.fft, name)(x, s, axes, norm)
 
-    function.__name__ = name
-    return scipy_function("fft")(function)
+    return declare(function, name, text, f"(fnp.ones((2, 4))).shape\n    (2, {size})")
 
 
-fft, ifft, rfft, irfft, hfft, ihfft = map(along_axis, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"))
-fftn, ifftn, rfftn, irfftn = map(along_axes, ("fftn", "ifftn", "rfftn", "irfftn"))
-fft2, ifft2, rfft2, irfft2 = (
-    along_axes(name, last_two=True) for name in ("fft2", "ifft2", "rfft2", "irfft2")
+fft: AlongAxis = along_axis("fft", "The discrete Fourier transform along an axis.", 4)
+ifft: AlongAxis = along_axis("ifft", "The inverse of `fft` along an axis.", 4)
+rfft: AlongAxis = along_axis("rfft", "The frequencies 0 … n//2 of real numbers along an axis.", 3)
+irfft: AlongAxis = along_axis("irfft", "The inverse of `rfft` along an axis: real numbers.", 6)
+hfft: AlongAxis = along_axis("hfft", "The real spectrum of a Hermitian signal, given by its first half.", 6)
+ihfft: AlongAxis = along_axis("ihfft", "The inverse of `hfft`: the first half of a Hermitian signal.", 3)
+fftn: AlongAxes = along_axes("fftn", "The transform `fft` along axes, all of them unless given.", 4)
+ifftn: AlongAxes = along_axes("ifftn", "The inverse of `fftn`.", 4)
+rfftn: AlongAxes = along_axes(
+    "rfftn", "The transform `rfft` along the last of the axes, `fft` along the others.", 3
 )
+irfftn: AlongAxes = along_axes("irfftn", "The inverse of `rfftn`: real numbers.", 6)
+fft2: AlongAxes = along_axes(
+    "fft2", "The transform `fft` along two axes, the last ones unless given.", 4, True
+)
+ifft2: AlongAxes = along_axes("ifft2", "The inverse of `fft2`.", 4, True)
+rfft2: AlongAxes = along_axes(
+    "rfft2", "The transform `rfftn` along two axes, the last ones unless given.", 3, True
+)
+irfft2: AlongAxes = along_axes("irfft2", "The inverse of `rfft2`: real numbers.", 6, True)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def hfftn(x: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
           workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
-    """The real transform of a signal with Hermitian symmetry, given by its first half along the last axis."""
+    """The real transform of a signal with Hermitian symmetry, given by its first half along the last axis.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.hfftn(fnp.array([1.0, 2.0, 3.0]))
+    array([ 8., -2.,  0., -2.])
+    """
     return fnp.fft.irfftn(fnp.conj(x), s, axes, OPPOSITE_NORM[check_norm(norm)])
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def ihfftn(x: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
            workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
-    """The inverse of `hfftn`."""
+    """The inverse of `hfftn`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.ihfftn(fnp.array([15.0, -4.0, 0.0, -4.0])).real
+    array([1.75, 3.75, 5.75])
+    """
     return fnp.conj(fnp.fft.rfftn(x, s, axes, OPPOSITE_NORM[check_norm(norm)]))
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def hfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, overwrite_x: bool = False,
           workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
-    """`hfftn` along the last two axes."""
+    """The transform `hfftn` along the last two axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.hfft2(fnp.ones((2, 2)))
+    array([[4., 0.],
+           [0., 0.]])
+    """
     return hfftn(x, s, axes, norm)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def ihfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, overwrite_x: bool = False,
            workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
-    """The inverse of `hfft2`."""
+    """The inverse of `hfft2`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.ihfft2(fnp.array([[4.0, 0.0], [0.0, 0.0]])).real
+    array([[1., 1.],
+           [1., 1.]])
+    """
     return ihfftn(x, s, axes, norm)
 
 
 def next_fast_len(target: int, real: bool = False) -> int:
-    """The least size that is not less than `target` and for which transforms are fast.
+    """The least size that is not less than `target` and for which transforms are fast; `real` ones have others.
 
-    >>> from fxgrad.scipy import fft
-    >>> fft.next_fast_len(93)
+    >>> import fxgrad as fx
+    >>> fx.scipy.fft.next_fast_len(93)
     96
     """
     return library("fft", "fxgrad.scipy.fft.next_fast_len").next_fast_len(target, real)
 
 
 def prev_fast_len(target: int, real: bool = False) -> int:
-    """The greatest size that is not more than `target` and for which transforms are fast.
+    """The greatest size that is not more than `target` and for which transforms are fast; `real` ones have others.
 
-    >>> from fxgrad.scipy import fft
-    >>> fft.prev_fast_len(93)
+    >>> import fxgrad as fx
+    >>> fx.scipy.fft.prev_fast_len(93)
     90
     """
     return library("fft", "fxgrad.scipy.fft.prev_fast_len").prev_fast_len(target, real)
@@ -167,10 +230,10 @@ def inverse(type: int, norm: Any) -> tuple[int, str]:
     return INVERSE_TYPE.get(type, type), OPPOSITE_NORM[check_norm(norm)]
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def dct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
         workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """The discrete cosine transform along an axis; arguments as those of `scipy.fft.dct`.
+    """The discrete cosine transform along an axis.
 
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import fft
@@ -181,55 +244,94 @@ def dct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = 
     return transform_wave(x, "cosine", type, n, axis, norm, orthogonalize)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def idct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
          workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """The inverse of `dct`."""
+    """The inverse of `dct` along an axis, with the same arguments.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.idct(fx.scipy.fft.dct(fnp.array([1.0, 2.0, 3.0]))).round(6)
+    array([1., 2., 3.])
+    """
     type, norm = inverse(type, norm)
     return transform_wave(x, "cosine", type, n, axis, norm, orthogonalize)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def dst(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
         workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """The discrete sine transform along an axis; arguments as those of `scipy.fft.dst`."""
+    """The discrete sine transform along an axis, of type 1 to 4: ValueError for others.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.dst(fnp.array([1.0, 0.0]), type=1).round(6)
+    array([1.732051, 1.732051])
+    """
     return transform_wave(x, "sine", type, n, axis, norm, orthogonalize)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def idst(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
          workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """The inverse of `dst`."""
+    """The inverse of `dst` along an axis, with the same arguments.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.idst(fx.scipy.fft.dst(fnp.array([1.0, 2.0, 3.0]))).round(6)
+    array([1., 2., 3.])
+    """
     type, norm = inverse(type, norm)
     return transform_wave(x, "sine", type, n, axis, norm, orthogonalize)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def dctn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
          workers: Any = None, *, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """`dct` along several axes."""
+    """The cosine transform `dct` along several axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.dctn(fnp.ones((2, 2))).round(6)
+    array([[16.,  0.],
+           [ 0.,  0.]])
+    """
     return transform_waves(x, "cosine", type, s, axes, norm, orthogonalize)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def idctn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
           workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """The inverse of `dctn`."""
+    """The inverse of `dctn`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.idctn(fx.scipy.fft.dctn(fnp.eye(2))).round(6) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
     type, norm = inverse(type, norm)
     return transform_waves(x, "cosine", type, s, axes, norm, orthogonalize)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def dstn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
          workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """`dst` along several axes."""
+    """The sine transform `dst` along several axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.dstn(fnp.ones((2, 2))).round(6)
+    array([[8., 0.],
+           [0., 0.]])
+    """
     return transform_waves(x, "sine", type, s, axes, norm, orthogonalize)
 
 
-@scipy_function("fft")
+@scipy_function("fft", derivative=LINEAR)
 def idstn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
           workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """The inverse of `dstn`."""
+    """The inverse of `dstn`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.idstn(fx.scipy.fft.dstn(fnp.ones((2, 2)))).round(6)
+    array([[1., 1.],
+           [1., 1.]])
+    """
     type, norm = inverse(type, norm)
     return transform_waves(x, "sine", type, s, axes, norm, orthogonalize)
 
@@ -251,13 +353,24 @@ def hankel_coefficients(n: int, dln: Any, mu: Any, offset: Any, bias: Any) -> An
 
 @scipy_function("fft")
 def fht(a: ArrayLike, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> Array:
-    """The Hankel transform of samples at logarithmic distances, linear in `a`; as `scipy.fft.fht`."""
+    """The Hankel transform of samples at logarithmic distances `dln`, of the order `mu` (A. J. S. Hamilton, MNRAS 312,
+    2000). It is linear in `a`; the other arguments are plain numbers.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.fht(fnp.exp(-fnp.array([0.1, 1.0, 10.0]) ** 2), 2.3, 0.0).round(4)
+    array([-0.1213,  0.798 ,  0.6812])
+    """
     return hankel(a, dln, mu, offset, bias, inverted=False)
 
 
 @scipy_function("fft")
 def ifht(A: ArrayLike, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> Array:
-    """The inverse of `fht`."""
+    """The inverse of `fht`: linear in `A`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.fft.ifht(fx.scipy.fft.fht(fnp.array([1.0, 2.0, 3.0]), 2.3, 0.0), 2.3, 0.0).round(6)
+    array([1., 2., 3.])
+    """
     return hankel(A, dln, mu, offset, bias, inverted=True)
 
 

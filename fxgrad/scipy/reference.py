@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..core.library import load_library
 from ..numpy.composite import composite
+from ..numpy.documentation import DIFFERENTIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,19 +19,22 @@ def library(namespace: str, purpose: str) -> Any:
     return load_library(f"scipy.{namespace}", "scipy", purpose)
 
 
-def scipy_function(namespace: str, *, further: tuple[str, ...] = ()) -> Callable[[F], F]:
+def scipy_function(
+    namespace: str, *, further: tuple[str, ...] = (), derivative: str = DIFFERENTIABLE
+) -> Callable[[F], F]:
     """Declare a function of `scipy.<namespace>`: its body is run on traced values, SciPy's function on all others.
 
-    Where a keyword of `further` is given, one that SciPy's function has not, the body serves every value.
+    Where a keyword of `further` is given, one that SciPy's function has not, the body serves every value. The docstring
+    is completed: see `fxgrad.numpy.documentation`, also for `derivative`.
     """
 
     def declare(body: F) -> F:
         name = body.__name__
-        body.__doc__ = body.__doc__ or f"As `scipy.{namespace}.{name}`, differentiable."
 
         def reference(*args: Any, **kwargs: Any) -> Any:
             return getattr(library(namespace, f"fxgrad.scipy.{namespace}.{name}"), name)(*args, **kwargs)
 
-        return composite(reference, further=further)(body)
+        origin = f"scipy.{namespace}.{name}"
+        return composite(reference, further=further, derivative=derivative, origin=origin)(body)
 
     return declare

@@ -118,8 +118,11 @@ def float0_zeros(value: Any) -> Any:
 
 
 def zero_tangent(value: Any) -> Any:
-    """Return the zero tangent or cotangent of a value; that of an integer has dtype float0."""
-    return ops.zeros_like(value) if is_differentiable(dtype_of(value)) else float0_zeros(value)
+    """Return the zero tangent or cotangent of a value; that of an integer has dtype float0, that of a number is one."""
+    if not is_differentiable(dtype_of(value)):
+        return float0_zeros(value)
+    zero = ops.zeros_like(value)
+    return zero[()] if isinstance(value, float | complex | np.generic) else zero
 
 
 def path_at_positions(positions: Iterable[int], structure: Any, index: int) -> str:
@@ -156,7 +159,8 @@ def admit_tangents(
     """
     if not is_alike(structure, given_structure):
         raise StructureError(
-            f"{operation}: the {what}s have the structure {given_structure}, expected {structure}"
+            f"{operation}: the {what}s have the structure {given_structure}, expected {structure}",
+            hint="containers of the same kinds, with the same keys and lengths, as what they belong to",
         )
     found = []
     for index, (value, t) in enumerate(zip(values, given)):

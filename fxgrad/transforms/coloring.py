@@ -36,6 +36,11 @@ class Coloring:
     computed by Jacobian-vector products and the rows that are computed by vector-Jacobian products, −1 for others. An
     entry comes from its column where no other column of that color has an entry in the row, and else from its row; of a
     `symmetric` matrix, where only columns are colored, else from the entry in the mirrored place.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> coloring = fx.color(np.eye(3, dtype=bool))
+    >>> coloring.column_colors
+    array([0, 0, 0])
     """
 
     pattern: Any
@@ -202,12 +207,15 @@ def greedy_colors(transposed: Any, order: Sequence[int]) -> np.ndarray:
 
 
 def fewest_star_colors(pattern: Any) -> np.ndarray:
-    """Color a symmetric pattern in two orders; return the better coloring."""
+    """Color a symmetric pattern in two orders, and its columns by themselves; return the best coloring."""
     degrees = np.diff(pattern.indptr)
     if 2 * pattern.nnz > pattern.shape[0] ** 2:  # hardly any two columns can be computed together
         return fewest_colors(pattern, pattern)
     orders = range(len(degrees)), np.argsort(-degrees, kind="stable").tolist()
-    return min((star_colors(pattern, order) for order in orders), key=lambda c: c.max(initial=UNCOLORED))
+    stars = min((star_colors(pattern, order) for order in orders), key=lambda c: c.max(initial=UNCOLORED))
+    if stars.max(initial=UNCOLORED) < degrees.max(initial=0):  # columns that meet in one row take as many
+        return stars
+    return min(stars, fewest_colors(pattern, pattern), key=lambda c: c.max(initial=UNCOLORED))
 
 
 def star_colors(pattern: Any, order: Sequence[int]) -> np.ndarray:

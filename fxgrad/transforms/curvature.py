@@ -31,9 +31,26 @@ class LinearOperator:
     It is a function of pytrees like the parameters: `a(v)`; and a matrix of `shape` (n, n), whose rows are all entries
     of the parameters in the order of their leaves: `a @ v`, `a.matvec(v)`, as `scipy.sparse.linalg` calls it: `cg(a,
     b)`.
+
+    Args:
+        apply: the product with a pytree like the parameters.
+        params: the parameters, or their shapes.
+        damping: a multiple of the identity that is added.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> a = fx.LinearOperator(lambda v: 3 * v, np.zeros(2), damping=1.0)
+    >>> a.shape, a @ np.array([1.0, 2.0])
+    ((2, 2), array([4., 8.]))
     """
 
     __slots__ = ("apply", "avals", "damping", "dtype", "shape", "structure")
+
+    apply: Callable[[Any], Any]
+    avals: list[Any]
+    damping: Any
+    dtype: Any
+    shape: tuple[int, int]
+    structure: pytree.PyTreeDef
 
     def __init__(self, apply: Callable[[Any], Any], params: Any, damping: Any = 0.0):
         leaves, self.structure = pytree.flatten(params)

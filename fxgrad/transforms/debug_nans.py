@@ -313,6 +313,9 @@ class debug_nans:
     fxgrad.core.errors.NonFiniteError: sqrt: the cotangent of operand 0, in the backward pass of grad at ...
     """
 
+    kinds: list[str]
+    level: opened
+
     def __init__(self, *, nans: bool = True, infs: bool = True):
         self.kinds = [kind for kind, wanted in {"NaN": nans, "inf": infs}.items() if wanted]
 

@@ -42,6 +42,8 @@ class disable_jit:
     1.0
     """
 
+    level: opened
+
     def __init__(self, disable: bool = True):
         self.disable = disable
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def stage_call(
-    fun: Callable[..., Any], args: tuple, kwargs: dict, level: str, name: str, site: Any
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], level: str, name: str, site: Any
 ) -> tuple[Graph, Any]:
     """Stage fun(*args, **kwargs) for the transform `level`; return the Graph, called `name`, and the
     structure of the result."""
@@ -131,7 +131,7 @@ def parameter_names(fun: Callable[..., Any]) -> list[str]:
 
 
 def split_static(
-    fun: Callable, args: tuple, static: Sequence[int], name: str
+    fun: Callable, args: tuple[Any, ...], static: Sequence[int], name: str
 ) -> tuple[Callable, tuple, tuple]:
     """Split off the static arguments: return the function of the other arguments, these, and the static
     ones."""
@@ -184,6 +184,14 @@ class jit(Generic[P, R]):
     >>> float(f(0.0, 2))
     0.0
     """
+
+    fun: Callable[P, R]
+    fastmath: bool
+    cuda_graph: bool
+    options: dict[str, Any]
+    names: set[str]
+    static: tuple[int, ...]
+    cache: Cache
 
     @overload
     def __new__(cls, fun: Callable[P, R], **options: Any) -> jit[P, R]: ...
@@ -280,7 +288,7 @@ class jit(Generic[P, R]):
             leave_library(error, outer)
             raise
 
-    def call_observed(self, observer: Observer, args: tuple, kwargs: dict) -> Any:
+    def call_observed(self, observer: Observer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function under an observer: as the Python that it is, or as code that shows its equations."""
         if observer.is_stepwise:
             results, structure = pytree.flatten(self.fun(*args, **kwargs))
@@ -293,7 +301,9 @@ class jit(Generic[P, R]):
 
         return observer.observe("jit", f"jit({function_name(self.fun)})", leaves, run)
 
-    def split(self, args: tuple, kwargs: dict) -> tuple[Callable[..., Any], tuple, dict, tuple]:
+    def split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Callable[..., Any], tuple, dict, tuple]:
         """Split off the static arguments: return the function of the others, these by position and by name, and the
         static ones with their places."""
         fun, dynamic, fixed = split_static(self.fun, args, self.static, "jit")
@@ -304,7 +314,9 @@ class jit(Generic[P, R]):
             fixed = (*fixed, *named)
         return fun, dynamic, kwargs, fixed
 
-    def lookup(self, args: tuple, kwargs: dict, site: Callable[[], Any]) -> tuple[list[Any], CompiledGraph]:
+    def lookup(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], site: Callable[[], Any]
+    ) -> tuple[list[Any], CompiledGraph]:
         """Return the flat dynamic arguments and the compiled function for arguments of their kind."""
         given = kwargs
         fun, dynamic, kwargs, fixed = self.split(args, kwargs)
@@ -349,7 +361,7 @@ class jit(Generic[P, R]):
         return leaves, entry
 
     def compile(
-        self, fun: Callable[..., Any], args: tuple, kwargs: dict, site: Callable[[], Any]
+        self, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], site: Callable[[], Any]
     ) -> CompiledGraph:
         """Stage and compile a function of the dynamic arguments; to an observer it is a step."""
         name = function_name(self.fun)
@@ -362,7 +374,8 @@ class jit(Generic[P, R]):
         return run() if observer is None else observer.observe("jit", f"staging of {name}", (), run)
 
     def source(self, *args: Any, **kwargs: Any) -> str:
-        """The generated Python for these arguments."""
+        """The generated Python for these arguments, an operation a line: what runs for traced values. For arrays it is
+        made shorter first: `lower(*args).source` is what runs then, and `lower(*args).passes` how it came about."""
         return self.lookup(args, kwargs, source_info.user_frame)[1].traced.source
 
     @api_boundary
@@ -409,6 +422,13 @@ class CompiledGraph:
         *("captured_code", "cuda_graph", "fastmath", "graph", "grouped_code", "guard", "optimized", "plain"),
         *("results_may_share", "structure", "traced_code"),
     )
+
+    graph: Graph
+    structure: Any
+    optimized: Graph
+    fastmath: bool
+    cuda_graph: bool
+    results_may_share: bool
 
     def __init__(self, graph: Graph, structure: Any, fastmath: bool = False, cuda_graph: bool = False):
         self.graph, self.structure = graph, structure

@@ -46,7 +46,18 @@ class MemoryEstimate:
     `peak` is the most that a call holds at a time beside its arguments and what the function closes over, its results
     included; `arguments`, `captured` and `results` are the sizes of these; `held` is what there is at the peak, the
     largest first.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
+    >>> estimate = fx.memory_estimate(lambda x: fnp.sum(fnp.sin(x)))(np.ones(1000))
+    >>> estimate.arguments, estimate.results
+    (8000, 0)
     """
+
+    arguments: int
+    captured: int
+    results: int
+    peak: int
+    held: list[Held]
 
     def __init__(self, arguments: int, captured: int, results: int, peak: int, held: Sequence[Held]):
         self.arguments, self.captured, self.results, self.peak = arguments, captured, results, peak

@@ -39,6 +39,9 @@ class ShapeDtypeStruct:
 
     __slots__ = ("dtype", "shape")
 
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
     def __init__(self, shape: Sequence[int], dtype: Any):
         if dtype is None:
             raise DTypeError(
@@ -46,8 +49,13 @@ class ShapeDtypeStruct:
             )
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
 
-    ndim = property(lambda self: len(self.shape))
-    size = property(lambda self: math.prod(self.shape))
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
 
     @classmethod
     def like(cls, x: ArrayLike) -> ShapeDtypeStruct:

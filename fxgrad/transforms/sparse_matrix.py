@@ -23,6 +23,11 @@ class Places:
 
     __slots__ = ("columns", "hash", "rows", "shape")
 
+    rows: Any
+    columns: Any
+    shape: tuple[int, int]
+    hash: int
+
     def __init__(self, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]):
         self.rows, self.columns, self.shape = rows, columns, shape
         self.hash = hash((shape, rows.tobytes(), columns.tobytes()))
@@ -47,18 +52,43 @@ class SparseMatrix:
     `data` are its entries, of shape (n,) and under `vmap` with more axes before that; `rows` and `columns` their
     places. It is multiplied by dense vectors and matrices (`a @ x`); `todense()` gives an array, `to_scipy()` a
     `scipy.sparse.csr_array`.
+
+    >>> import fxgrad as fx, numpy as np
+    >>> pattern = np.eye(3, dtype=bool)
+    >>> derivative = fx.jit(fx.jacobian(lambda x: x**2, sparsity=pattern))(np.arange(3.0))
+    >>> derivative.shape, derivative.nnz
+    ((3, 3), 3)
+    >>> derivative @ np.ones(3)
+    array([0., 2., 4.])
     """
 
     __slots__ = ("data", "places")
 
+    data: Any
+    places: Places
+
     def __init__(self, data: Any, places: Places):
         self.data, self.places = data, places
 
-    shape = property(lambda self: self.places.shape)
-    rows = property(lambda self: self.places.rows)
-    columns = property(lambda self: self.places.columns)
-    dtype = property(lambda self: aval_of(self.data).dtype)
-    nnz = property(lambda self: len(self.places.rows))
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.places.shape
+
+    @property
+    def rows(self) -> Any:
+        return self.places.rows
+
+    @property
+    def columns(self) -> Any:
+        return self.places.columns
+
+    @property
+    def dtype(self) -> Any:
+        return aval_of(self.data).dtype
+
+    @property
+    def nnz(self) -> int:
+        return len(self.places.rows)
 
     def __matmul__(self, other: Any) -> Any:
         other = as_value(other)
@@ -78,7 +108,7 @@ class SparseMatrix:
     def T(self) -> SparseMatrix:
         """The transpose."""
         order = np.lexsort((self.rows, self.columns))
-        places = Places(self.columns[order], self.rows[order], self.shape[::-1])
+        places = Places(self.columns[order], self.rows[order], (self.shape[1], self.shape[0]))
         return SparseMatrix(ops.getitem(self.data, order, index=(...,)), places)
 
     def todense(self) -> Any:

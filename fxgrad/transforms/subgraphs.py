@@ -38,14 +38,27 @@ def cached_on_graph(function: Callable) -> Callable:
     @wraps(function)
     def lookup(graph: Graph, *pattern: Any) -> Any:
         key = (function, MAPPED_AXIS.get(), *pattern)
-        if key not in graph.cache:
-            graph.cache[key] = function(graph, *pattern)
-        return graph.cache[key]
+        try:
+            return graph.cache[key]
+        except KeyError:
+            found = graph.cache[key] = function(graph, *pattern)
+            return found
 
     return lookup
 
 
-_interned = Cache(256)
+class InternedGraphs(Cache):
+    """Graphs by what they say. What was derived from one goes with its entry: it may refer back to the Graph, and
+    memory is to be released without the garbage collector."""
+
+    __slots__ = ()
+
+    def __delitem__(self, key: Any) -> None:
+        self[key].cache.clear()
+        super().__delitem__(key)
+
+
+_interned = InternedGraphs(256)
 
 
 def intern_graph(graph: Graph) -> Graph:

@@ -42,6 +42,8 @@ class BatchTracer(Tracer):
 
     __slots__ = ("dtype", "shape", "value")
     interpreter: BatchInterpreter
+    shape: tuple[int, ...]  # type: ignore[assignment]
+    dtype: Any  # type: ignore[assignment]
 
     def __init__(self, interpreter: BatchInterpreter, value: Any):
         self.interpreter, self.value = interpreter, value
@@ -49,7 +51,7 @@ class BatchTracer(Tracer):
         self.shape, self.dtype = have.shape[1:], have.dtype
 
     aval = property(lambda self: Aval(self.shape, self.dtype))
-    weak = False
+    weak: bool = False  # type: ignore[assignment]
 
     def contents(self) -> tuple:
         return (self.value,)
@@ -208,7 +210,10 @@ def vmap(
         )
     automatic = chunk_size == "auto" or (chunk_size is None and memory_limit is not None)
     if not automatic and chunk_size is not None and (isinstance(chunk_size, str) or chunk_size < 1):
-        raise AxisError(f'vmap: chunk_size must be positive or "auto", not {chunk_size!r}')
+        raise AxisError(
+            f'vmap: chunk_size must be positive or "auto", not {chunk_size!r}',
+            hint="how many entries are taken at a time; None takes all at once",
+        )
     if memory_limit is not None and not automatic:
         raise StructureError(
             f"vmap: memory_limit={memory_limit!r} with chunk_size={chunk_size}",
@@ -361,7 +366,10 @@ def common_size(
         )
     size = next(iter(sizes.values()), axis_size or 0)
     if axis_size is not None and axis_size != size:
-        raise AxisError(f"vmap: axis_size={axis_size}, but the mapped axes have size {size}")
+        raise AxisError(
+            f"vmap: axis_size={axis_size}, but the mapped axes have size {size}",
+            hint="leave axis_size out: it is needed only where no argument is mapped",
+        )
     return size, normalized
 
 
@@ -423,5 +431,8 @@ def place_batch_axis(result: Any, is_batched: bool, place: Any, size: int, struc
     if isinstance(place, bool) or not hasattr(place, "__index__"):
         raise StructureError(f"vmap: out_axes has an entry {place!r}; axes are integers or None")
     if not -rank <= place < rank:
-        raise AxisError(f"vmap: out_axes {place} is out of bounds for a result with {rank} axes")
+        raise AxisError(
+            f"vmap: out_axes {place} is out of bounds for a result with {rank} axes",
+            hint=f"an axis of the whole result, from {-rank} to {rank - 1}",
+        )
     return ops.move_axis(result, 0, place % rank)

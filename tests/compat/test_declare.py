@@ -29,13 +29,13 @@ def first_of_two(input):
     return [ops.sin(input), ops.cos(input)]
 
 
-scaled_ = inplace_method(scaled.operation)
+scaled_ = inplace_method(scaled)
 del OPERATIONS["scaled"], OPERATIONS["first_of_two"]  # no part of torch
 
 
 def test_arguments_are_those_of_the_hook():
     assert str(inspect.signature(scaled)) == "(input, *factors, power=1, shift=0.0, out=None)"
-    assert (scaled.__name__, scaled.__doc__) == ("scaled", "input · factor + shift")
+    assert (scaled.__name__, scaled.__doc__.declared) == ("scaled", "input · factor + shift")
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = scaled(x, 2, 3, power=2, shift=1.0)
     y.sum().backward()
@@ -43,6 +43,11 @@ def test_arguments_are_those_of_the_hook():
     assert x.grad.tolist() == [36.0, 36.0]
     assert repr(y.grad_fn).startswith("<ScaledBackward0")
     assert torch.vmap(lambda row: scaled(row, 2))(x.detach()).tolist() == [2.0, 4.0]
+
+
+def test_an_error_of_numpys_linear_algebra_becomes_torchs():
+    with pytest.raises(torch.linalg.LinAlgError, match="linalg_matrix_power: Singular matrix"):
+        torch.linalg.matrix_power(torch.zeros(2, 2), -1)
 
 
 def test_a_hook_serves_out_and_in_place_as_well():

@@ -1,21 +1,197 @@
-"""The examples in what operations of the torch surface say of themselves."""
+"""What functions and classes of the torch surface say of themselves: parameters, results, examples that run."""
 
 from __future__ import annotations
 
 import doctest
+import inspect
+import io
+import re
+import sys
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType, ModuleType
 
 import pytest
 
-import fxgrad.compat  # noqa: F401  which declares them
-from fxgrad.compat._declare.spaces import SPACES
+import fxgrad.compat as torch
+from fxgrad.compat._core.absence import AbsentClass
+from fxgrad.compat._declare.documentation import describe_result, find_entry
+from fxgrad.compat._declare.documentation import list_parameters as parameters_of
+from fxgrad.compat._declare.late_text import LateText
+from fxgrad.compat.texts import read_entries
+from tests.parity.compat.case import gathered
+
+NAMESPACES = """
+    accelerator amp autograd autograd.forward_ad autograd.function autograd.functional autograd.grad_mode autograd.graph
+    autograd.profiler compiler cuda cuda.amp cuda.nvtx distributed distributions distributions.constraints
+    distributions.transforms fft func futures jit library linalg multiprocessing nn nn.attention nn.functional nn.init
+    nn.parameter nn.utils nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn optim
+    optim.lr_scheduler optim.swa_utils overrides profiler random serialization signal.windows sparse special testing
+    utils utils.checkpoint utils.data utils.dlpack utils.hooks
+""".split()  # noqa: SIM905
+# How many names of a namespace say less: helpers that are no names of torch's. It may only become less.
+INCOMPLETE = {"torch.nn.utils.prune": 5}
 
 
-@pytest.mark.parametrize("space", SPACES)
-def test_examples_run(space):
-    """Operations are made by their declarations, so that pytest does not find their examples in the modules."""
-    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    for name, function in SPACES[space].items():
-        if getattr(function, "operation", None) is not None:
-            for example in finder.find(function, name, globs={}):
-                runner.run(example)
-    assert runner.summarize(verbose=False).failed == 0
+def names_of(namespace: ModuleType) -> list[str]:
+    """The public names of a namespace: those that it lists, or else those that it defines."""
+    listed = getattr(namespace, "__all__", None)
+    found = {name: getattr(namespace, name) for name in listed or dir(namespace) if not name.startswith("_")}
+    return sorted(
+        name for name, value in found.items() if belongs(value) and (listed or is_own(value, namespace))
+    )
+
+
+def is_own(found, namespace: ModuleType) -> bool:
+    """Whether an object is defined in a namespace, or declared to be in it, rather than imported there."""
+    return inspect.unwrap(found).__module__ == namespace.__name__ or namespace.__name__.endswith(
+        "nn.functional"
+    )
+
+
+def belongs(found) -> bool:
+    """Whether an object is a function or class of this library, and there."""
+    if not isinstance(found, FunctionType | type) or isinstance(found, AbsentClass):
+        return False
+    return str(getattr(inspect.unwrap(found), "__module__", "")).startswith("fxgrad")
+
+
+@cache
+def documented() -> dict[str, object]:
+    """All functions, methods, properties and classes of the surface by their names."""
+    found: dict[str, object] = {f"torch.{name}": getattr(torch, name) for name in names_of(torch)}
+    for space in NAMESPACES:
+        namespace = import_module(f"fxgrad.compat.{space}")
+        found |= {f"torch.{space}.{name}": getattr(namespace, name) for name in names_of(namespace)}
+    for name in dir(torch.Tensor):
+        member = inspect.getattr_static(torch.Tensor, name)
+        if not name.startswith("_") and isinstance(member, FunctionType | property):
+            found[f"Tensor.{name}"] = member
+    return found
+
+
+def whole_text(found) -> str:
+    """The docstring of a function or class: its own, not that of a base."""
+    return str((vars(found).get("__doc__") if isinstance(found, type) else found.__doc__) or "")
+
+
+def missing(found) -> list[str]:
+    """What the text of a function or class does not say."""
+    text = inspect.cleandoc(whole_text(found))
+    if not text:
+        return ["anything"]
+    lacks = [] if ">>> " in text else ["an example"]
+    if isinstance(found, property) or not callable(found):
+        return lacks
+    if isinstance(found, FunctionType) and not re.search(
+        r"(?m)^(Returns|Yields|Raises):|[Rr]eturn|[Cc]ontext", text
+    ):
+        lacks.append("what it returns")
+    parameters = [] if hasattr(found, "in_place_of") else list_parameters(found)
+    return lacks + [p for p in parameters if not re.search(rf"\b{p}\b", text)]
+
+
+def list_parameters(found) -> list[str]:
+    if isinstance(found, type) and issubclass(found, Exception | Enum):
+        return []
+    try:
+        names = inspect.signature(found).parameters
+    except (TypeError, ValueError):
+        return []
+    return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
+
+
+def group_of(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+GROUPS = [*(f"torch.{space}" for space in NAMESPACES), "torch", "Tensor"]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_examples_run(group):
+    """Functions are made by their declarations, so that pytest does not find their examples in the modules."""
+    parser, failures = doctest.DocTestParser(), io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for name, found in documented().items():
+        if group_of(name) == group:
+            runner.run(parser.get_doctest(whole_text(found), {}, name, None, None), out=failures.write)
+    assert not failures.getvalue()
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_texts_say_parameters_and_results_and_have_an_example(group):
+    incomplete = {
+        name: lacks
+        for name, found in documented().items()
+        if group_of(name) == group and (lacks := missing(found))
+    }
+    assert len(incomplete) <= INCOMPLETE.get(group, 0), incomplete
+
+
+def test_every_entry_of_the_texts_is_of_a_name_that_there_is():
+    def exists(name: str) -> bool:
+        found = torch
+        try:
+            for part in name.split("."):
+                found = getattr(found, part)
+        except AttributeError:
+            return hasattr(torch.Tensor, name)
+        return True
+
+    assert [name for name in read_entries() if not (name.endswith("parameters") or exists(name))] == []
+
+
+def test_a_text_is_put_together_when_it_is_read():
+    text = torch.lerp.__doc__
+    assert type(text) is LateText
+    assert "Forms: `torch.lerp`, `Tensor.lerp`; in place `Tensor.lerp_`." in text
+    assert inspect.getdoc(torch.lerp) == str(text) == inspect.getdoc(torch.Tensor.lerp)
+    assert len(text) == len(str(text)) and text.splitlines()[0] == text.declared
+    assert f"{text}" == text == text + ""
+
+
+def test_help_shows_the_whole_text(capsys):
+    help(torch.lerp)
+    assert "weight: the fraction of the way" in capsys.readouterr().out
+
+
+def test_an_in_place_method_refers_to_its_function():
+    text = torch.Tensor.lerp_.__doc__
+    assert text.startswith("The in-place form of `torch.lerp`")
+    assert ">>> x.lerp_(" in text
+
+
+def test_entries_say_each_parameter_and_each_name_once():
+    folder = Path(sys.modules["fxgrad.compat.texts"].__file__).parent
+    for path in folder.glob("*.txt"):
+        for section in path.read_text(encoding="utf-8").split("\n## ")[1:]:
+            labels = re.findall(r"(?m)^(\w+): ", section.partition("\n>>> ")[0])
+            labels = [label for label in labels if label not in ("Raises", "Derivative", "Source")]
+            assert len(labels) == len(set(labels)), section
+
+
+def test_results_have_the_shapes_and_dtypes_that_the_declarations_imply():
+    checked = 0
+    for case in gathered():
+        function = torch.Tensor if case.name.startswith(".") else torch
+        for part in case.name.strip(".").split("."):
+            function = getattr(function, part, None)
+        operation = getattr(function, "operation", None)
+        if operation is None or hasattr(function, "in_place_of") or find_entry(function).returns:
+            continue
+        said = " ".join(describe_result(operation, parameters_of(function)).split())
+        tensors = case.tensors(torch)
+        result = case.call(torch, tensors)
+        if "A Tensor of the shape to which the operands broadcast" in said:
+            assert result.shape == torch.broadcast_shapes(*[x.shape for x in tensors]), case
+        if "of the shape of `input`" in said:
+            assert result.shape == tensors[0].shape, case
+        if said.endswith("of the dtype of `input`."):
+            assert result.dtype is tensors[0].dtype, case
+        if said.endswith("of dtype bool."):
+            assert result.dtype is torch.bool, case
+        checked += bool(said)
+    assert checked > 500

@@ -185,22 +185,23 @@ def test_drawings():
 def test_without_graphviz(monkeypatch, tmp_path):
     monkeypatch.setattr("fxgrad.core.picture.which", lambda name: None)
     found = picture(torch.ones(3, requires_grad=True).exp())
-    assert found._repr_svg_() is None
-    assert "ExpBackward0" in found._repr_html_()
+    bundle = found._repr_mimebundle_()
+    assert list(bundle) == ["text/html"] and "ExpBackward0" in bundle["text/html"]
     with pytest.raises(RuntimeError, match="needs Graphviz"):
         found.save(tmp_path / "a.svg")
 
 
 def test_notebooks_show_tensors_and_nodes_on_request():
     y = torch.ones(3, requires_grad=True).exp()
-    assert not hasattr(y, "_repr_html_")
+    assert not hasattr(y, "_repr_mimebundle_")
     torch.autograd.graph.set_picture_in_notebooks(True)
     try:
         for shown in (y, y.grad_fn):
-            assert "ExpBackward0" in shown._repr_html_()
-            assert (shown._repr_svg_() is None) == (which("dot") is None)
-        assert torch.ones(3)._repr_html_() is None
+            ((kind, content),) = shown._repr_mimebundle_(include=None, exclude=None).items()
+            assert kind == ("text/html" if which("dot") is None else "image/svg+xml")
+            assert "ExpBackward0" in content
+        assert torch.ones(3)._repr_mimebundle_() is None
     finally:
         torch.autograd.graph.set_picture_in_notebooks(False)
-    assert not hasattr(y, "_repr_html_")
-    assert not hasattr(type(y.grad_fn), "_repr_svg_")
+    assert not hasattr(y, "_repr_mimebundle_")
+    assert not hasattr(type(y.grad_fn), "_repr_mimebundle_")

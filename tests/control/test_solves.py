@@ -200,11 +200,28 @@ def test_a_solver_that_escapes_for_good_is_refused():
         fx.grad(lambda a: lax.custom_root(lambda x: x - a, 0.0, lambda f, x: escaped[0], scalar_tangent))(1.0)
 
 
+def newton_on_entries(f, x):
+    for _ in range(20):
+        y, slope = fx.jvp(f, (x,), (np.ones(3),))
+        x = x - y / slope
+    return x
+
+
 def test_a_root_is_not_the_guess_itself():
     guess = B.copy()
     root = lax.custom_root(lambda x: x - B, guess, lambda f, x: x, lambda g, y: y)
     root[:] = 0.0
     same(guess, B)
+
+
+@pytest.mark.parametrize("f", [
+    lambda b: lax.custom_root(lambda x: x**3 - b, np.ones_like(b), newton_on_entries, lambda g, y: y / g(np.ones(3))),
+    lambda b: lax.custom_linear_solve(lambda x: x * b, np.ones_like(b), lambda _, right: right / b, symmetric=True),
+    lambda b: lax.associative_scan(lambda x, y: x * y, np.ones_like(b)) * b,
+])  # fmt: skip
+def test_an_array_that_can_be_written_into_is_taken_as_an_array(f):
+    """What NumPy's `ones_like` makes of a traced value is such an array."""
+    ways.agree(f, np.abs(B))
 
 
 @pytest.mark.parametrize("call, words", [

@@ -4,6 +4,7 @@ refused by name where it is. Nothing hangs, and nothing takes another library's 
 import array
 import collections
 import ctypes
+import dataclasses
 import decimal
 import fractions
 
@@ -332,6 +333,19 @@ def test_a_memory_map_of_a_file(tmp_path):
 def test_a_deque_of_numbers_is_no_array():
     with pytest.raises(DTypeError, match=r"collections\.deque, not an array or a number"):
         fx.grad(lambda x: fnp.sum(fnp.multiply(x, collections.deque([1.0]))))(1.0)
+
+
+def test_who_gives_a_dataclass_that_is_no_pytree_is_told_how_to_make_it_one():
+    @dataclasses.dataclass
+    class Layer:
+        weights: np.ndarray
+
+    with pytest.raises(
+        DTypeError, match=r"Layer, not an array or a number\n(?s:.*)fx\.tree\.register_dataclass"
+    ):
+        fx.grad(lambda layer: fnp.sum(layer.weights))(Layer(X))
+    fx.tree.register_dataclass(Layer)
+    assert fx.grad(lambda layer: fnp.sum(layer.weights))(Layer(X)).weights.tolist() == [1, 1, 1]
 
 
 # -- Tensors ------------------------------------------

@@ -135,9 +135,11 @@ def test_printed_names_are_neither_keywords_nor_taken():
 
 
 # -- pictures
-def test_the_html_listing_is_escaped_and_well_formed():
+def test_without_dot_notebooks_show_an_html_listing_that_is_escaped_and_well_formed(monkeypatch):
+    monkeypatch.setenv("PATH", "")
     graph = graph_of(lambda x: [x < 0.5, ops.reduce_sum(x, axes=(0,))], VECTOR, name="<script>&")
-    page = graph._repr_html_()
+    ((kind, page),) = graph._repr_mimebundle_(include=None, exclude=None).items()
+    assert kind == "text/html"
     assert "<script>" not in page and "&lt;script&gt;&amp;(x: f64[3])" in page
     lines = minidom.parseString(page).documentElement.childNodes
     assert "".join(node.firstChild.data for node in lines) == repr(graph).replace("\n", "")
@@ -151,16 +153,12 @@ def test_the_drawing_has_a_node_for_every_equation():
     assert 'label="d = c * k"' in source and "core/test_graph.py" in source
 
 
-def test_the_picture_is_an_svg_where_dot_is_installed():
+def test_notebooks_show_the_drawing_alone_where_dot_is_installed():
     pytest.importorskip("graphviz", reason="the picture needs the Python package graphviz")
     if shutil.which("dot") is None:
         pytest.skip("the picture needs Graphviz: no `dot` on PATH")
-    assert "<svg" in graph_of(loss, VECTOR, VECTOR)._repr_svg_()
-
-
-def test_without_dot_there_is_no_svg(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    assert graph_of(loss, VECTOR, VECTOR)._repr_svg_() is None
+    ((kind, drawing),) = graph_of(loss, VECTOR, VECTOR)._repr_mimebundle_(include=None, exclude=None).items()
+    assert kind == "image/svg+xml" and "<svg" in drawing
 
 
 # -- the checker

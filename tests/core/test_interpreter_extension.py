@@ -1,4 +1,4 @@
-"""The interpreter of notebooks/interpreter.ipynb, a user's own: its enclosures hold, in every composition."""
+"""The interpreter of notebooks/06_interpreter.ipynb, a user's own: its enclosures hold, in every composition."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fxgrad as fx
 import fxgrad.numpy as fnp
 
-NOTEBOOK = Path(__file__).resolve().parent.parent.parent / "notebooks" / "interpreter.ipynb"
+NOTEBOOK = Path(__file__).resolve().parent.parent.parent / "notebooks" / "06_interpreter.ipynb"
 
 
 def defined():

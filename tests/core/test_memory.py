@@ -10,6 +10,7 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
+from fxgrad.transforms import subgraphs
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 ONES = np.ones(4)
@@ -158,6 +159,25 @@ def test_memory_is_released_by_reference_counting(call):
         alive = weakref.ref(x)
         del x
         assert alive() is None
+        gc.collect()
+        assert gc.garbage == []
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+
+def test_what_was_derived_of_a_program_is_forgotten_with_it():
+    """It may refer back to the program, and is released by reference counting all the same."""
+    graph = subgraphs.intern_graph(fx.make_graph(fnp.sin)(1.0))
+    graph.cache["derived"] = [graph]
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        del graph
+        for k in range(subgraphs._interned.limit):
+            subgraphs.intern_graph(fx.make_graph(lambda x, k=k: x * float(k))(1.0))
         gc.collect()
         assert gc.garbage == []
     finally:

@@ -358,7 +358,7 @@ def on_ranks_mistakes_are_named(world):
 
 
 def on_ranks_the_examples_of_the_page(world):
-    page = str(ROOT / "docs" / "shard_map.md")
+    page = str(ROOT / "docs" / "howto" / "shard_map.md")
     assert doctest.testfile(page, module_relative=False, optionflags=doctest.ELLIPSIS).failed == 0
 
 

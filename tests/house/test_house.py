@@ -55,11 +55,11 @@ FACES = {"__init__", "compat"} | PROGRAMS
 # The same for the rooms of the torch surface, which may import the whole house. Its other modules are torch's own
 # names: faces, which nothing imports but what `_surface` fills, and what has Tensors with all their methods.
 COMPAT_FLOORS = [
-    "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "distributed", "sparse", "nn", "optim", "amp",
-    "utils", "testing", "cuda", "door", "serialization", "distributions",
+    "texts", "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "distributed", "sparse", "nn", "optim",
+    "amp", "utils", "testing", "cuda", "door", "serialization", "distributions",
 ]  # fmt: skip
 COMPAT_FACES = {
-    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "fft",
+    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "errors", "fft",
     "functorch", "futures", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "random",
     "return_types", "signal", "special", "storage", "types", "version",
 }  # fmt: skip
@@ -247,7 +247,7 @@ def test_a_module_is_what_its_name_gives():
 def test_tests_lie_in_the_rooms_of_what_they_test():
     rooms = {path.name for path in PACKAGE.iterdir()}
     folders = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
-    assert folders - rooms == {"benchmarks", "cupy_stand_in", "gpu", "house", "parity", "samples"}
+    assert folders - rooms == {"benchmarks", "cupy_stand_in", "gpu", "house", "parity", "samples", "tables"}
 
 
 def test_every_program_of_the_benchmarks_is_listed():
@@ -257,8 +257,16 @@ def test_every_program_of_the_benchmarks_is_listed():
 
 def test_every_command_of_the_readme_is_run():
     marks = re.findall(r"^<!-- (\w+) -->$", (ROOT / "README.md").read_text(encoding="utf-8"), re.M)
+    sessions = dict(
+        re.findall(
+            r'^def (\w+)\(session\):\n    """.*"""\n    run_readme_line\(session, "(\w+)"',
+            (ROOT / "noxfile.py").read_text(encoding="utf-8"),
+            re.M,
+        )
+    )
+    assert sorted(sessions.values()) == sorted(marks)
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert [mark for mark in marks if f"$(readme {mark})" not in run] == []
+    assert [name for name in sessions if not re.search(rf"\bsession {name}\b", run)] == []
 
 
 @pytest.mark.parametrize("name", ["compat", "debug", "lax", "numpy", "random", "scipy", "testing", "tree"])

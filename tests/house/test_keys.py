@@ -34,7 +34,7 @@ from tests.samples import SAMPLES
 
 PACKAGE = Path(fx.__file__).parent
 
-MAKERS = {"Cache", "cache", "lru_cache", "WeakKeyDictionary", "WeakValueDictionary"}
+MAKERS = {"Cache", "InternedGraphs", "cache", "lru_cache", "WeakKeyDictionary", "WeakValueDictionary"}
 # Every place that remembers, and under what. A new one enters here, and its programs below.
 MEMORIES = {
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
@@ -87,6 +87,8 @@ MEMORIES = {
     "transforms/custom/jvp_vjp.py": "structure and avals of results, to be compared with the function's: key_of",
     "transforms/sparse_jacobian.py": "recipes: the Graph of tangents, what it closes over: graph_key, key_of",
     "transforms/jit.py": "programs: key_of, tree_key",
+    "compat/texts/__init__.py": "files of the package",
+    "compat/_declare/documentation.py": "texts of the package; forms of functions, which are known once it is loaded",
     "distributed/communicator.py": "the group of all processes",
     "distributed/mpi.py": "operations of MPI by names and dtypes",
     "distributed/requests.py": "the library",

@@ -2,7 +2,6 @@
 or stands in the one table of what is left out, with its reason."""
 
 import inspect
-import re
 import types
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.numpy.missing import INPLACE_FUNCTIONS, MISSING_NAMES
-from tests.numpy.test_namespace import CALLS, OPERANDS, function
 
 # Names that only some platforms have: long double and its complex numbers by their size.
 BY_SIZE = {"float96", "float128", "complex192", "complex256"}
@@ -124,35 +122,3 @@ def test_functions_that_write_want_to_hear_that_they_do_not(name):
     getattr(np, name)(expected, *arguments)
     np.testing.assert_array_equal(getattr(fnp, name)(x, *arguments, inplace=False), expected)
     np.testing.assert_array_equal(x, 1)
-
-
-# -- what docstrings say of derivatives ----------------------------------------------------------------------
-CLAIM = re.compile(r"As `numpy\.\w+`, (differentiable|with derivative 0|without derivative)\.")
-CLAIMS = {
-    name: claim.group(1)
-    for name in fnp.__all__
-    if (claim := CLAIM.fullmatch(getattr(getattr(fnp, name), "__doc__", None) or ""))
-}
-
-
-def moved(call):
-    """Whether a tangent of the operands of a call moves its results; None if there are no operands."""
-    f, names = function(call, fnp)
-    values = [OPERANDS[n] for n in names]
-    if not values:
-        return None
-    tangents = fx.jvp(f, values, [1 + np.arange(v.size, dtype=float).reshape(v.shape) for v in values])[1]
-    return any(t.dtype != fx.float0 and np.any(t) for t in map(np.asarray, fx.tree.leaves(tangents)))
-
-
-def test_docstrings_tell_the_truth_about_derivatives():
-    moving = {name for call in CALLS if (name := call.partition("(")[0]) in CLAIMS and moved(call)}
-    others = {"imag", "row_stack"}  # of real numbers 0; vstack
-    assert {name for name, claim in CLAIMS.items() if claim == "differentiable"} - others == moving
-    assert len(CLAIMS) > 150
-
-
-@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if claim == "with derivative 0"])
-def test_steps_have_numbers_for_results(name):
-    count = 2 if name in ("floor_divide", "heaviside", "nextafter") else 1
-    assert np.asarray(getattr(fnp, name)(*[1.5] * count)).dtype.kind == "f"

@@ -397,6 +397,7 @@ ERRORS = """
     where(b, x, v[:2]) | pad(x, -1) | take_along_axis(x, k, 0) | fliplr(v) | vsplit(v, 1)
     rot90(x, 1, (0, 0)) | select([], []) | trace(v) | matrix_transpose(v) | unstack(s) | diff(s)
     rollaxis(x, 5)
+    vander(x) | linalg.cross(v[:2], w[:2]) | linalg.cross(x[:, :2], x, axis=1)
 """
 
 

@@ -19,6 +19,7 @@ from fxgrad.core.interpreter import CURRENT, EVAL
 from fxgrad.kernels.native import engine
 from fxgrad.profiling.recording import OPEN, children_of
 from fxgrad.profiling.scope import close_scope, open_scope
+from fxgrad.profiling.summary import summarize
 from tests.profiling.traces import check_trace
 
 X = np.array([0.5, 1.0, 2.0])
@@ -391,6 +392,16 @@ def test_times_of_a_device(stand_in):
     with fx.profile() as p:
         fnp.sin(X)
     assert "device" not in p.table().splitlines()[0]
+
+
+def test_the_times_of_a_device_are_without_those_of_inner_steps_also_where_values_are_traced(stand_in):
+    there = stand_in.asarray(X)
+    with fx.profile() as p:
+        fx.grad(lambda x: fnp.mean(fnp.sin(x)))(there)
+    assert {"mean", "sin"} <= {e.name for e in p.events if e.device_time > 0}
+    rows = summarize(p.events, by_line=True)
+    assert sum(row.device_time for row in rows) <= sum(e.device_time for e in p.events)
+    assert min(row.device_time for row in rows) >= 0
 
 
 def test_memory_of_a_device(stand_in):

@@ -173,11 +173,12 @@ def test_the_result_has_the_shape_asked_for(name):
 
 
 def test_many_and_few_entries_agree():
-    """Rejection proceeds in chunks, and entries beyond the first chunk have the counters of their index."""
+    """Rejection proceeds in chunks, and entries beyond the first chunk have the counters of their index. Logarithms may
+    be NumPy's for few entries and machine code's for many."""
     alone = random.gamma(KEY, np.full(40_000, 0.7))
     mapped = fx.vmap(lambda key: random.gamma(key, np.full(40_000, 0.7)))(np.array([KEY, KEY]))
-    same(mapped, np.stack([alone] * 2))
-    same(random.gamma(KEY, np.full(20, 0.7)), alone[:20])
+    np.testing.assert_allclose(mapped, np.stack([alone] * 2), rtol=1e-13)
+    np.testing.assert_allclose(random.gamma(KEY, np.full(20, 0.7)), alone[:20], rtol=1e-13)
     same(random.poisson(KEY, np.full(17_000, 40.0))[-1], random.poisson(KEY, np.full(20_000, 40.0))[16_999])
 
 

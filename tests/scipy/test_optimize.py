@@ -100,6 +100,16 @@ def test_root(method):
     np.testing.assert_allclose(fx.jit(solution)(b), x, 1e-6)
 
 
+@pytest.mark.parametrize("transform", [lambda f: f, fx.grad])
+def test_a_search_between_two_numbers_that_fails_says_so_as_scipys_does(transform):
+    def root(c, **options):
+        return fx.scipy.optimize.brentq(lambda x: x**3 - x - c, 0.0, 2.0, maxiter=2, **options)
+
+    with pytest.raises(RuntimeError, match="Failed to converge after 2 iterations"):
+        transform(root)(1.0)
+    assert np.isfinite(transform(lambda c: root(c, disp=False))(1.0))
+
+
 @pytest.mark.parametrize("method", ["brentq", "brenth", "bisect", "ridder", "toms748"])
 def test_bracketed_roots(method):
     def cube_root(a):

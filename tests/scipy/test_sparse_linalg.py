@@ -108,6 +108,46 @@ def test_pytrees_a_start_and_an_end():
     np.testing.assert_array_equal(linalg.cg(DEFINITE, 0 * B)[0], 0 * B)
 
 
+@pytest.mark.parametrize("ravelled", [False, True])
+def test_an_operator_of_curvature_takes_what_its_parameters_are_and_has_derivatives(ravelled):
+    params = {"matrix": rng.normal(size=(2, 2)), "bias": np.array(0.5)}
+
+    def step(scale):
+        def model(p):
+            return fnp.tanh(scale * (B[:4].reshape(2, 2) @ p["matrix"])) + p["bias"]
+
+        def loss(y):
+            return fnp.sum(y**2)
+
+        matrix = fx.ggn_product(model, loss, damping=0.1)(params)
+        gradient = fx.grad(lambda p: loss(model(p)))(params)
+        flat, _ = fx.tree.ravel_pytree(gradient)
+        found, info = linalg.cg(matrix, flat if ravelled else gradient, **EXACT)
+        return fx.tree.ravel_pytree(found)[0], (matrix.todense(), flat, info)
+
+    found, (dense, flat, info) = step(1.3)
+    assert int(info) == 0
+    np.testing.assert_allclose(found, np.linalg.solve(dense, flat), rtol=1e-9)
+    check_grads(lambda scale: step(scale)[0], (1.3,), order=1)
+
+
+@pytest.mark.parametrize("solve", [linalg.spsolve, lambda a, b: linalg.gmres(a, b, **EXACT)[0]])
+def test_newton_steps_with_sparse_jacobians_have_derivatives(solve):
+    def residual(u, k):
+        padded = fnp.pad(u, 1)
+        return padded[2:] - 3 * u + padded[:-2] + k * fnp.exp(-u)
+
+    def root(k):
+        u = np.zeros(N)
+        for _ in range(6):
+            u = u - solve(fx.jacobian(residual, sparsity="auto")(u, k), residual(u, k))
+        return u
+
+    np.testing.assert_allclose(residual(root(0.5), 0.5), 0, atol=1e-12)
+    np.testing.assert_allclose(fx.jit(root)(0.5), root(0.5), rtol=1e-12)
+    check_grads(root, (0.5,), order=1)
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -185,7 +185,9 @@ def test_missing_rules_and_wrong_results_are_named():
     with pytest.raises(fx.CustomRuleError, match=r"fwd rule of g must return a pair"):
         fx.grad(g)(1.0)
     g.defvjp(lambda x: (x, None), lambda kept, ct: (ct, ct))
-    with pytest.raises(fx.CustomRuleError, match=r"bwd rule of g must return a tuple of 1 cotangents"):
+    with pytest.raises(
+        fx.CustomRuleError, match=r"bwd rule of g must return a tuple of 1 cotangents, .* not a tuple of 2"
+    ):
         fx.grad(g)(1.0)
     g.defvjp(lambda x: (x, None), lambda kept, ct: (ct[:2],))
     with pytest.raises(

@@ -96,7 +96,7 @@ def test_the_message():
     lines = str(error).splitlines()
     assert lines[0] == "log: the result has NaN: float64[4] from 0 to 0.693147, 2 NaN"
     assert lines[1] == "  of:  operand 0 float64[4] from -8 to 2"
-    assert [line[:6] for line in lines[2:]] == ["  in: ", "  at: ", "  try:"]
+    assert [line[:6] for line in lines[2:]] == ["  in: ", "  at: ", "  try:", "  see:"]
     assert isinstance(error, FloatingPointError) and isinstance(error, fx.FxgradError)
 
 

@@ -175,6 +175,23 @@ def test_methods():
     same(Model.static(V), V * 2.0)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: fnp.zeros(n),
+        lambda n: fnp.ones((2, n)),
+        lambda n: fnp.eye(n),
+        lambda n: fnp.arange(n),
+        lambda n: fx.random.uniform(fx.random.key(0), (n,)),
+    ],
+)
+def test_a_size_that_is_traced_is_refused_with_the_cure(make):
+    with pytest.raises(fx.ConcretizationError, match="static_argnums") as error:
+        fx.jit(make)(3)
+    assert error.value.__context__ is None
+    assert fx.jit(make, static_argnums=0)(3).size > 2
+
+
 def test_values_are_not_known_while_staging():
     with pytest.raises(fx.ConcretizationError, match=r"(?s)bool\(\) of an abstract value.*static_argnums"):
         fx.jit(lambda x: x if x > 0 else -x)(1.0)

@@ -16,6 +16,10 @@ from .errors import ArgumentError, ArgumentValueError, NotSupportedError, Tensor
 class dtype:
     """The type of a Tensor's elements, as `torch.float32`; `dtype.numpy` is NumPy's.
 
+    Args:
+        name: the name.
+        numpy: NumPy's dtype.
+
     >>> import fxgrad.compat as torch
     >>> torch.float32, torch.float32.is_floating_point, torch.int64.itemsize
     (torch.float32, True, 8)
@@ -125,7 +129,19 @@ NAMED = {
 
 @cache
 def from_name(name: str) -> dtype:
-    """The dtype of a name, `bfloat16` and those that NumPy lacks included."""
+    """The dtype of a name, `bfloat16` and those that NumPy lacks included.
+
+    Args:
+        name: the name, as "float32".
+
+    Returns:
+        A dtype.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat._core.dtypes import from_name
+    >>> from_name("float32")
+    torch.float32
+    """
     name = ALIASES.get(name, name)
     if name in WITHOUT_TENSORS:
         return WITHOUT_TENSORS[name]
@@ -174,15 +190,32 @@ _default_dtype = [float32]
 
 
 def get_default_dtype() -> dtype:
-    """The dtype of Tensors made from Python floats."""
+    """The dtype of Tensors made from Python floats.
+
+    Returns:
+        A dtype.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return _default_dtype[0]
 
 
 def set_default_dtype(d: dtype) -> None:
     """Choose the dtype of Tensors made from Python floats; complex ones take the complex dtype that fits.
 
+    Args:
+        d: a floating dtype.
+
     Raises:
         DTypeError: `d` is not a floating dtype.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor(1.5).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
     """
     if not isinstance(d, dtype):
         raise DTypeError("invalid dtype object: only floating-point types are supported as the default type")
@@ -358,6 +391,13 @@ def result_numpy_dtype(values) -> np.dtype:
 def promote_types(type1: dtype, type2: dtype) -> dtype:
     """The dtype to which operands of two dtypes are promoted.
 
+    Args:
+        type1: a dtype.
+        type2: a dtype.
+
+    Returns:
+        A dtype.
+
     >>> import fxgrad.compat as torch
     >>> torch.promote_types(torch.int32, torch.float16)
     torch.float16
@@ -366,7 +406,19 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 
 def can_cast(from_: dtype, to: dtype) -> bool:
-    """Whether results of one dtype may be written into a Tensor of the other: no category is lost."""
+    """Whether results of one dtype may be written into a Tensor of the other: no category is lost.
+
+    Args:
+        from_: a dtype.
+        to: a dtype.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.can_cast(torch.float32, torch.int64), torch.can_cast(torch.int64, torch.float32)
+    (False, True)
+    """
     return CATEGORY[kind_of(from_.numpy)] <= CATEGORY[kind_of(to.numpy)]
 
 
@@ -381,6 +433,12 @@ def info_dtype(name: str, given) -> dtype:
 
 class finfo:
     """The limits of a floating dtype.
+
+    Args:
+        type: a floating or complex dtype; the default one unless it is given.
+
+    Raises:
+        TypeError: the dtype is not floating.
 
     >>> import fxgrad.compat as torch
     >>> torch.finfo(torch.float16).max
@@ -411,6 +469,12 @@ class finfo:
 
 class iinfo:
     """The limits of an integer dtype.
+
+    Args:
+        type: an integer dtype.
+
+    Raises:
+        TypeError: it is none.
 
     >>> import fxgrad.compat as torch
     >>> torch.iinfo(torch.int8)

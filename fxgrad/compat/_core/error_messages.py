@@ -11,7 +11,7 @@ from ...core import errors, source_info
 from ...core.aval import aval_of
 from ...core.devices import CPU, device_of
 from .dtypes import can_cast, from_numpy_dtype, short_name
-from .errors import ArgumentError, DimensionError, NotSupportedError, TensorError
+from .errors import ArgumentError, DimensionError, LinAlgError, NotSupportedError, TensorError
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Except
         dtypes = [aval_of(x).dtype for x in operands if isinstance(x, Tensor)]
         short = short_name(dtypes[0]) if dtypes else "these operands"
         made = NotSupportedError(f"\"{name}_cpu\" not implemented for '{short}'")
+    elif isinstance(error, np.linalg.LinAlgError):
+        made = LinAlgError(f"{name}: {first_line(error)}")
     elif type(error) in (ValueError, errors.ShapeError):
         made = TensorError(f"{name}: {first_line(error).removeprefix(f'{name}: ')}")
     else:

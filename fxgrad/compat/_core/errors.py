@@ -6,40 +6,161 @@ from ...core.errors import FxgradError
 
 
 class TensorError(FxgradError, RuntimeError):
-    """An error for which torch raises RuntimeError: most of its errors.
+    """The error for which torch raises RuntimeError: most of its errors.
+
+    Shapes that do not fit, dtypes that differ, a second `backward` through a graph that was freed, a leaf or a saved
+    Tensor that was changed in place. The first line is torch's.
 
     >>> import fxgrad.compat as torch
-    >>> torch.tensor([1.0, 2.0], requires_grad=True).backward()
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (3 * x).backward()
     Traceback (most recent call last):
         ...
     fxgrad.compat._core.errors.TensorError: grad can be implicitly created only for scalar outputs
-    ...
+      at:  ...
+      see: errors/compat/TensorError
+
+    >>> (3 * x).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
     """
 
 
 class NoGradientError(FxgradError, AssertionError):
-    """A Tensor that requires no gradient where one is waited for."""
+    """The error for something of the backward pass that is not there where it is waited for.
+
+    It is an AssertionError, as in torch. It comes from a `GradScaler` that is used out of order, from optimizers under
+    options that exclude gradients, and from hooks for several gradients.
+
+    >>> import fxgrad.compat as torch
+    >>> w = torch.ones(1, requires_grad=True)
+    >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), torch.amp.GradScaler("cpu")
+    >>> scaler.step(optimizer)
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.NoGradientError: Attempted step but _scale is None. ...
+      at:  ...
+      see: errors/compat/NoGradientError
+
+    The loss is scaled first:
+
+    >>> scaler.scale(w.sum()).backward()
+    >>> scaler.step(optimizer)
+    >>> w.detach()
+    tensor([0.5000])
+    """
 
 
 class DimensionError(FxgradError, IndexError):
-    """A dimension or index out of range."""
+    """The error for a dimension or an index that is out of range: an IndexError, as in torch.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.ones(3).sum(dim=1)
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.DimensionError: Dimension out of range (expected to be in range of [-1, 0], but got 1)
+      at:  ...
+      see: errors/compat/DimensionError
+
+    >>> torch.ones(3).sum(dim=0)
+    tensor(3.)
+    """
 
 
 class ArgumentError(FxgradError, TypeError):
-    """An argument of the wrong kind."""
+    """The error for an argument of the wrong kind: a TypeError, as in torch.
+
+    A number where a Tensor is needed, a Tensor where a number is, a name that no argument has.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.zeros("3")
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.ArgumentError: zeros(): argument 'size' (position 1) must be tuple of ints, not str
+      at:  ...
+      see: errors/compat/ArgumentError
+
+    >>> torch.zeros(3)
+    tensor([0., 0., 0.])
+    """
 
 
 class ArgumentValueError(FxgradError, ValueError):
-    """An argument of the right kind with an invalid value."""
+    """The error for an argument of the right kind with a value that is not valid: a ValueError, as in torch.
+
+    Hyperparameters out of their range, parameters of distributions, sizes of targets, names of options.
+
+    >>> import fxgrad.compat as torch
+    >>> w = torch.ones(1, requires_grad=True)
+    >>> torch.optim.SGD([w], lr=-1.0)
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.ArgumentValueError: Invalid learning rate: -1.0
+      at:  ...
+      see: errors/compat/ArgumentValueError
+
+    >>> torch.optim.SGD([w], lr=1.0).defaults["lr"]
+    1.0
+    """
 
 
 class NotSupportedError(FxgradError, NotImplementedError):
-    """A feature that torch does not implement either, or that this surface leaves out."""
+    """The error for a feature that torch does not implement either, or that this surface leaves out.
+
+    It is a NotImplementedError. The message says why the feature is left out, the hint what there is in its place.
+    Names that are left out can be imported and used in annotations; only a call raises.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.fx.Tracer()
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.NotSupportedError: torch.fx.Tracer is not there: ...
+      at:  ...
+      see: errors/compat/NotSupportedError
+
+    A program as data is a Graph here:
+
+    >>> import fxgrad as fx
+    >>> len(fx.make_graph(torch.sin)(torch.ones(3)).equations)
+    1
+    """
 
 
 class LinAlgError(FxgradError, RuntimeError):
-    """A matrix for which the computation is impossible: singular, or not positive definite."""
+    """The error for a matrix with which a computation is impossible: singular, or not positive definite.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.linalg.inv(torch.zeros(2, 2))
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be
+    completed because the input matrix is singular.
+      at:  ...
+      see: errors/compat/LinAlgError
+
+    The pseudo-inverse exists for every matrix, and `inv_ex` says by a number which matrices are singular:
+
+    >>> torch.linalg.pinv(torch.zeros(2, 2))
+    tensor([[0., 0.],
+            [0., 0.]])
+    """
 
 
 class DeviceError(TensorError, AssertionError):
-    """A device that is not available."""
+    """The error for a device that is not available.
+
+    "cuda" is a device where CuPy is installed and finds a GPU.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.ones(3, device="cuda:99")
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.DeviceError: ...CUDA...
+      see: errors/compat/DeviceError
+
+    Ask before, as programs for torch do:
+
+    >>> device = "cuda" if torch.cuda.is_available() else "cpu"
+    >>> torch.ones(3, device=device).sum().item()
+    3.0
+    """

@@ -26,7 +26,20 @@ RUNNING: ContextVar[Pass | None] = ContextVar("fxgrad backward pass", default=No
 
 class RemovableHandle:
     """A handle that removes a hook: by `remove()`, or at the end of a `with` block. It does not keep the hook alive.
-    One that is copied or pickled together with what the hook is on removes the hook there."""
+    One that is copied or pickled together with what the hook is on removes the hook there.
+
+    Args:
+        hooks_dict: where the hook is.
+        extra_dict: another dict, or several, with something about it.
+        hooks: where the hook is: a dict.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with x.register_hook(lambda grad: print("gradient", grad.item())):
+    ...     (3 * x).backward()
+    gradient 3.0
+    >>> (3 * x).backward()
+    """
 
     next_id = itertools.count()
 
@@ -109,7 +122,24 @@ def unserializable_hook(hook: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def warn_if_has_hooks(tensor: Tensor) -> None:
-    """Warn of hooks of a Tensor that do not come along when it is pickled or copied."""
+    """Warn of hooks of a Tensor that do not come along when it is pickled or copied.
+
+    Args:
+        tensor: a Tensor.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> handle = x.register_hook(print)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     torch.utils.hooks.warn_if_has_hooks(x)
+    >>> len(caught)
+    1
+    """
     hooks = None if tensor.accumulator is None else tensor.accumulator.hooks
     for hook in () if hooks is None else hooks.result_hooks.get(0, HookList()).to_list():
         if not hasattr(hook, "__torch_unserializable__"):

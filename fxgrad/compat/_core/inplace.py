@@ -100,7 +100,7 @@ def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callabl
         assign(self, function(self, *args, **options), name)
         return self
 
-    method.__name__, method.__doc__ = name, f"In-place version of `{function.__name__}`."
+    method.__name__, method.in_place_of = name, function  # type: ignore[attr-defined]
     return method
 
 
@@ -136,7 +136,7 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
             VERSIONS.record_change(memory_array(self), name, source_info.user_frame())
         return self
 
-    method.__name__, method.__doc__ = name, f"In-place version of `{function.__name__}`."
+    method.__name__, method.in_place_of = name, function  # type: ignore[attr-defined]
     return method
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 class memory_format:
     """An order in which the entries of a Tensor lie in memory.
 
+    Args:
+        name: the name.
+        order: the dimensions by decreasing stride; None: as they come.
+
     >>> import fxgrad.compat as torch
     >>> torch.zeros(1, 2, 3, 5).contiguous(memory_format=torch.channels_last).stride()
     (30, 1, 10, 2)

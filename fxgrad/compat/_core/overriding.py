@@ -140,7 +140,18 @@ def overrides_functions(x: Any) -> bool:
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether an object is a Tensor, or has `__torch_function__`."""
+    """Whether an object is a Tensor, or has `__torch_function__`.
+
+    Args:
+        inp: any object.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.overrides.is_tensor_like(torch.zeros(2)), torch.overrides.is_tensor_like(3)
+    (True, False)
+    """
     return isinstance(inp, Tensor) or hasattr(type(inp), "__torch_function__")
 
 
@@ -274,7 +285,14 @@ class TorchFunctionMode:
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):
-    """The mode that calls every function as it is."""
+    """The mode that calls every function as it is.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.overrides.BaseTorchFunctionMode():
+    ...     y = torch.zeros(2) + 1
+    >>> y
+    tensor([1., 1.])
+    """
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any] = (), kwargs: Any = None

@@ -40,6 +40,9 @@ class UntypedStorage:
 
     `UntypedStorage(8)` has eight new ones, which are zero, `UntypedStorage([1, 2])` those given. A slice shares them.
 
+    Args:
+        owner: the number of elements, the elements, or another storage.
+
     >>> import fxgrad.compat as torch
     >>> x = torch.zeros(2, dtype=torch.int16)
     >>> x.untyped_storage()[2:].fill_(1).tolist(), x
@@ -219,7 +222,17 @@ class UntypedStorage:
 
 
 class TypedStorage(UntypedStorage):
-    """Elements of one dtype that Tensors share."""
+    """Elements of one dtype that Tensors share.
+
+    Args:
+        owner: the number of elements, the elements, or another storage.
+        wrap_storage: bytes that are shared.
+
+    >>> import fxgrad.compat as torch
+    >>> storage = torch.TypedStorage(2, dtype=torch.float32)
+    >>> len(storage)
+    2
+    """
 
     def __init__(
         self, owner: Any = 0, dtype: torch_dtype = float32, wrap_storage: UntypedStorage | None = None

@@ -40,7 +40,16 @@ from .tape import (
 
 
 class Size(tuple):
-    """The shape of a Tensor."""
+    """The shape of a Tensor.
+
+    Args:
+        iterable: the sizes.
+
+    >>> import fxgrad.compat as torch
+    >>> size = torch.Size([2, 3])
+    >>> size.numel(), size[0], size + (5,)
+    (6, 2, torch.Size([2, 3, 5]))
+    """
 
     __slots__ = ()
 
@@ -63,7 +72,22 @@ class Size(tuple):
 
 
 class Tensor(SurfaceObject):
-    """A multi-dimensional array that records the operations on it."""
+    """A multi-dimensional array that records the operations on it.
+
+    A Tensor has a value (an array, or a traced value of a transform around it), a place in the graph of operations,
+    and a `.grad`. Whatever functional transforms of fxgrad are given a Tensor, they see its value.
+
+    Args:
+        args: the sizes of a Tensor of arbitrary numbers in the default dtype, or a sequence of numbers, or a Tensor
+            whose memory is shared.
+        device: where it is made.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
 
     __slots__ = ("__dict__", "__weakref__", "node", "tape", "value", "view_meta")
     __hash__ = object.__hash__
@@ -90,34 +114,80 @@ class Tensor(SurfaceObject):
 
     @property
     def aval(self) -> Any:
+        """The shape and dtype, as transforms of fxgrad see them.
+
+        >>> import fxgrad.compat as torch
+        >>> torch.zeros(2).aval.shape
+        (2,)
+        """
         return aval_of(refresh(self).value)
 
     @property
     def shape(self) -> Size:
+        """The sizes of the dimensions: a `torch.Size`.
+
+        >>> import fxgrad.compat as torch
+        >>> torch.zeros(2, 3).shape
+        torch.Size([2, 3])
+        """
         value = self.value
         return Size(value.shape if type(value) is np.ndarray else refresh(self).value.shape)
 
     @property
     def dtype(self) -> torch_dtype:
+        """The type of the entries: a `torch.dtype`.
+
+        >>> import fxgrad.compat as torch
+        >>> torch.zeros(2).dtype
+        torch.float32
+        """
         value = self.value
         return from_numpy_dtype(value.dtype if type(value) is np.ndarray else aval_of(value).dtype)
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on the Tensor are recorded, so that backward gives it a gradient.
+
+        >>> import fxgrad.compat as torch
+        >>> x = torch.zeros(2, requires_grad=True)
+        >>> (x * 2).requires_grad
+        True
+        """
         return refresh(self).node is not None
 
     @property
     def is_leaf(self) -> bool:
+        """Whether the Tensor is no result of a recorded operation: backward puts the gradients of leaves into `.grad`.
+
+        >>> import fxgrad.compat as torch
+        >>> x = torch.zeros(2, requires_grad=True)
+        >>> x.is_leaf, (x * 2).is_leaf
+        (True, False)
+        """
         node = refresh_history(self).node
         return node is None or node is LEAF
 
     @property
     def grad_fn(self) -> Node | None:
+        """The Node of the operation that made the Tensor, or None for a leaf.
+
+        >>> import fxgrad.compat as torch
+        >>> x = torch.zeros(2, requires_grad=True)
+        >>> (x * 2).grad_fn.name()
+        'MulBackward0'
+        """
         node = recorded_node(self)
         return None if node is None else show_node(node, self.value)
 
     @property
     def output_nr(self) -> int:
+        """Which of the results of its Node the Tensor is.
+
+        >>> import fxgrad.compat as torch
+        >>> x = torch.tensor([3.0, 1.0], requires_grad=True)
+        >>> x.unbind()[1].output_nr
+        1
+        """
         node = refresh(self).node
         return node.index if type(node) is Edge else 0
 

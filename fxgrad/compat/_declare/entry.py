@@ -20,6 +20,7 @@ from .._core.modes import NO_GRAD
 from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
 from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
+from .late_text import complete_late
 from .observed import run_function
 from .signatures import OUT, LateSignature
 
@@ -221,11 +222,13 @@ def make_user_function(op) -> Callable[..., Any]:
 
     made = make_entry_point(op, op.name, write, EntrySignature(op, op.out))
     made.__doc__, made.__module__ = op.function.__doc__, "fxgrad.compat"
+    complete_late(made)
     return made
 
 
-def inplace_method(op) -> Callable[..., Any]:
-    """The method `name_`: the operation with its result written into the first operand."""
+def inplace_method(function) -> Callable[..., Any]:
+    """The method `name_` of the function of an operation: its result is written into the first operand."""
+    op = function.operation
 
     def write(namespace: dict[str, Any]) -> tuple[list[str], str]:
         signature, call = format_parameters(op, namespace)
@@ -236,7 +239,8 @@ def inplace_method(op) -> Callable[..., Any]:
         return signature, f"{body}return apply_inplace(op, {call})\n"
 
     made = make_entry_point(op, op.name + "_", write, EntrySignature(op, False))
-    made.__doc__ = f"In-place version of `{op.name}`."
+    made.in_place_of = function  # type: ignore[attr-defined]
+    complete_late(made)
     return made
 
 

@@ -566,7 +566,7 @@ def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]
         for space in op.spaces.split():
             expose(space, op.name.removeprefix(f"{space}_"))(user)
         if op.inplace:
-            expose("method", op.name + "_")(inplace_method(op))
+            expose("method", op.name + "_")(inplace_method(user))
         return user
 
     return declare

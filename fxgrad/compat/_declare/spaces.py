@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.source_info import hide_frames
 from .entry import is_entry_point, make_entrance, with_numpy_names
+from .late_text import complete_late
 from .view_plan import with_known_views
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def expose(
                 function.exposed = entrance  # type: ignore[attr-defined]
             if name is not None and name.startswith("__"):
                 entrance.__name__ = name
+        if type(entrance) in (FunctionType, property):
+            complete_late(entrance)
         for space in spaces.split():
             SPACES.setdefault(space, {})[name or function.__name__] = entrance
         return function

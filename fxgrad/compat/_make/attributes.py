@@ -144,7 +144,12 @@ def dim_order(self: Tensor, ambiguity_check=False) -> tuple[int, ...]:
 
 @expose(name="layout")
 class MemoryLayout:
-    """How the entries of a Tensor are stored: `torch.strided`; of sparse Tensors it is a subclass."""
+    """How the entries of a Tensor are stored: `torch.strided`; of sparse Tensors it is a subclass.
+
+    >>> import fxgrad.compat as torch
+    >>> isinstance(torch.strided, torch.layout)
+    True
+    """
 
     compressed = False  # whether by compressed rows
 

@@ -123,7 +123,15 @@ def import_cupy() -> Any:
 
 
 def device_count() -> int:
-    """How many CUDA devices there are: none without CuPy."""
+    """How many CUDA devices there are: none without CuPy.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.device_count() >= 0
+    True
+    """
     return devices.count_cuda_devices()
 
 

@@ -32,6 +32,13 @@ WORD_RANGE = 1 << 64
 class Generator:
     """A source of random numbers with a state of its own; threads may share one.
 
+    The numbers are those that torch draws on the CPU from the same seed: Mersenne's twister.
+
+    Source: M. Matsumoto, T. Nishimura, Mersenne twister, ACM TOMACS 8 (1998).
+
+    Args:
+        device: "cpu", or a device of CUDA.
+
     >>> import fxgrad.compat as torch
     >>> a, b = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
     >>> torch.equal(torch.rand(2, generator=a), torch.rand(2, generator=b))
@@ -283,14 +290,31 @@ def get_rng_state() -> Tensor:
 
 @expose()
 def set_rng_state(new_state: Tensor) -> None:
-    """Set the default generator to a state."""
+    """Set the default generator to a state.
+
+    Returns:
+        None.
+    """
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng(devices=None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
     """Context manager that restores the default generator's state at its end, if `enabled`. That generator serves all
-    devices."""
+    devices.
+
+    Args:
+        devices: accepted and without effect.
+        enabled: False: nothing is done.
+        device_type: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> before = torch.get_rng_state()
+    >>> with torch.random.fork_rng():
+    ...     x = torch.rand(2)
+    >>> torch.equal(before, torch.get_rng_state())
+    True
+    """
     state = get_rng_state()
     try:
         yield

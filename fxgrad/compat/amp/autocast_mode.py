@@ -192,6 +192,22 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cud
 
     Raises:
         ArgumentValueError: `device_type` is no text.
+
+    >>> import fxgrad.compat as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    ...     @staticmethod
+    ...     @torch.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> x = torch.tensor(1.0, requires_grad=True)
+    >>> Double.apply(x).backward()
+    >>> x.grad
+    tensor(2.)
     """
     check_device_type(device_type)
     if bwd is None:
@@ -206,7 +222,18 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cud
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether operands can be cast on a device: on the CPU."""
+    """Whether operands can be cast on a device: on the CPU.
+
+    Args:
+        device_type: the kind of device.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.amp.is_autocast_available("cpu")
+    True
+    """
     check_device_type(device_type)
     return device_type == "cpu"
 

@@ -26,7 +26,19 @@ from ..ops.slicing import alias
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What `unpack_dual` returns: the value, and its tangent or None."""
+    """What `unpack_dual` returns: the value, and its tangent or None.
+
+    Args:
+        primal: the value.
+        tangent: the tangent, a Tensor of the same shape, or None.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    ...     print(fwAD.unpack_dual(x * x).tangent)
+    tensor(4.)
+    """
 
     primal: Tensor
     tangent: Tensor | None
@@ -36,8 +48,19 @@ class UnpackedDualTensor(NamedTuple):
 def enter_dual_level() -> int:
     """Open the level in which duals are made; its number is returned, which is 0: there is one level only.
 
+    Returns:
+        The number of the level, 0.
+
     Raises:
         TensorError: a level is open.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.autograd.forward_ad as fwAD
+    >>> level = fwAD.enter_dual_level()
+    >>> x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    >>> print(fwAD.unpack_dual(x * x).tangent)
+    tensor(4.)
+    >>> fwAD.exit_dual_level()
     """
     ensure_no_dual_level()
     DUAL_LEVEL.set(DualLevel())
@@ -48,8 +71,19 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level; duals lose their tangents.
 
+    Args:
+        level: 0, or None.
+
     Raises:
         TensorError: no level is open, or not this one.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.autograd.forward_ad as fwAD
+    >>> level = fwAD.enter_dual_level()
+    >>> x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
+    >>> fwAD.exit_dual_level()
+    >>> fwAD.unpack_dual(x).tangent is None
+    True
     """
     opened = DUAL_LEVEL.get()
     if opened is None:
@@ -89,9 +123,24 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     The tangent is kept as it is if its layout is that of the value, otherwise as a copy; one of another dtype is
     converted, which torch leaves to the operations.
 
+    Args:
+        tensor: the value, floating or complex.
+        tangent: a Tensor of the same shape.
+        level: 0, or None.
+
+    Returns:
+        A Tensor of the shape and dtype of `tensor`.
+
     Raises:
         TensorError: no level is open; the sizes differ; one of them is a dual.
         ArgumentValueError: one of them is neither floating nor complex.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.autograd.forward_ad as fwAD
+    >>> with fwAD.dual_level():
+    ...     x = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
+    ...     print(fwAD.unpack_dual(x * x).tangent)
+    tensor([2., 0.])
     """
     opened = DUAL_LEVEL.get()
     if opened is None:
@@ -150,6 +199,13 @@ def copy_layout(array) -> Any:
 @api_boundary
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a dual, as a view without tangent, and its tangent; of another Tensor itself and None.
+
+    Args:
+        tensor: a Tensor.
+        level: 0, or None.
+
+    Returns:
+        A named tuple (primal, tangent).
 
     >>> import fxgrad.compat as torch
     >>> torch.autograd.forward_ad.unpack_dual(torch.tensor(1.0)).tangent is None

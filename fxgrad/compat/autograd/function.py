@@ -44,6 +44,9 @@ class Function(SingleLevelFunction):
     tells it what there is to save. With `generate_vmap_rule = True`, `vmap` is made of the others. It is called as
     `F.apply`.
 
+    Args:
+        kwargs: no instance is to be made: `apply` is a class method.
+
     >>> import fxgrad.compat as torch
     >>> class Cube(torch.autograd.Function):
     ...     @staticmethod
@@ -83,7 +86,27 @@ class Function(SingleLevelFunction):
     @classmethod
     @api_boundary
     def apply(cls, *args, **kwargs) -> Any:
-        """The outputs of `forward`, with a history that leads to `backward`."""
+        """The outputs of `forward`, with a history that leads to `backward`.
+
+        Args:
+            args: those of `forward` after `ctx`.
+            kwargs: those of `forward` by name.
+
+        Returns:
+            What `forward` returns, its Tensors with this history.
+
+        >>> import fxgrad.compat as torch
+        >>> class Double(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return 2 * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> Double.apply(torch.tensor(3.0, requires_grad=True))
+        tensor(6., grad_fn=<DoubleBackward>)
+        """
         if has_setup_context(cls):
             bound = inspect.signature(cls.forward).bind(*args, **kwargs)
             bound.apply_defaults()
@@ -102,7 +125,30 @@ def node_number(applied: tuple[Any, Any]) -> int | None:
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a `backward` that cannot be differentiated itself: that raises, instead of giving wrong results."""
+    """Decorate a `backward` that cannot be differentiated itself: that raises, instead of giving wrong results.
+
+    Args:
+        fn: the `backward`.
+
+    Returns:
+        A `backward` whose results raise a RuntimeError in their own backward.
+
+    >>> import fxgrad.compat as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     @torch.autograd.function.once_differentiable
+    ...     def backward(ctx, grad):
+    ...         return 2 * ctx.saved_tensors[0] * grad
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
 
     @wraps(fn)
     def wrapper(ctx, *args) -> Any:
@@ -133,7 +179,15 @@ class NotTwiceDifferentiable(Function):
 
 
 class InplaceFunction(Function):
-    """A Function with an attribute `inplace`; kept for older code."""
+    """A Function with an attribute `inplace`; kept for older code.
+
+    Args:
+        inplace: the attribute.
+
+    >>> import fxgrad.compat as torch
+    >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
+    True
+    """
 
     def __init__(self, inplace: bool = False):
         super().__init__()
@@ -142,7 +196,25 @@ class InplaceFunction(Function):
 
 class NestedIOFunction(Function):
     """A Function of nested tuples and lists of Tensors, defined by `forward_extended(ctx, *args)` and
-    `backward_extended(ctx, *grad_outputs)`; kept for older code."""
+    `backward_extended(ctx, *grad_outputs)`; kept for older code.
+
+    Args:
+        kwargs: no instance is to be made: `apply` is a class method.
+
+    >>> import fxgrad.compat as torch
+    >>> class SumOfPair(torch.autograd.function.NestedIOFunction):
+    ...     @staticmethod
+    ...     def forward_extended(ctx, pair):
+    ...         return pair[0] + pair[1]
+    ...
+    ...     @staticmethod
+    ...     def backward_extended(ctx, grad):
+    ...         return ((grad, grad),)
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> SumOfPair.apply((x, x)).backward()
+    >>> x.grad
+    tensor(2.)
+    """
 
     @staticmethod
     def forward_extended(ctx, *args) -> Any:

@@ -32,7 +32,24 @@ if TYPE_CHECKING:
 
 
 class FunctionCtx:
-    """The part of `ctx` with which `forward` or `setup_context` describe an application of a Function."""
+    """The part of `ctx` with which `forward` or `setup_context` describe an application of a Function.
+
+    >>> import fxgrad.compat as torch
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return 2 * x * grad
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> Square.apply(x).backward()
+    >>> x.grad
+    tensor(6.)
+    """
 
     to_save: tuple = ()
     saved_for_forward: tuple = ()
@@ -42,7 +59,30 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors) -> None:
         """Keep inputs and outputs (Tensors or None) for `backward`, to be had from `saved_tensors`. Before they are, it
-        is checked that they were not modified in place."""
+        is checked that they were not modified in place.
+
+        Args:
+            tensors: the Tensors, or None; a second call replaces those of the first.
+
+        Raises:
+            TypeError: one is neither a Tensor nor None.
+
+        >>> import fxgrad.compat as torch
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensors
+        ...         return 2 * x * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Square.apply(x).backward()
+        >>> x.grad
+        tensor(6.)
+        """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors) -> None:
@@ -56,11 +96,53 @@ class FunctionCtx:
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args) -> None:
-        """Say that these inputs are modified in place. They must be outputs as well."""
+        """Say that these inputs are modified in place. They must be outputs as well.
+
+        Args:
+            args: the inputs.
+
+        >>> import fxgrad.compat as torch
+        >>> class DoubleInPlace(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.mark_dirty(x)
+        ...         return x.mul_(2)
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return 2 * grad
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> y = x.clone()
+        >>> DoubleInPlace.apply(y).backward()
+        >>> y.item(), x.grad
+        (6.0, tensor(2.))
+        """
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args) -> None:
-        """Say that these outputs have no gradient: `backward` is given zeros for them."""
+        """Say that these outputs have no gradient: `backward` is given zeros for them.
+
+        Args:
+            args: the outputs.
+
+        >>> import fxgrad.compat as torch
+        >>> class SortedWithPlaces(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         values, places = x.sort()
+        ...         ctx.mark_non_differentiable(places)
+        ...         ctx.save_for_backward(places)
+        ...         return values, places
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad, _):
+        ...         (places,) = ctx.saved_tensors
+        ...         return torch.zeros_like(grad).index_put((places,), grad)
+        >>> x = torch.tensor([3.0, 1.0], requires_grad=True)
+        >>> values, places = SortedWithPlaces.apply(x)
+        >>> values.requires_grad, places.requires_grad
+        (True, False)
+        """
         self.non_differentiable = args
 
     def mark_shared_storage(self, *pairs) -> None:
@@ -73,7 +155,26 @@ class FunctionCtx:
         )
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether `backward` (and `jvp`) are given zeros where there is no gradient; None otherwise."""
+        """Set whether `backward` (and `jvp`) are given zeros where there is no gradient; None otherwise.
+
+        Args:
+            value: whether there are zeros.
+
+        >>> import fxgrad.compat as torch
+        >>> class Split(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.set_materialize_grads(False)
+        ...         return x.clone(), x.clone()
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, first, second):
+        ...         print("the second is", second)
+        ...         return first
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> Split.apply(x)[0].backward()
+        the second is None
+        """
         self.materialize_grads = value
 
 
@@ -101,6 +202,23 @@ class BackwardCFunction(Node, PullbackRule):
 
     It is its own rule. What it keeps are Tensors, not values, since user code asks for those: of its operands, which
     lead to the rest of the graph, and never of its results. `ctx_attributes` are those of its `ctx`: see `Ctx`.
+
+    Args:
+        tape: the level that records it.
+        needs_input_grad: for each argument, whether it needs a gradient.
+
+    >>> import fxgrad.compat as torch
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return 2 * grad
+    >>> y = Double.apply(torch.tensor(3.0, requires_grad=True))
+    >>> isinstance(y.grad_fn, torch.autograd.function.BackwardCFunction), y.grad_fn.name()
+    (True, 'DoubleBackward')
     """
 
     _forward_cls: Any
@@ -350,7 +468,19 @@ def is_expandable(shape: Sequence[int], to: Sequence[int]) -> bool:
 
 # -- the methods of a Function ------------------------------------------
 class FunctionMeta(type):
-    """Makes the class of the Nodes of a Function along with it: `F._backward_cls` is `FBackward`."""
+    """Makes the class of the Nodes of a Function along with it: `F._backward_cls` is `FBackward`.
+
+    Args:
+        name: as of every class.
+        bases: as of every class.
+        namespace: as of every class.
+
+    >>> import fxgrad.compat as torch
+    >>> class Double(torch.autograd.Function):
+    ...     pass
+    >>> Double._backward_cls.__name__
+    'DoubleBackward'
+    """
 
     _backward_cls: type[BackwardCFunction]
 

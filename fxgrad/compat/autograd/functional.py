@@ -208,7 +208,7 @@ class FunctionCall:
 def vjp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(outputs, vᵀJ) of a function and its Jacobian.
+    """The pair (outputs, vᵀJ) of a function and its Jacobian.
 
     Args:
         func: takes and returns Tensors.
@@ -216,6 +216,13 @@ def vjp(
         v: vectors of the shapes of the outputs; None for an output of one element.
         create_graph: the results can be differentiated; inside transforms they can in any case.
         strict: raise where an output is independent of an input.
+
+    Returns:
+        A tuple (outputs, products), with the structure of the outputs and of the inputs.
+
+    Raises:
+        RuntimeError: `v` does not fit; it is not given though there are several entries; `strict` and an output is
+            independent of an input.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -237,9 +244,29 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(outputs, Jv) of a function and its Jacobian, by reverse mode twice: `forward_ad` and `torch.func.jvp` cost less.
+    """The pair (outputs, Jv) of a function and its Jacobian, by reverse mode twice: `forward_ad` and `torch.func.jvp`
+    cost less.
 
     Args are those of `vjp`, but for `v`, which has the shapes of the inputs.
+
+    Args:
+        func: takes and returns Tensors.
+        inputs: its arguments.
+        v: vectors of the shapes of the inputs; None for an input of one element.
+        create_graph: the results can be differentiated; inside transforms they can in any case.
+        strict: raise where an output is independent of an input.
+
+    Returns:
+        A tuple (outputs, products), with the structure of the outputs.
+
+    Raises:
+        RuntimeError: `v` does not fit; it is not given though there are several entries; `strict` and an output is
+            independent of an input.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.jvp(lambda x: x * x, x, torch.tensor([1.0, 0.0]))[1]
+    tensor([2., 0.])
     """
     keep = is_history_kept(create_graph)
     with enable_recording():
@@ -257,7 +284,26 @@ def jvp(
 def vhp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(output, vᵀH) of a function with one number as its output and its Hessian. Args are those of `jvp`."""
+    """The pair (output, vᵀH) of a function with one number as its output and its Hessian. Args are those of `jvp`.
+
+    Args:
+        func: takes Tensors and returns one of a single element.
+        inputs: its arguments.
+        v: vectors of the shapes of the inputs; None for an input of one element.
+        create_graph: the results can be differentiated; inside transforms they can in any case.
+        strict: raise where an output is independent of an input.
+
+    Returns:
+        A tuple (output, products), the latter with the structure of the inputs.
+
+    Raises:
+        RuntimeError: as of `vjp`, or the output has several elements.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.vhp(lambda x: (x * x * x).sum(), x, torch.tensor([1.0, 1.0]))[1]
+    tensor([ 6., 12.])
+    """
 
     return hessian_product("vhp", grad_or_none, func, inputs, v, create_graph, strict)
 
@@ -266,8 +312,27 @@ def vhp(
 def hvp(
     func: Callable[..., Any], inputs, v=None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(output, Hv) of a function with one number as its output and its Hessian. Args are those of `jvp`; `vhp` gives
-    the same at less cost where second derivatives are continuous."""
+    """The pair (output, Hv) of a function with one number as its output and its Hessian. Args are those of `jvp`;
+    `vhp` gives the same at less cost where second derivatives are continuous.
+
+    Args:
+        func: takes Tensors and returns one of a single element.
+        inputs: its arguments.
+        v: vectors of the shapes of the inputs; None for an input of one element.
+        create_graph: the results can be differentiated; inside transforms they can in any case.
+        strict: raise where an output is independent of an input.
+
+    Returns:
+        A tuple (output, products), the latter with the structure of the inputs.
+
+    Raises:
+        RuntimeError: as of `vjp`, or the output has several elements.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> torch.autograd.functional.hvp(lambda x: (x * x * x).sum(), x, torch.tensor([1.0, 1.0]))[1]
+    tensor([ 6., 12.])
+    """
 
     def product(*args) -> list[Any]:
         return jvp_by_reverse(*args)[1]
@@ -324,6 +389,13 @@ def jacobian(
         vectorize: all rows at once, by vmap of the backward pass, instead of one after the other.
         strategy: "reverse-mode", or with `vectorize` "forward-mode", which takes as many passes as the inputs have
             elements.
+
+    Returns:
+        A Tensor of shape output.shape + input.shape; tuples of them where there are several outputs or inputs.
+
+    Raises:
+        RuntimeError: `strict` and an output is independent of an input; a strategy that does not fit the other
+            options.
 
     >>> import fxgrad.compat as torch
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0])).numpy()
@@ -422,6 +494,18 @@ def hessian(
     """The Hessian of a function with one number as its output: for every pair of inputs a Tensor of the shapes of both.
 
     Args are those of `jacobian`; `outer_jacobian_strategy="forward-mode"` with `vectorize` is forward over reverse.
+
+    Args:
+        func: takes Tensors and returns one of a single element.
+        inputs: its arguments.
+        create_graph: the result can be differentiated.
+        strict: raise where an output is independent of an input.
+
+    Returns:
+        A Tensor of shape input.shape + input.shape; a tuple of tuples of them where there are several inputs.
+
+    Raises:
+        RuntimeError: the output has several elements; or as of `jacobian`.
 
     >>> import fxgrad.compat as torch
     >>> torch.autograd.functional.hessian(lambda x: (x * x * x).sum(), torch.tensor([1.0, 2.0])).numpy()

@@ -174,6 +174,12 @@ DEFAULT_CHANGES = {"grad": True}  # what `no_grad` changes, as it was at first
 class no_grad(BareModeSwitch):
     """Operations are not recorded: results do not require a gradient.
 
+    The mode holds for one thread and one async task. A function of `torch.func` that is called inside differentiates
+    all the same.
+
+    Args:
+        function: a function to decorate; None makes a context manager.
+
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0], requires_grad=True)
     >>> with torch.no_grad():
@@ -208,6 +214,9 @@ class no_grad(BareModeSwitch):
 @expose()
 class enable_grad(BareModeSwitch):
     """Operations are recorded, inside `no_grad` too.
+
+    Args:
+        function: a function to decorate; None makes a context manager.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0], requires_grad=True)
@@ -250,6 +259,13 @@ class ImmediateModeSwitch(ModeSwitch):
 class set_grad_enabled(ImmediateModeSwitch):
     """Turn recording on or off: as a function from now on, as a context manager or decorator inside it.
 
+    Args:
+        mode: whether operations are recorded.
+        others: none are taken.
+
+    Raises:
+        TypeError: `mode` is no bool.
+
     >>> import fxgrad.compat as torch
     >>> with torch.set_grad_enabled(False):
     ...     torch.is_grad_enabled()
@@ -264,7 +280,17 @@ class set_grad_enabled(ImmediateModeSwitch):
 
 class set_multithreading_enabled(ImmediateModeSwitch):
     """torch's switch of multithreaded backward. It is remembered and has no effect: backward always runs in the thread
-    that calls it."""
+    that calls it.
+
+    Args:
+        mode: the switch.
+        others: none are taken.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.autograd.set_multithreading_enabled(False):
+    ...     print(torch.autograd.is_multithreading_enabled())
+    False
+    """
 
     mode_name = "multithreading"
 
@@ -273,6 +299,9 @@ class set_multithreading_enabled(ImmediateModeSwitch):
 class inference_mode(ModeSwitch):
     """Operations are not recorded, and their results can never take part in what is: as `no_grad` for code whose
     results are only looked at. `inference_mode(False)` undoes an enclosing one.
+
+    Args:
+        mode: whether it is on, or a function to decorate.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0], requires_grad=True)
@@ -310,7 +339,15 @@ def is_inference(input: Tensor) -> bool:
 
 
 def is_multithreading_enabled() -> bool:
-    """Whether `set_multithreading_enabled` was last called with True."""
+    """Whether `set_multithreading_enabled` was last called with True.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.autograd.is_multithreading_enabled()
+    True
+    """
     return current_modes().multithreading
 
 

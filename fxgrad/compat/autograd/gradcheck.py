@@ -413,6 +413,22 @@ def gradgradcheck(
         gen_non_contig_grad_outputs: the random ones are not contiguous.
         check_fwd_over_rev, check_rev_over_rev: the modes by which gradients are differentiated.
 
+    Args:
+        func: takes and returns Tensors.
+        eps: the step of finite differences.
+        atol: the absolute tolerance.
+        rtol: the relative tolerance.
+        raise_exception: whether to raise where they differ, or return False.
+        nondet_tol: how much two calls of backward may differ.
+        check_undefined_grad: whether to see that undefined gradients are taken for zeros.
+        check_grad_dtypes: whether gradients must have the dtypes of the inputs.
+        check_batched_grad: whether gradients are computed in batches as well, by `vmap`.
+        fast_mode: whether to compare one number for each output and input in the place of all entries.
+        masked: whether sparse gradients are compared at their places only.
+
+    Returns:
+        True, or False where they differ and `raise_exception` is off.
+
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))

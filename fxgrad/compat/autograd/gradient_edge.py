@@ -13,7 +13,20 @@ from .._core.tensor import Tensor, gradient_edge, refresh
 class GradientEdge(NamedTuple):
     """The place in a graph where the gradient of a Tensor arrives, which `backward` and `grad` take instead of it: one
     result of a Node. The Tensor that was made there need not be alive any more, unless it is a leaf, which the
-    `ownership_token` keeps."""
+    `ownership_token` keeps.
+
+    Args:
+        node: the Node.
+        output_nr: the number of its result.
+        ownership_token: what keeps a leaf alive, or None.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * x
+    >>> edge = torch.autograd.graph.get_gradient_edge(y)
+    >>> edge.output_nr
+    0
+    """
 
     node: Node
     output_nr: int
@@ -43,6 +56,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Args:
         tensor: a Tensor that requires a gradient.
+
+    Returns:
+        A GradientEdge.
 
     Raises:
         RuntimeError: it requires none.

@@ -37,15 +37,39 @@ def load_nvprof(path: str | PathLike[str]) -> EventList:
     Args:
         path: the file that `nvprof -o` wrote.
 
+    Returns:
+        An EventList.
+
     Raises:
         FileNotFoundError: there is no such file.
         RuntimeError: it is no trace of nvprof, or a broken one.
+
+    >>> import fxgrad.compat as torch
+    >>> try:
+    ...     torch.autograd.profiler.load_nvprof("no such file")
+    ... except FileNotFoundError:
+    ...     print("no such file")
+    no such file
     """
     return EventList(parse_nvprof_trace(path), use_device="cuda")
 
 
 def parse_nvprof_trace(path: str | PathLike[str]) -> list[FunctionEvent]:
-    """The events in a trace of nvprof, in the order in which they began: see `load_nvprof`."""
+    """The events in a trace of nvprof, in the order in which they began: see `load_nvprof`.
+
+    Args:
+        path: the file that `nvprof -o` wrote.
+
+    Returns:
+        A list of events.
+
+    >>> import fxgrad.compat as torch
+    >>> try:
+    ...     torch.autograd.profiler.parse_nvprof_trace("no such file")
+    ... except FileNotFoundError:
+    ...     print("no such file")
+    no such file
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"no trace of nvprof at {path}")
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core.graph_text import MAX_WIDTH, Line
 from ...core.interpreter import api_boundary
-from ...core.picture import new_digraph, render_drawing, render_lines
+from ...core.picture import new_digraph, render_drawing, render_lines, show
 from .._core.errors import TensorError
 from .._core.tape import Node
 from .._core.tensor import Tensor
@@ -58,7 +58,14 @@ def picture(
 
 
 class Picture:
-    """A picture of a recorded graph, made by `picture`: SVG where Graphviz is installed, and a tree of text."""
+    """A picture of a recorded graph, made by `picture`: SVG where Graphviz is installed, and a tree of text.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> picture = torch.autograd.graph.picture(x * x)
+    >>> type(picture).__name__
+    'Picture'
+    """
 
     def __init__(self, graph: RecordedGraph):
         self.graph = graph
@@ -68,12 +75,8 @@ class Picture:
 
     __repr__ = __str__
 
-    def _repr_svg_(self) -> str | None:
-        drawn = render_drawing(lambda: build_drawing(self.graph))
-        return None if drawn is None else drawn.decode()
-
-    def _repr_html_(self) -> str:
-        return render_lines(tree_lines(self.graph))
+    def _repr_mimebundle_(self, **wanted: Any) -> dict[str, str]:
+        return show(lambda: build_drawing(self.graph), tree_lines(self.graph))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, in the format that its suffix names.
@@ -96,7 +99,8 @@ class Picture:
         path = Path(path)
         kind = path.suffix.lower().removeprefix(".")
         if kind in ("txt", "html"):
-            path.write_text(f"{self}\n" if kind == "txt" else self._repr_html_(), encoding="utf-8")
+            text = f"{self}\n" if kind == "txt" else render_lines(tree_lines(self.graph))
+            path.write_text(text, encoding="utf-8")
             return
         try:
             drawing = render_drawing(lambda: build_drawing(self.graph), kind)
@@ -238,29 +242,27 @@ def set_picture_in_notebooks(enabled: bool) -> None:
     Args:
         enabled: True for pictures, False for text, as it is at first.
 
+    Returns:
+        None.
+
     >>> import fxgrad.compat as torch
     >>> torch.autograd.graph.set_picture_in_notebooks(True)
     >>> y = torch.ones(3, requires_grad=True).sum()
-    >>> "SumBackward0" in y._repr_html_()
+    >>> "SumBackward0" in str(y._repr_mimebundle_())  # which notebooks call
     True
     >>> torch.autograd.graph.set_picture_in_notebooks(False)
-    >>> hasattr(y, "_repr_html_")
+    >>> hasattr(y, "_repr_mimebundle_")
     False
     """
     for kind in (Tensor, Node):
-        for show in (_repr_svg_, _repr_html_):
-            if enabled:
-                setattr(kind, show.__name__, show)
-            elif show.__name__ in vars(kind):
-                delattr(kind, show.__name__)
+        if enabled:
+            setattr(kind, _repr_mimebundle_.__name__, _repr_mimebundle_)
+        elif _repr_mimebundle_.__name__ in vars(kind):
+            delattr(kind, _repr_mimebundle_.__name__)
 
 
-def _repr_svg_(self: Tensor | Node) -> str | None:
-    return picture(self)._repr_svg_() if has_graph(self) else None
-
-
-def _repr_html_(self: Tensor | Node) -> str | None:
-    return picture(self)._repr_html_() if has_graph(self) else None
+def _repr_mimebundle_(self: Tensor | Node, **wanted: Any) -> dict[str, str] | None:
+    return picture(self)._repr_mimebundle_() if has_graph(self) else None
 
 
 def has_graph(of: Tensor | Node) -> bool:

@@ -268,6 +268,10 @@ class record_function(ContextDecorator):
     A decorated coroutine function is measured from its beginning to its end. Contexts may be left in another order
     than they were entered.
 
+    Args:
+        name: the name of the event.
+        args: a text that is kept with it, or None.
+
     >>> import fxgrad.compat as torch
     >>> with torch.autograd.profiler.profile() as prof:
     ...     with torch.autograd.profiler.record_function("label-z"):
@@ -317,7 +321,13 @@ class record_function(ContextDecorator):
 
 
 class EnforceUnique:
-    """Raises an error if a key is seen more than once."""
+    """Raises an error if a key is seen more than once.
+
+    >>> import fxgrad.compat as torch
+    >>> seen = torch.autograd.profiler.EnforceUnique()
+    >>> seen.see("a", 1)
+    >>> seen.see("a", 2)
+    """
 
     def __init__(self) -> None:
         self._seen: set[Any] = set()
@@ -334,7 +344,17 @@ class EnforceUnique:
 
 
 class KinetoStepTracker:
-    """The number of the step in which the process is, where several parts of it count: the largest of their counts."""
+    """The number of the step in which the process is, where several parts of it count: the largest of their counts.
+
+    >>> import fxgrad.compat as torch
+    >>> tracker = torch.autograd.profiler.KinetoStepTracker
+    >>> tracker.init_step_count("example")
+    >>> step = tracker.current_step()
+    >>> tracker.increment_step("example") == step + 1
+    True
+    >>> tracker.erase_step_count("example")
+    True
+    """
 
     _current_step = 0
     _step_dict: ClassVar[defaultdict[str, int]] = defaultdict(int)

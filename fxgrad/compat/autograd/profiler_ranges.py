@@ -77,6 +77,10 @@ class emit_nvtx:
 
     Raises:
         RuntimeError: there is no package `nvtx`; or it is entered twice.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
+    ...     y = torch.ones(2) * 2
     """
 
     tool = "nvtx"
@@ -108,7 +112,16 @@ class emit_nvtx:
 
 class emit_itt(emit_nvtx):
     """Context manager in which every operation is an ITT task, for Intel's VTune. It needs the package `ittapi`; see
-    `emit_nvtx`."""
+    `emit_nvtx`.
+
+    Args:
+        enabled: False: nothing is done.
+        record_shapes: whether the names of the tasks have the shapes of the operands.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.autograd.profiler.emit_itt(enabled=False):
+    ...     y = torch.ones(2) * 2
+    """
 
     tool = "ittapi"
 

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 class ProfilerAction(Enum):
-    """What a profile does in a step."""
+    """What a profile does in a step.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.profiler.schedule(wait=1, warmup=1, active=1)(1).name
+    'WARMUP'
+    """
 
     NONE = 0
     WARMUP = 1
@@ -30,7 +35,15 @@ class ProfilerAction(Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be measured here."""
+    """What can be measured here.
+
+    Returns:
+        A set of ProfilerActivity.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
+    True
+    """
     from .._make.devices import device_count  # which asks CuPy
 
     return {ProfilerActivity.CPU, *[ProfilerActivity.CUDA] * (device_count() > 0)}
@@ -48,8 +61,16 @@ def schedule(
         skip_first: steps before the first cycle.
         skip_first_wait: if not 0, the first cycle does not wait.
 
+    Returns:
+        A function of the number of the step that returns a ProfilerAction.
+
     Raises:
         AssertionError: a number is negative, or there are no active steps.
+
+    >>> import fxgrad.compat as torch
+    >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
+    >>> [plan(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     if not (wait >= 0 and warmup >= 0 and active > 0 and repeat >= 0 and skip_first >= 0):
         raise AssertionError(
@@ -88,7 +109,25 @@ def record_always(step: int) -> ProfilerAction:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False
 ) -> Callable[[profile], None]:
-    """A function for `on_trace_ready` that writes each trace into a file of a folder, which is made if need be."""
+    """A function for `on_trace_ready` that writes each trace into a file of a folder, which is made if need be.
+
+    Args:
+        dir_name: the folder.
+        worker_name: the first part of the files' names; the host and process unless it is given.
+        use_gzip: whether the files are compressed.
+
+    Returns:
+        A function of a profile.
+
+    >>> import fxgrad.compat as torch
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     handler = torch.profiler.tensorboard_trace_handler(folder)
+    ...     with torch.profiler.profile(on_trace_ready=handler):
+    ...         y = torch.ones(2) * 2
+    ...     len(os.listdir(folder))
+    1
+    """
     Path(dir_name).mkdir(parents=True, exist_ok=True)
 
     def write_trace(prof: profile) -> None:
@@ -107,6 +146,16 @@ class profile:
         activities: what is measured; everything there is by default.
         schedule: step → ProfilerAction; without one, everything is one step.
         on_trace_ready: called with the profile at the end of each cycle.
+        record_shapes: whether events have the shapes of operands.
+        profile_memory: whether events count memory.
+        with_stack: whether events have the user's stack.
+        with_flops: whether events count operations.
+        with_modules: whether events have the names of modules.
+        experimental_config: accepted and without effect.
+        execution_trace_observer: accepted and without effect.
+        acc_events: whether events of several cycles are kept.
+        use_cuda: accepted and without effect.
+        custom_trace_id_callback: accepted and without effect.
 
     >>> import fxgrad.compat as torch
     >>> seen = []

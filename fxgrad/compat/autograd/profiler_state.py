@@ -8,7 +8,12 @@ from ...core.interpreter import levels
 
 
 class DeviceType(IntEnum):
-    """Where an event ran."""
+    """Where an event ran.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.autograd.DeviceType.CPU.name
+    'CPU'
+    """
 
     CPU = 0
     CUDA = 1
@@ -21,7 +26,12 @@ class DeviceType(IntEnum):
 
 
 class ProfilerActivity(Enum):
-    """What is measured."""
+    """What is measured.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.profiler.ProfilerActivity.CPU.name
+    'CPU'
+    """
 
     CPU = 0
     XPU = 1
@@ -32,7 +42,15 @@ class ProfilerActivity(Enum):
 
 
 def kineto_available() -> bool:
-    """Whether programs can be profiled: they can."""
+    """Whether programs can be profiled: they can.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.autograd.kineto_available()
+    True
+    """
     return True
 
 

@@ -56,6 +56,9 @@ class StringTable(defaultdict):
 class MemRecordsAcc:
     """Records of memory in the order of their times, for looking up those in an interval.
 
+    Args:
+        mem_records: pairs of a record, which has `start_ns()`, and whatever else.
+
     >>> from fxgrad.compat.autograd.profiler_util import MemRecordsAcc
     >>> from types import SimpleNamespace
     >>> records = [(SimpleNamespace(start_ns=lambda t=t: t), False) for t in (5, 1, 9)]
@@ -108,7 +111,45 @@ class FormattedTimesMixin:
 
 class FunctionEvent(FormattedTimesMixin):
     """One event of a profile: an operation, a node of the graph in backward, or a part of the program that has a
-    name."""
+    name.
+
+    Args:
+        device_type: the kind of device; None: that of the CPU.
+        id: the number of the event.
+        name: what it is called.
+        thread: the thread in which it ran.
+        start_us: the time of its beginning, in microseconds.
+        end_us: the time of its end.
+        overload_name: which of several operations of the name it is.
+        fwd_thread: of a node in backward, the thread of its operation.
+        input_shapes: the shapes of the operands.
+        stack: the user's stack.
+        scope: what kind of event it is.
+        use_device: the kind of device whose times count.
+        cpu_memory_usage: how much memory the CPU gave.
+        device_memory_usage: how much memory the device gave.
+        is_async: whether it may end after what began later.
+        is_remote: whether it ran elsewhere.
+        sequence_nr: the number of the node of the graph.
+        node_id: the number of the machine.
+        device_index: on which of several devices.
+        device_resource_id: on which stream.
+        is_legacy: accepted.
+        flops: how many operations it took.
+        trace_name: what it is called in traces.
+        concrete_inputs: the operands that are numbers.
+        kwinputs: the keywords.
+        is_user_annotation: whether it is a part of the program that has a name.
+        input_dtypes: the dtypes of the operands.
+        module_hierarchy: the names of the modules around it.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     y = torch.ones(2) * 2
+    >>> event = prof.function_events[-1]
+    >>> type(event).__name__, event.time_range.end >= event.time_range.start
+    ('FunctionEvent', True)
+    """
 
     def __init__(
         self,
@@ -293,7 +334,20 @@ class FunctionEventAvg(FormattedTimesMixin):
 
 
 class EventList(list):
-    """The events of a profile, or sums of them. Printed, it is its table."""
+    """The events of a profile, or sums of them. Printed, it is its table.
+
+    Args:
+        events: the events.
+        use_device: the kind of device whose times are shown, or None.
+        profile_memory: whether memory is shown.
+        with_flops: whether operations are counted.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.autograd.profiler.profile() as prof:
+    ...     y = torch.ones(2) * 2
+    >>> type(prof.function_events).__name__, "aten::mul" in [e.name for e in prof.function_events]
+    ('EventList', True)
+    """
 
     def __init__(
         self,

@@ -21,6 +21,14 @@ class VariableMeta(type):
 class Variable(metaclass=VariableMeta):
     """Deprecated: `Variable(t, requires_grad=True)` is `t.detach().requires_grad_()`.
 
+    Args:
+        data: a Tensor; None: one without entries.
+        requires_grad: whether operations on it are recorded.
+        volatile: of former versions of torch, without effect.
+
+    Raises:
+        TypeError: the data is no Tensor.
+
     >>> import fxgrad.compat as torch
     >>> v = torch.autograd.Variable(torch.tensor([1.0]), requires_grad=True)
     >>> v, isinstance(torch.tensor(1), torch.autograd.Variable)
@@ -44,7 +52,22 @@ class Variable(metaclass=VariableMeta):
 
 
 def variable(*args, **kwargs) -> Tensor:
-    """Deprecated: `torch.tensor`."""
+    """Deprecated: `torch.tensor`.
+
+    Args:
+        args: those of `torch.tensor`.
+        kwargs: those of `torch.tensor`.
+
+    Returns:
+        A Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.autograd.variable([1.0])
+    tensor([1.])
+    """
     warnings.warn(
         "torch.autograd.variable(...) is deprecated, use torch.tensor(...) instead", UserWarning, stacklevel=2
     )

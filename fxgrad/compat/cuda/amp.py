@@ -22,7 +22,21 @@ def warn_deprecated(name: str) -> None:
 
 
 class autocast(autocast_mode.autocast):
-    """Deprecated: `torch.amp.autocast("cuda", …)`."""
+    """Deprecated: `torch.amp.autocast("cuda", …)`.
+
+    Args:
+        enabled: whether it does anything.
+        dtype: the dtype of the casts.
+        cache_enabled: whether casts of weights are kept.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     context = torch.cuda.amp.autocast(enabled=False)
+    >>> with context:
+    ...     y = torch.zeros(2)
+    """
 
     def __init__(self, enabled: bool = True, dtype: dtype = PUBLIC["float16"], cache_enabled: bool = True):
         warn_deprecated("autocast")
@@ -30,7 +44,23 @@ class autocast(autocast_mode.autocast):
 
 
 class GradScaler(grad_scaler.GradScaler):
-    """Deprecated: `torch.amp.GradScaler("cuda", …)`."""
+    """Deprecated: `torch.amp.GradScaler("cuda", …)`.
+
+    Args:
+        init_scale: see `torch.amp.GradScaler`.
+        growth_factor: see `torch.amp.GradScaler`.
+        backoff_factor: see `torch.amp.GradScaler`.
+        growth_interval: see `torch.amp.GradScaler`.
+        enabled: whether it does anything.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     scaler = torch.cuda.amp.GradScaler(enabled=False)
+    >>> scaler.is_enabled()
+    False
+    """
 
     def __init__(
         self,
@@ -45,13 +75,44 @@ class GradScaler(grad_scaler.GradScaler):
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: dtype | None = None) -> Any:
-    """Deprecated: `torch.amp.custom_fwd(device_type="cuda")`."""
+    """Deprecated: `torch.amp.custom_fwd(device_type="cuda")`.
+
+    Args:
+        fwd: the `forward`.
+        cast_inputs: see `torch.amp.custom_fwd`.
+
+    Returns:
+        The decorated function.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     decorate = torch.cuda.amp.custom_fwd(lambda ctx, x: 2 * x)
+    >>> callable(decorate)
+    True
+    """
     warn_deprecated("custom_fwd")
     return autocast_mode.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Any) -> Any:
-    """Deprecated: `torch.amp.custom_bwd(device_type="cuda")`."""
+    """Deprecated: `torch.amp.custom_bwd(device_type="cuda")`.
+
+    Args:
+        bwd: the `backward`.
+
+    Returns:
+        The decorated function.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     decorate = torch.cuda.amp.custom_bwd(lambda ctx, grad: 2 * grad)
+    >>> callable(decorate)
+    True
+    """
     warn_deprecated("custom_bwd")
     return autocast_mode.custom_bwd(bwd, device_type="cuda")
 

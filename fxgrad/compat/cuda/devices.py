@@ -26,19 +26,42 @@ CUDAGraph, MemPool, graph = (
 
 
 class CudaError(RuntimeError):
-    """The error of a CUDA device in torch; here it is CuPy's."""
+    """The error of a CUDA device in torch; here it is CuPy's.
+
+    >>> import fxgrad.compat as torch
+    >>> issubclass(torch.cuda.CudaError, Exception)
+    True
+    """
 
 
 class AcceleratorError(RuntimeError):
-    """The error of an accelerator in torch; here it is CuPy's."""
+    """The error of an accelerator in torch; here it is CuPy's.
+
+    >>> import fxgrad.compat as torch
+    >>> issubclass(torch.AcceleratorError, Exception)
+    True
+    """
 
 
 class OutOfMemoryError(RuntimeError):
-    """The error of torch where a device has no memory left; here it is CuPy's."""
+    """The error of torch where a device has no memory left; here it is CuPy's.
+
+    >>> import fxgrad.compat as torch
+    >>> issubclass(torch.OutOfMemoryError, Exception)
+    True
+    """
 
 
 def is_available() -> bool:
-    """Whether CuPy is installed and finds a device."""
+    """Whether CuPy is installed and finds a device.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.is_available() in (True, False)
+    True
+    """
     return device_count() > 0
 
 
@@ -53,7 +76,15 @@ def device_number(device: Any = None) -> int:
 
 
 def current_device() -> int:
-    """The number of the device in use."""
+    """The number of the device in use.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.current_device()
+    """
     return import_cupy().cuda.Device().id
 
 
@@ -62,6 +93,10 @@ def init() -> None:
 
     Raises:
         DeviceError: there is none; an AssertionError.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.init()
     """
     if not is_available():
         import_cupy()
@@ -69,14 +104,26 @@ def init() -> None:
 
 
 def set_device(device: Any) -> None:
-    """Use another device from now on; a negative number changes nothing, nor does anything where there is no device."""
+    """Use another device from now on; a negative number changes nothing, nor does anything where there is no device.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.set_device(-1)
+    """
     if is_available() and device_number(device) >= 0:
         import_cupy().cuda.Device(device_number(device)).use()
 
 
 @contextmanager
 def device(device: Any) -> Iterator[None]:
-    """Context manager in which another device is used; None or a negative number changes nothing."""
+    """Context manager in which another device is used; None or a negative number changes nothing.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.cuda.device(None):
+    ...     x = torch.zeros(2)
+    """
     if device is None or not is_available() or device_number(device) < 0:
         yield
     else:
@@ -85,18 +132,42 @@ def device(device: Any) -> Iterator[None]:
 
 
 def device_of(obj: Tensor) -> AbstractContextManager[None]:
-    """Context manager in which the device of a Tensor is used; one on the CPU changes nothing."""
+    """Context manager in which the device of a Tensor is used; one on the CPU changes nothing.
+
+    Args:
+        obj: a Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.cuda.device_of(torch.zeros(2)):
+    ...     x = torch.zeros(2)
+    """
     return device(obj.device.index or 0) if obj.is_cuda else nullcontext()
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait until the device has finished all its work."""
+    """Wait until the device has finished all its work.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.synchronize()
+    """
     import_cupy().cuda.Device(device_number(device)).synchronize()
 
 
 # -- properties ------------------------------------------
 def get_device_properties(device: Any = None) -> Any:
-    """What CUDA knows of a device: `name`, `major`, `minor`, `total_memory`, `multi_processor_count`."""
+    """What CUDA knows of a device: `name`, `major`, `minor`, `total_memory`, `multi_processor_count`.
+
+    Returns:
+        An object with these attributes.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.get_device_properties()
+    """
     from types import SimpleNamespace
 
     found = import_cupy().cuda.runtime.getDeviceProperties(device_number(device))
@@ -110,23 +181,58 @@ def get_device_properties(device: Any = None) -> Any:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The name of a device."""
+    """The name of a device.
+
+    Returns:
+        A str.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.get_device_name()
+    """
     return get_device_properties(device).name
 
 
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """The compute capability of a device."""
+    """The compute capability of a device.
+
+    Returns:
+        A tuple (major, minor).
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.get_device_capability()
+    """
     found = get_device_properties(device)
     return found.major, found.minor
 
 
 def get_arch_list() -> list[str]:
-    """The architectures for which this was compiled: none, kernels are compiled for the device at hand."""
+    """The architectures for which this was compiled: none, kernels are compiled for the device at hand.
+
+    Returns:
+        An empty list.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.get_arch_list()
+    []
+    """
     return []
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether a device computes in bfloat16: not by CuPy."""
+    """Whether a device computes in bfloat16: not by CuPy.
+
+    Args:
+        including_emulation: whether emulation counts.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.is_bf16_supported() in (True, False)
+    True
+    """
     return False
 
 
@@ -134,7 +240,18 @@ is_tf32_supported = is_current_stream_capturing = is_bf16_supported
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether a device reaches the memory of another."""
+    """Whether a device reaches the memory of another.
+
+    Args:
+        peer_device: the other device.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.can_device_access_peer(0, 0)
+    """
     return bool(
         import_cupy().cuda.runtime.deviceCanAccessPeer(device_number(device), device_number(peer_device))
     )
@@ -142,17 +259,38 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 
 # -- random numbers: one default generator serves all devices ------------------------------------------
 def manual_seed(seed: int) -> None:
-    """Restart the default generator, which serves all devices, from a seed."""
+    """Restart the default generator, which serves all devices, from a seed.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.manual_seed(0)
+    """
     generators.manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
-    """Restart the default generator, which serves all devices, from a seed."""
+    """Restart the default generator, which serves all devices, from a seed.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.manual_seed_all(0)
+    """
     generators.manual_seed(seed)
 
 
 def seed() -> None:
-    """Restart the default generator from a seed of the operating system, if there is a device."""
+    """Restart the default generator from a seed of the operating system, if there is a device.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.seed_all()
+    """
     if is_available():
         generators.seed()
 
@@ -161,30 +299,78 @@ seed_all = seed
 
 
 def initial_seed() -> int:
-    """The seed from which the default generator started."""
+    """The seed from which the default generator started.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.initial_seed()
+    """
     init()
     return generators.initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
-    """The state of the default generator."""
+    """The state of the default generator.
+
+    Args:
+        device: the device, by its number or name; None: the one in use.
+
+    Returns:
+        A vector of uint8.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.get_rng_state()
+    """
     init()
     return generators.get_rng_state()
 
 
 def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
-    """Set the default generator to a state."""
+    """Set the default generator to a state.
+
+    Args:
+        new_state: what `get_rng_state` gave.
+        device: the device, by its number or name; None: the one in use.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_rng_state(torch.cuda.get_rng_state())
+    """
     init()
     generators.set_rng_state(new_state)
 
 
 def get_rng_state_all() -> list[Tensor]:
-    """The states of all devices."""
+    """The states of all devices.
+
+    Returns:
+        A list of vectors.
+
+    >>> import fxgrad.compat as torch
+    >>> states = torch.cuda.get_rng_state_all()
+    """
     return [generators.get_rng_state() for _ in range(device_count())]
 
 
 def set_rng_state_all(new_states: list[Tensor]) -> None:
-    """Set all devices to their states, which are that of the default generator."""
+    """Set all devices to their states, which are that of the default generator.
+
+    Args:
+        new_states: what `get_rng_state_all` gave.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
+    """
     for state in new_states:
         generators.set_rng_state(state)
 

@@ -25,23 +25,61 @@ def ask_pool(device: Any, question: Callable[[Any], int]) -> int:
 
 
 def memory_allocated(device: Any = None) -> int:
-    """How many bytes Tensors have on a device: 0 without one."""
+    """How many bytes Tensors have on a device: 0 without one.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.memory_allocated() >= 0
+    True
+    """
     return ask_pool(device, lambda pool: pool.used_bytes())
 
 
 def memory_reserved(device: Any = None) -> int:
-    """How many bytes CuPy's pool has on a device: 0 without one."""
+    """How many bytes CuPy's pool has on a device: 0 without one.
+
+    Args:
+        device: the device, by its number or name; None: the one in use.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.memory_reserved() >= 0
+    True
+    """
     return ask_pool(device, lambda pool: pool.total_bytes())
 
 
 def max_memory_allocated(device: Any = None) -> int:
     """The greatest number of bytes that Tensors had on a device since `reset_peak_memory_stats`, or since this was
-    first asked: CuPy counts them for the thread that asks."""
+    first asked: CuPy counts them for the thread that asks.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.max_memory_allocated()
+    """
     return ask_pool(device, lambda pool: max(pool.used_bytes(), watch_peaks().get(place_of(device).index, 0)))
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The bytes of CuPy's pool, which shrinks only by `empty_cache`."""
+    """The bytes of CuPy's pool, which shrinks only by `empty_cache`.
+
+    Args:
+        device: the device, by its number or name; None: the one in use.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.max_memory_reserved()
+    """
     return memory_reserved(device)
 
 
@@ -66,7 +104,18 @@ def watch_peaks() -> dict[int, int]:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Count the greatest number of bytes on a device anew."""
+    """Count the greatest number of bytes on a device anew.
+
+    Args:
+        device: the device, by its number or name; None: the one in use.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.reset_peak_memory_stats()
+    """
     if device_count():
         watch_peaks()[place_of(device).index] = memory_allocated(device)
 
@@ -77,18 +126,42 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_accumulated_memory_
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """(free bytes, all bytes) of a device."""
+    """The pair (free bytes, all bytes) of a device.
+
+    Returns:
+        A tuple of two ints.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.mem_get_info()
+    """
     return import_cupy().cuda.Device(place_of(device).index).mem_info
 
 
 def empty_cache() -> None:
-    """Give the memory that CuPy's pool holds back to the device."""
+    """Give the memory that CuPy's pool holds back to the device.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.empty_cache()
+    """
     if device_count():
         import_cupy().get_default_memory_pool().free_all_blocks()
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """What the pool counts, by torch's names; nothing without a device."""
+    """What the pool counts, by torch's names; nothing without a device.
+
+    Returns:
+        A dict.
+
+    >>> import fxgrad.compat as torch
+    >>> type(torch.cuda.memory_stats()).__name__ in ("dict", "OrderedDict")
+    True
+    """
     if not device_count():
         return {}
     return {
@@ -100,16 +173,46 @@ def memory_stats(device: Any = None) -> dict[str, int]:
 
 
 def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """The bytes of Tensors and of the pool, as a text."""
+    """The bytes of Tensors and of the pool, as a text.
+
+    Args:
+        device: the device, by its number or name; None: the one in use.
+        abbreviated: accepted and without effect.
+
+    Returns:
+        A str.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.memory_summary()
+    """
     return f"allocated {memory_allocated(device)} bytes, reserved {memory_reserved(device)} bytes"
 
 
 def ipc_collect() -> None:
-    """Free what other processes have shared: nothing."""
+    """Free what other processes have shared: nothing.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.ipc_collect()
+    """
 
 
 def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
-    """Bound the memory of CuPy's pool on a device."""
+    """Bound the memory of CuPy's pool on a device.
+
+    Args:
+        fraction: the part of the memory, from 0 to 1.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.set_per_process_memory_fraction(0.5)
+    """
     library = import_cupy()
     with library.cuda.Device(place_of(device).index):
         library.get_default_memory_pool().set_limit(fraction=fraction)

@@ -10,26 +10,71 @@ if TYPE_CHECKING:
 
 
 def range_push(msg: str) -> int:
-    """Begin a range inside those that are open, and return 0."""
+    """Begin a range inside those that are open, and return 0.
+
+    Args:
+        msg: the name.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     level = torch.cuda.nvtx.range_push("step")
+    ...     level = torch.cuda.nvtx.range_pop()
+    """
     return 0
 
 
 def range_pop() -> int:
-    """End the range that was begun last, and return 0."""
+    """End the range that was begun last, and return 0.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     level = torch.cuda.nvtx.range_push("step")
+    ...     level = torch.cuda.nvtx.range_pop()
+    """
     return 0
 
 
 def range_start(msg: str) -> int:
-    """Begin a range that another thread may end, and return 0."""
+    """Begin a range that another thread may end, and return 0.
+
+    Args:
+        msg: the name.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
+    """
     return 0
 
 
 def range_end(range_id: int) -> None:
-    """End a range that `range_start` began."""
+    """End a range that `range_start` began.
+
+    Args:
+        range_id: what `range_start` returned.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
+    """
 
 
 def mark(msg: str) -> None:
-    """Mark a moment."""
+    """Mark a moment.
+
+    Args:
+        msg: the name.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.nvtx.mark("step")
+    """
 
 
 @contextmanager

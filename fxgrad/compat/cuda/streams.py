@@ -29,12 +29,16 @@ class Stream:
 
     Args:
         device: where; on the device in use unless given.
-        priority: less than zero for work that goes before that of others.
+            priority: less than zero for work that goes before that of others.
 
-    As a context manager, the stream of the work that is launched inside. `cupy_stream` is CuPy's.
+        As a context manager, the stream of the work that is launched inside. `cupy_stream` is CuPy's.
 
     Raises:
         DeviceError: there is no CUDA device.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.Stream()
     """
 
     cupy_stream: Any
@@ -111,7 +115,17 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """A stream that another library has made, of which CUDA's pointer is given."""
+    """A stream that another library has made, of which CUDA's pointer is given.
+
+    Args:
+        stream_ptr: CUDA's pointer.
+        device: the device, by its number or name; None: the one in use.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     pointer = torch.cuda.current_stream().cuda_stream
+    ...     stream = torch.cuda.ExternalStream(pointer)
+    """
 
     def __init__(self, stream_ptr: int, device: Any = None):
         self.device = place_of(device)
@@ -126,6 +140,10 @@ class Event:
         enable_timing: whether the time between two of them can be asked for.
         blocking: whether who waits for it sleeps.
         interprocess: accepted, and without a meaning here.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.Event()
     """
 
     cupy_event: Any
@@ -165,7 +183,12 @@ class Event:
 
 
 def stream(stream: Stream | None) -> AbstractContextManager[Any]:
-    """Context manager for the stream of the work that is launched inside; None changes nothing."""
+    """Context manager for the stream of the work that is launched inside; None changes nothing.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.cuda.stream(None):
+    ...     x = torch.zeros(2)
+    """
     return nullcontext() if stream is None else stream
 
 
@@ -177,6 +200,10 @@ def current_stream(device: Any = None) -> Stream:
 
     Raises:
         DeviceError: there is no CUDA device.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.current_stream()
     """
     place = place_of(device)
     return Stream.of(import_cupy().cuda.get_current_stream(place.index), place)
@@ -187,13 +214,25 @@ def default_stream(device: Any = None) -> Stream:
 
     Raises:
         DeviceError: there is no CUDA device.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     found = torch.cuda.default_stream()
     """
     place = place_of(device)
     return Stream.of(import_cupy().cuda.Stream.null, place)
 
 
 def set_stream(stream: Stream) -> None:
-    """Use a stream from now on, and its device."""
+    """Use a stream from now on, and its device.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> if torch.cuda.is_available():
+    ...     torch.cuda.set_stream(torch.cuda.current_stream())
+    """
     import_cupy().cuda.Device(stream.device.index).use()
     stream.cupy_stream.use()
 

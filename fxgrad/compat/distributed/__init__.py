@@ -1,7 +1,7 @@
 """torch.distributed: processes that work together, by MPI (`mpirun -n 4 python program.py`), or a single one.
 
 groups, initialization     groups of processes, and who is in them
-collectives, messages      what they send each other, objects too
+collectives, exchanges, messages, objects    what they send each other
 nn.functional              the same with gradients
 reducer, algorithms        what DistributedDataParallel is made of, and what changes how it works
 stores, device_mesh        keys and values that are shared, groups along the axes of a mesh
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .backends import *  # noqa: F403
     from .collectives import *  # noqa: F403
     from .device_mesh import *  # noqa: F403
+    from .exchanges import *  # noqa: F403
     from .groups import *  # noqa: F403
     from .initialization import *  # noqa: F403
     from .messages import *  # noqa: F403
@@ -57,6 +58,7 @@ LazyPackage.of(
         "backends",
         "initialization",
         "collectives",
+        "exchanges",
         "messages",
         "objects",
         "reductions",

@@ -16,23 +16,107 @@ ON_CPUS = ("gloo", "mpi", "ucc", "undefined")
 
 
 class DistError(TensorError):
-    """An error of communication."""
+    """The base of the errors of communication.
+
+    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
+    Programs that catch it by this name run unchanged.
+
+    >>> import fxgrad.compat.distributed as dist
+    >>> raise dist.DistError("no answer")
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.distributed.backends.DistError: no answer
+      at:  ...
+      see: errors/compat/DistError
+
+    >>> try:
+    ...     raise dist.DistError("no answer")
+    ... except RuntimeError:
+    ...     print("caught")
+    caught
+    """
 
 
 class DistBackendError(DistError):
-    """An error in a library that communicates."""
+    """The error for a library that communicates and fails.
+
+    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
+    Programs that catch it by this name run unchanged.
+
+    >>> import fxgrad.compat.distributed as dist
+    >>> raise dist.DistBackendError("no answer")
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.distributed.backends.DistBackendError: no answer
+      at:  ...
+      see: errors/compat/DistBackendError
+
+    >>> try:
+    ...     raise dist.DistBackendError("no answer")
+    ... except RuntimeError:
+    ...     print("caught")
+    caught
+    """
 
 
 class DistNetworkError(DistError):
-    """An error of the network."""
+    """The error of the network.
+
+    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
+    Programs that catch it by this name run unchanged.
+
+    >>> import fxgrad.compat.distributed as dist
+    >>> raise dist.DistNetworkError("no answer")
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.distributed.backends.DistNetworkError: no answer
+      at:  ...
+      see: errors/compat/DistNetworkError
+
+    >>> try:
+    ...     raise dist.DistNetworkError("no answer")
+    ... except RuntimeError:
+    ...     print("caught")
+    caught
+    """
 
 
 class DistStoreError(DistError):
-    """An error of a store: a key that nobody has set in time."""
+    """The error of a store: a key that nobody has set in time.
+
+    >>> from datetime import timedelta
+    >>> import fxgrad.compat.distributed as dist
+    >>> store = dist.HashStore()
+    >>> store.set_timeout(timedelta(milliseconds=10))
+    >>> store.get("address")
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.distributed.backends.DistStoreError: wait timeout after 10ms, keys: address
+      at:  ...
+      see: errors/compat/DistStoreError
+
+    >>> store.set("address", "here")
+    >>> store.get("address")
+    b'here'
+    """
 
 
 class QueueEmptyError(DistStoreError):
-    """A queue of a store with nothing in it."""
+    """The error of a queue of a store with nothing in it.
+
+    >>> import fxgrad.compat.distributed as dist
+    >>> store = dist.HashStore()
+    >>> store.queue_pop("jobs", block=False)
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.distributed.backends.QueueEmptyError: the queue jobs is empty
+      at:  ...
+      see: errors/compat/QueueEmptyError
+
+    >>> store.queue_push("jobs", "first")
+    >>> store.queue_pop("jobs", block=False)
+    b'first'
+    """
 
 
 class Backend(str):
@@ -54,7 +138,13 @@ class Backend(str):
 
 
 class BackendConfig:
-    """Which backend serves which device."""
+    """Which backend serves which device.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.BackendConfig("gloo").device_backend_map["cpu"]
+    'gloo'
+    """
 
     def __init__(self, backend: str):
         name = Backend(backend)
@@ -101,27 +191,71 @@ def ensure_served(backend: Backend) -> None:
 
 
 def is_available() -> bool:
-    """Whether processes can work together: always. Where there is no MPI the group is of one process."""
+    """Whether processes can work together: always. Where there is no MPI the group is of one process.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.cuda.is_available() in (True, False)
+    True
+    """
     return True
 
 
 def is_mpi_available() -> bool:
-    """Whether MPI is installed, with mpi4py."""
+    """Whether MPI is installed, with mpi4py.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.is_mpi_available() in (True, False)
+    True
+    """
     return find_spec("mpi4py") is not None
 
 
 def is_gloo_available() -> bool:
-    """Whether a group may be asked for by the name "gloo": always."""
+    """Whether a group may be asked for by the name "gloo": always.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.is_gloo_available()
+    True
+    """
     return True
 
 
 def is_nccl_available() -> bool:
-    """Whether GPUs can communicate: whether there is one."""
+    """Whether GPUs can communicate: whether there is one.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.is_nccl_available() in (True, False)
+    True
+    """
     return device_count() > 0
 
 
 def is_ucc_available() -> bool:
-    """Whether UCC is there: a group of that name is one of MPI's."""
+    """Whether UCC is there: a group of that name is one of MPI's.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.is_ucc_available() in (True, False)
+    True
+    """
     return False
 
 
@@ -129,12 +263,27 @@ is_xccl_available = is_ucc_available
 
 
 def is_torchelastic_launched() -> bool:
-    """Whether the process was started by `torchrun`."""
+    """Whether the process was started by `torchrun`.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.is_torchelastic_launched() in (True, False)
+    True
+    """
     return os.environ.get("TORCHELASTIC_RUN_ID") is not None
 
 
 def is_backend_available(backend: str) -> bool:
     """Whether a group may be asked for by a name.
+
+    Args:
+        backend: the name.
+
+    Returns:
+        A bool.
 
     >>> import fxgrad.compat.distributed as dist
     >>> dist.is_backend_available("gloo"), dist.is_backend_available("carrier pigeons")
@@ -149,6 +298,11 @@ def get_default_backend_for_device(device: Any) -> str:
 
     Raises:
         ArgumentValueError: there is none.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.get_default_backend_for_device("cpu")
+    'gloo'
     """
     name = str(device).partition(":")[0]
     if name not in Backend.default_device_backend_map:
@@ -157,7 +311,13 @@ def get_default_backend_for_device(device: Any) -> str:
 
 
 class DebugLevel(Enum):
-    """How much is checked and told of: see `get_debug_level`."""
+    """How much is checked and told of: see `get_debug_level`.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.DebugLevel.OFF.name
+    'OFF'
+    """
 
     OFF = 0
     INFO = 1
@@ -183,7 +343,15 @@ def get_debug_level() -> DebugLevel:
 
 
 def set_debug_level(level: DebugLevel) -> None:
-    """Set the level."""
+    """Set the level.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.set_debug_level(dist.get_debug_level())
+    """
     LEVEL[:] = [level]
 
 
@@ -192,6 +360,10 @@ def set_debug_level_from_env() -> None:
 
     Raises:
         TensorError: it is none of OFF, INFO and DETAIL.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.set_debug_level_from_env()
     """
     text = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
     if text not in DebugLevel.__members__:

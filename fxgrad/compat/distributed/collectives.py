@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from .._core.tensor import Tensor
-    from .groups import ProcessGroup
 
 
 def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
@@ -66,7 +65,25 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
 def all_reduce_coalesced(
     tensors: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
 ) -> Any:
-    """Reduce several Tensors at once: see `all_reduce`."""
+    """Reduce several Tensors at once: see `all_reduce`.
+
+    Args:
+        tensors: the Tensors.
+        op: the way of reduction: see `ReduceOp`.
+        group: the group of processes; None: all.
+        async_op: whether to return a Work at once, for `wait()`.
+
+    Returns:
+        None, or a Work if `async_op`.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> values = [torch.ones(2), torch.ones(1)]
+    >>> dist.all_reduce_coalesced(values)
+    >>> values
+    [tensor([1., 1.]), tensor([1.])]
+    >>> dist.destroy_process_group()
+    """
     ensure_tensors(tensors, "tensors")
     ensure_one_dtype(*tensors)
     found = find_member_group(group, "all_reduce_coalesced")
@@ -94,6 +111,22 @@ def reduce(
     """Reduce the Tensors of all processes into that of one, `dst`; those of the others stay as they are.
 
     For the other arguments see `all_reduce`; `group_dst` is the number of that process in the group.
+
+    Args:
+        tensor: the Tensor.
+        op: the way of reduction: see `ReduceOp`.
+        async_op: whether to return a Work at once, for `wait()`.
+
+    Returns:
+        None, or a Work if `async_op`.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> x = torch.ones(2)
+    >>> dist.reduce(x, dst=0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
     """
     x, reduction = find_reduction(op, read(tensor, "tensor"), "reduce")
     found = find_member_group(group, "reduce")
@@ -118,6 +151,13 @@ def broadcast(
     """Write the Tensor of one process, `src`, into those of all, which have its shape and dtype.
 
     For the other arguments see `all_reduce`; `group_src` is the number of that process in the group.
+
+    Args:
+        tensor: the Tensor.
+        async_op: whether to return a Work at once, for `wait()`.
+
+    Returns:
+        None, or a Work if `async_op`.
 
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
@@ -185,6 +225,14 @@ def all_gather_single(
 
     Raises:
         RuntimeError: `output_tensor` is not of such a shape.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> whole = torch.zeros(2)
+    >>> dist.all_gather_into_tensor(whole, torch.ones(2))
+    >>> whole
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
     """
     ensure_tensor(output_tensor, "output_tensor")
     x = read(input_tensor, "input_tensor")
@@ -210,7 +258,24 @@ def all_gather_coalesced(
     group: Any = None,
     async_op: bool = False,
 ) -> Any:
-    """Gather several Tensors: `output_tensor_lists` has a list for each process, of a Tensor for each that is given."""
+    """Gather several Tensors: `output_tensor_lists` has a list for each process, of a Tensor for each that is given.
+
+    Args:
+        input_tensor_list: the Tensors of this process.
+        group: the group of processes; None: all.
+        async_op: whether to return a Work at once, for `wait()`.
+
+    Returns:
+        None, or a Work if `async_op`.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> parts = [[torch.zeros(2)]]
+    >>> dist.all_gather_coalesced(parts, [torch.ones(2)])
+    >>> parts
+    [[tensor([1., 1.])]]
+    >>> dist.destroy_process_group()
+    """
     if not isinstance(output_tensor_lists, list | tuple):
         raise ArgumentValueError("Invalid function argument: output_tensor_lists should be a list")
     for tensors in output_tensor_lists:
@@ -234,8 +299,23 @@ def gather(
 ) -> Any:
     """Write the Tensors of all processes, in their order, into a list that one of them, `dst` (0), has.
 
+    Args:
+        tensor: the Tensor.
+        gather_list: a Tensor for each process; None where nothing is received.
+        group: the group of processes; None: all.
+        async_op: whether to return a Work at once, for `wait()`.
+        group_dst: the number of the process in the group, in the place of `dst`.
+
     Raises:
         ValueError: the list is not given there, or given elsewhere.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> parts = [torch.zeros(2)]
+    >>> dist.gather(torch.ones(2), parts, dst=0)
+    >>> parts
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
     """
     x = read(tensor, "tensor")
     found = find_member_group(group, "gather")
@@ -267,8 +347,23 @@ def scatter(
 ) -> Any:
     """Write the Tensors of a list that one process, `src` (0), has into those of all, in their order.
 
+    Args:
+        tensor: the Tensor.
+        scatter_list: a Tensor for each process; None where nothing is sent.
+        group: the group of processes; None: all.
+        async_op: whether to return a Work at once, for `wait()`.
+        group_src: the number of the process in the group, in the place of `src`.
+
     Raises:
         ValueError: the list is not given there, or given elsewhere.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> x = torch.zeros(2)
+    >>> dist.scatter(x, [torch.ones(2)], src=0)
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
     """
     read(tensor, "tensor")
     found = find_member_group(group, "scatter")
@@ -309,6 +404,17 @@ def reduce_scatter(
         output: where the result comes.
         input_list: a Tensor for each process, of the shape and dtype of `output`.
         op, group, async_op: see `all_reduce`.
+
+    Returns:
+        None, or a Work if `async_op`.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> x = torch.zeros(2)
+    >>> dist.reduce_scatter(x, [torch.ones(2)])
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
     """
     ensure_tensor(output, "output")
     ensure_tensors(input_list, "input_list")
@@ -327,8 +433,21 @@ def reduce_scatter_single(
     """Reduce the Tensors of all processes, and write into `output` of each its part of the result: `input` is cut along
     the first axis into as many parts as there are processes.
 
+    Args:
+        op: the way of reduction: see `ReduceOp`.
+        group: the group of processes; None: all.
+        async_op: whether to return a Work at once, for `wait()`.
+
     Raises:
         RuntimeError: `input` is not of as many entries as all outputs together.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> x = torch.zeros(2)
+    >>> dist.reduce_scatter_tensor(x, torch.ones(2))
+    >>> x
+    tensor([1., 1.])
+    >>> dist.destroy_process_group()
     """
     ensure_tensor(output, "output")
     x = read(input, "input")
@@ -354,103 +473,19 @@ def start_reduce_scatter(output: Tensor, rows: Any, op: Any, group: Any, async_o
     return conclude(Work(started, lambda y: [write(output, y)]), async_op)
 
 
-def all_to_all(
-    output_tensor_list: Sequence[Tensor],
-    input_tensor_list: Sequence[Tensor],
-    group: Any = None,
-    async_op: bool = False,
-) -> Any:
-    """Send each process a Tensor of a list, and write what comes from each into the Tensors of another.
-
-    Args:
-        output_tensor_list: a Tensor for each process, of the shape that it sends.
-        input_tensor_list: a Tensor for each process; they may differ in shape.
-        group, async_op: see `all_reduce`.
-    """
-    ensure_tensors(output_tensor_list, "output_tensor_list")
-    ensure_tensors(input_tensor_list, "input_tensor_list")
-    ensure_one_dtype(*output_tensor_list, *input_tensor_list)
-    found = find_member_group(group, "all_to_all")
-    if found is None:
-        return None
-    for tensors, name in (
-        (output_tensor_list, "output_tensor_list"),
-        (input_tensor_list, "input_tensor_list"),
-    ):
-        if len(tensors) != found.size():
-            raise TensorError(f"all_to_all: {name} has {len(tensors)} Tensors for {found.size()} processes")
-    sent = [read(x, "input_tensor_list") for x in input_tensor_list]
-    parts = exchange(found, sent, [x.numel() for x in output_tensor_list], "all_to_all")
-    filled = [write(x, part) for x, part in zip(output_tensor_list, parts, strict=True)]
-    return conclude(Work(Done(filled), list), async_op)
-
-
-def all_to_all_single(
-    output: Tensor,
-    input: Tensor,
-    output_split_sizes: Sequence[int] | None = None,
-    input_split_sizes: Sequence[int] | None = None,
-    group: Any = None,
-    async_op: bool = False,
-) -> Any:
-    """Send each process a part of a Tensor, and write what comes from each into the parts of another; the parts are
-    along the first axis.
-
-    Args:
-        output: where the result comes.
-        input: what is sent.
-        output_split_sizes, input_split_sizes: the lengths of the parts; None: all are as long.
-        group, async_op: see `all_reduce`.
-
-    Raises:
-        RuntimeError: the lengths do not add up to that of the Tensor.
-    """
-    ensure_tensor(output, "output")
-    x = read(input, "input")
-    ensure_one_dtype(output, input)
-    found = find_member_group(group, "all_to_all_single")
-    if found is None:
-        return None
-    sent = split(x, input_split_sizes, found.size(), "input")
-    wanted = split(read(output, "output"), output_split_sizes, found.size(), "output")
-    parts = exchange(found, sent, [part.size for part in wanted], "all_to_all_single")
-    return conclude(Work(Done([write(output, join(parts))]), list), async_op)
-
-
-def exchange(group: ProcessGroup, sent: Sequence[Any], sizes: Sequence[int], name: str) -> list[Any]:
-    """Send each member an array; return the entries that come from each, whose numbers must be `sizes`."""
-    arrived = group.communicator.all_to_all_rows(join(sent), [x.size for x in sent])
-    if arrived.size != sum(sizes):
-        raise TensorError(
-            f"{name}: {arrived.size} entries have come, and there is place for {sum(sizes)}",
-            hint="the output of one process has to be as long as the input that the other has for it",
-        )
-    return cut(arrived, sizes)
-
-
-def split(x: Any, sizes: Sequence[int] | None, count: int, name: str) -> list[Any]:
-    """Return the parts of an array along its first axis, one for each of `count` processes."""
-    length = x.shape[0] if x.ndim else 0
-    if not x.ndim or (not sizes and length % count):
-        raise TensorError(
-            f"all_to_all_single: tensor's dim 0 does not divide equally across group size: {name} has shape "
-            f"{x.shape}, and there are {count} processes",
-            hint=f"{name}_split_sizes=[…]",
-        )
-    lengths = list(sizes) if sizes else [length // count] * count
-    if len(lengths) != count:
-        raise TensorError(f"Number of tensor splits not equal to group size: {len(lengths)} and {count}")
-    if sum(lengths) != length:
-        raise TensorError(
-            f"Split sizes doesn't match total dim 0 size: {name}_split_sizes={lengths}, {length}"
-        )
-    return cut(x, lengths)
-
-
 def barrier(
     group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
 ) -> Any:
     """Wait until all processes have come here.
+
+    Args:
+        group: the group of processes; None: all.
+        async_op: whether to return a Work at once, for `wait()`.
+        device_ids: accepted and without effect.
+        timeout: how long to wait; None: as long as the group says.
+
+    Returns:
+        None, or a Work if `async_op`.
 
     >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
@@ -468,8 +503,16 @@ def monitored_barrier(
 ) -> None:
     """Wait until all processes have come here: see `barrier`. `timeout` is how long, in place of the group's own.
 
+    Args:
+        wait_all_ranks: accepted and without effect.
+
     Raises:
         CollectiveTimeoutError: some have not come; a TimeoutError.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.monitored_barrier()
+    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "monitored_barrier")
     if found is None:
@@ -489,8 +532,6 @@ __all__ = [
     "all_gather_single",
     "all_reduce",
     "all_reduce_coalesced",
-    "all_to_all",
-    "all_to_all_single",
     "barrier",
     "broadcast",
     "gather",

@@ -176,6 +176,13 @@ def init_device_mesh(
 
     Raises:
         TensorError: there are not as many processes, or names twice or of another number.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> mesh = dist.init_device_mesh("cpu", (1,))
+    >>> mesh.size()
+    1
+    >>> dist.destroy_process_group()
     """
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
         raise TensorError(

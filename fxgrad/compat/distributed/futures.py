@@ -124,7 +124,18 @@ class Future:
 
 
 def collect_all(futures: Iterable[Future]) -> Future:
-    """Return the Future of the list of these, which is done when all are."""
+    """Return the Future of the list of these, which is done when all are.
+
+    Args:
+        futures: Futures.
+
+    >>> import fxgrad.compat as torch
+    >>> future = torch.futures.Future()
+    >>> every = torch.futures.collect_all([future])
+    >>> future.set_result(1)
+    >>> [f.wait() for f in every.wait()]
+    [1]
+    """
     collected = list(futures)
 
     def settle_all() -> list[Future]:
@@ -136,7 +147,17 @@ def collect_all(futures: Iterable[Future]) -> Future:
 
 
 def wait_all(futures: Iterable[Future]) -> list[Any]:
-    """Return the results of these, once all are there."""
+    """Return the results of these, once all are there.
+
+    Args:
+        futures: Futures.
+
+    >>> import fxgrad.compat as torch
+    >>> future = torch.futures.Future()
+    >>> future.set_result(1)
+    >>> torch.futures.wait_all([future])
+    [1]
+    """
     return [future.wait() for future in futures]
 
 

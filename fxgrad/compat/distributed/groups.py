@@ -24,6 +24,18 @@ class ProcessGroup:
     """A group of processes, as `init_process_group` and `new_group` make them.
 
     `ranks` are its members' numbers in the group of all.
+
+    Args:
+        communicator: what carries out collectives.
+        backend: the name of the backend.
+        name: the name of the group.
+        description: a text.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.group.WORLD.size(), dist.group.WORLD.rank()
+    (1, 0)
+    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -80,17 +92,39 @@ class DefaultGroup(type):
 
 
 class group(metaclass=DefaultGroup):
-    """Where programs find the group of all processes: `group.WORLD`, None before `init_process_group`."""
+    """Where programs find the group of all processes: `group.WORLD`, None before `init_process_group`.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.group.WORLD.size()
+    1
+    >>> dist.destroy_process_group()
+    """
 
 
 class GroupMember(metaclass=DefaultGroup):
-    """The same, and what `new_group` returns to processes outside the group."""
+    """The same, and what `new_group` returns to processes outside the group.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.GroupMember.WORLD is None
+    True
+    """
 
     NON_GROUP_MEMBER = OUTSIDE
 
 
 def is_initialized() -> bool:
-    """Whether there is a group of all processes: whether `init_process_group` was called."""
+    """Whether there is a group of all processes: whether `init_process_group` was called.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.is_initialized()
+    False
+    """
     return REGISTRY.default is not None
 
 
@@ -151,7 +185,14 @@ def get_rank(group: Any = None) -> int:
 
 
 def get_world_size(group: Any = None) -> int:
-    """Return how many processes are in a group, -1 if this one is outside of it."""
+    """Return how many processes are in a group, -1 if this one is outside of it.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.get_world_size()
+    1
+    >>> dist.destroy_process_group()
+    """
     found = find_group(group)
     return -1 if found is None else found.size()
 
@@ -161,12 +202,25 @@ def get_backend(group: Any = None) -> str:
 
     Raises:
         ArgumentValueError: this process is outside of the group.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.get_backend()
+    'gloo'
+    >>> dist.destroy_process_group()
     """
     return ensure_inside(group).backend
 
 
 def get_backend_config(group: Any = None) -> str:
-    """Return which backend serves which device in a group: "cpu:gloo,cuda:gloo"."""
+    """Return which backend serves which device in a group: "cpu:gloo,cuda:gloo".
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.get_backend_config()
+    'cpu:gloo,cuda:gloo'
+    >>> dist.destroy_process_group()
+    """
     return repr(BackendConfig(get_backend(group)))
 
 
@@ -179,20 +233,43 @@ def ensure_inside(group: Any) -> ProcessGroup:
 
 
 def get_pg_count() -> int:
-    """Return how many groups there are."""
+    """Return how many groups there are.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.get_pg_count()
+    1
+    >>> dist.destroy_process_group()
+    """
     return len(REGISTRY.groups)
 
 
 def get_process_group_ranks(group: Any) -> list[int]:
-    """Return the numbers, in the group of all, of a group's members."""
+    """Return the numbers, in the group of all, of a group's members.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.get_process_group_ranks(dist.group.WORLD)
+    [0]
+    >>> dist.destroy_process_group()
+    """
     return list(ensure_inside(group).ranks)
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
     """Return the number that a process of the group of all has in a group.
 
+    Args:
+        global_rank: the number in the group of all.
+
     Raises:
         ArgumentValueError: it is not in it.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.get_group_rank(dist.group.WORLD, 0)
+    0
+    >>> dist.destroy_process_group()
     """
     ranks = ensure_inside(group).ranks
     if global_rank not in ranks:
@@ -203,8 +280,17 @@ def get_group_rank(group: Any, global_rank: int) -> int:
 def get_global_rank(group: Any, group_rank: int) -> int:
     """Return the number that a member of a group has in the group of all.
 
+    Args:
+        group_rank: the number in the group.
+
     Raises:
         ArgumentValueError: there is no such member.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.get_global_rank(dist.group.WORLD, 0)
+    0
+    >>> dist.destroy_process_group()
     """
     ranks = ensure_inside(group).ranks
     if not 0 <= group_rank < len(ranks):
@@ -218,6 +304,11 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
     Raises:
         TensorError: it has not, and there is no `fallback_rank`.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.get_node_local_rank(fallback_rank=0) >= 0
+    True
     """
     found = find_variable("LOCAL_RANK")
     if found is not None:
@@ -313,11 +404,25 @@ def new_subgroups_by_enumeration(
 ) -> tuple[Any, list[Any]]:
     """Make several groups, of which a process is in one at most.
 
+    Args:
+        ranks_per_subgroup_list: lists of numbers of processes.
+        timeout: how long to wait; None: as long as the group says.
+        backend: the name of the backend.
+        pg_options: accepted and without effect.
+        group_desc: a text about the group.
+
     Returns:
         The group of this process, or None, and all that were made.
 
     Raises:
         ArgumentValueError: a process is in two of them, or there are none.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> own, groups = dist.new_subgroups_by_enumeration([[0]])
+    >>> own.size()
+    1
+    >>> dist.destroy_process_group()
     """
     if not ranks_per_subgroup_list:
         raise ArgumentValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -342,11 +447,24 @@ def new_subgroups(
 ) -> tuple[Any, list[Any]]:
     """Make groups of `group_size` neighbouring processes each.
 
+    Args:
+        timeout: how long to wait; None: as long as the group says.
+        backend: the name of the backend.
+        pg_options: accepted and without effect.
+        group_desc: a text about the group.
+
     Returns:
         The group of this process, and all that were made.
 
     Raises:
         ArgumentValueError: `group_size` does not divide the number of processes, or is not given.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> own, groups = dist.new_subgroups(1)
+    >>> len(groups)
+    1
+    >>> dist.destroy_process_group()
     """
     ranks = get_process_group_ranks(group)
     if group_size is None:
@@ -385,6 +503,12 @@ def split_group(
 
     Raises:
         ArgumentValueError: there are no parts, or one is empty, or a process comes twice.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.split_group(split_ranks=[[0]]).size()
+    1
+    >>> dist.destroy_process_group()
     """
     if not split_ranks:
         raise ArgumentValueError("split_ranks cannot be None or empty")

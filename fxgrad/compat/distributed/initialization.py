@@ -108,6 +108,12 @@ def destroy_process_group(group: Any = None) -> None:
     Raises:
         AssertionError: there is no group.
         ArgumentValueError: it is none, or has ended.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> dist.is_initialized()
+    True
+    >>> dist.destroy_process_group()
     """
     if group is None and REGISTRY.default is None:
         raise AssertionError("Process group cannot be None")

@@ -36,6 +36,13 @@ def isend(
 
     Raises:
         ValueError: there is no such process, or it is this one.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> def pass_on(x):  # on two processes
+    ...     if dist.get_rank() == 0:
+    ...         dist.isend(x, dst=1).wait()
+    ...     else:
+    ...         dist.irecv(x, src=0).wait()
     """
     x = read(tensor, "tensor")
     found = find_member_group(group, "isend")
@@ -66,6 +73,13 @@ def irecv(
 
     Returns:
         A Work; None outside of the group.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> def pass_on(x):  # on two processes
+    ...     if dist.get_rank() == 0:
+    ...         dist.isend(x, dst=1).wait()
+    ...     else:
+    ...         dist.irecv(x, src=0).wait()
     """
     x = read(tensor, "tensor")
     found = find_member_group(group, "irecv")
@@ -88,7 +102,25 @@ def send(
     tag: int = 0,
     group_dst: int | None = None,
 ) -> None:
-    """Send a Tensor to a process: see `isend`."""
+    """Send a Tensor to a process: see `isend`.
+
+    Args:
+        tensor: the Tensor.
+        dst: the number of the receiver in the group of all.
+        group: the group of processes; None: all.
+        tag: a number that both sides give.
+        group_dst: the number of the process in the group, in the place of `dst`.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> def pass_on(x):  # on two processes
+    ...     if dist.get_rank() == 0:
+    ...         dist.send(x, dst=1)
+    ...     else:
+    ...         dist.recv(x, src=0)
+    """
     work = isend(tensor, dst, group, tag, group_dst)
     if work is not None:
         work.wait()
@@ -101,7 +133,21 @@ def recv(
     tag: int = 0,
     group_src: int | None = None,
 ) -> int:
-    """Receive what a process sends: see `irecv`. Return the number of the sender, -1 outside of the group."""
+    """Receive what a process sends: see `irecv`. Return the number of the sender, -1 outside of the group.
+
+    Args:
+        tensor: the Tensor.
+        src: the number of the sender in the group of all; None: any.
+        tag: a number that both sides give.
+        group_src: the number of the process in the group, in the place of `src`.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> def pass_on(x):  # on two processes
+    ...     if dist.get_rank() == 0:
+    ...         dist.send(x, dst=1)
+    ...     else:
+    ...         dist.recv(x, src=0)
+    """
     work = irecv(tensor, src, group, tag, group_src)
     return -1 if work is None else work.source_rank()
 
@@ -118,6 +164,13 @@ class P2POp:
 
     Raises:
         ArgumentValueError: `op` is another function.
+
+    >>> import fxgrad.compat.distributed as dist
+    >>> def swap(x, y):  # on two processes
+    ...     other = 1 - dist.get_rank()
+    ...     messages = [dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, y, other)]
+    ...     for work in dist.batch_isend_irecv(messages):
+    ...         work.wait()
     """
 
     def __init__(
@@ -149,8 +202,18 @@ class P2POp:
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     """Start several messages at once, in whatever order they are given.
 
+    Args:
+        p2p_op_list: the messages.
+
     Raises:
         ArgumentValueError: there are none, or they are of several groups.
+
+    >>> import fxgrad.compat.distributed as dist
+    >>> def swap(x, y):  # on two processes
+    ...     other = 1 - dist.get_rank()
+    ...     messages = [dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, y, other)]
+    ...     for work in dist.batch_isend_irecv(messages):
+    ...         work.wait()
     """
     if not isinstance(p2p_op_list, list) or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ArgumentValueError(

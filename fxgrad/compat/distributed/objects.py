@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """Put the objects of all processes, in their order, into a list that has a place for each.
 
+    Args:
+        object_list: the list.
+        obj: the object of this process, which can be pickled.
+        group: the group of processes; None: all.
+
     Raises:
         TensorError: the list is not of that length.
 
@@ -46,8 +51,22 @@ def gather_object(
 ) -> None:
     """Put the objects of all processes, in their order, into a list that one of them, `dst` (0), has.
 
+    Args:
+        obj: the object of this process, which can be pickled.
+        object_gather_list: the list; None where nothing is received.
+        group: the group of processes; None: all.
+        group_dst: the number of the process in the group, in the place of `dst`.
+
     Raises:
         ArgumentValueError: the list is not given there, or given elsewhere.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> objects = [None]
+    >>> dist.gather_object("a", objects, dst=0)
+    >>> objects
+    ['a']
+    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "gather_object")
     if found is None:
@@ -71,7 +90,25 @@ def broadcast_object_list(
     device: Any = None,
     group_src: int | None = None,
 ) -> None:
-    """Put the objects of the list that one process, `src` (0), has into those of all."""
+    """Put the objects of the list that one process, `src` (0), has into those of all.
+
+    Args:
+        object_list: the list.
+        group: the group of processes; None: all.
+        device: the device, by its number or name; None: the one in use.
+        group_src: the number of the process in the group, in the place of `src`.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> objects = ["a"]
+    >>> dist.broadcast_object_list(objects, src=0)
+    >>> objects
+    ['a']
+    >>> dist.destroy_process_group()
+    """
     found = find_member_group(group, "broadcast_object_list")
     if found is None:
         return
@@ -93,9 +130,23 @@ def scatter_object_list(
 ) -> None:
     """Put each of the objects of the list that one process, `src` (0), has into the first place of another's.
 
+    Args:
+        scatter_object_output_list: a list, whose first place gets the object.
+        scatter_object_input_list: an object for each process.
+        group: the group of processes; None: all.
+        group_src: the number of the process in the group, in the place of `src`.
+
     Raises:
         TensorError: there is no place.
         ArgumentValueError: the process that is to have the objects has none.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> dist.init_process_group("gloo")
+    >>> received = [None]
+    >>> dist.scatter_object_list(received, ["a"], src=0)
+    >>> received
+    ['a']
+    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "scatter_object_list")
     if found is None:
@@ -120,8 +171,23 @@ def send_object_list(
 ) -> None:
     """Send the objects of a list to a process, which receives them by `recv_object_list`.
 
+    Args:
+        object_list: the list.
+        dst: the number of the receiver in the group of all.
+        group: the group of processes; None: all.
+        device: the device, by its number or name; None: the one in use.
+        group_dst: the number of the process in the group, in the place of `dst`.
+        use_batch: accepted and without effect.
+
     Raises:
         ArgumentValueError: it is this process.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> def pass_on(objects):  # on two processes
+    ...     if dist.get_rank() == 0:
+    ...         dist.send_object_list(objects, dst=1)
+    ...     else:
+    ...         dist.recv_object_list(objects, src=0)
     """
     found = find_member_group(group, "send_object_list")
     if found is None:
@@ -144,11 +210,25 @@ def recv_object_list(
 ) -> int:
     """Put the objects that a process sends into a list; None: any process.
 
+    Args:
+        object_list: the list.
+        src: the number of the sender in the group of all; None: any.
+        device: the device, by its number or name; None: the one in use.
+        group_src: the number of the process in the group, in the place of `src`.
+        use_batch: accepted and without effect.
+
     Returns:
         The number of the sender; -1 outside of the group.
 
     Raises:
         ArgumentError: it is no list of their number.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> def pass_on(objects):  # on two processes
+    ...     if dist.get_rank() == 0:
+    ...         dist.send_object_list(objects, dst=1)
+    ...     else:
+    ...         dist.recv_object_list(objects, src=0)
     """
     found = find_member_group(group, "recv_object_list")
     if found is None:

@@ -43,14 +43,33 @@ TWICE = (
 
 
 class BuiltinCommHookType(Enum):
-    """The hooks of communication that torch has in C++."""
+    """The hooks of communication that torch has in C++.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.BuiltinCommHookType.ALLREDUCE.name
+    'ALLREDUCE'
+    """
 
     ALLREDUCE = 0
     FP16_COMPRESS = 1
 
 
 class GradBucket:
-    """Some of the gradients, one behind the other in one Tensor, as hooks of communication get them."""
+    """Some of the gradients, one behind the other in one Tensor, as hooks of communication get them.
+
+    Args:
+        flat: the Tensor.
+        index: the number of the bucket.
+        is_last: whether it is the last one.
+        places: where each gradient is.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> def halve(state, bucket):  # a hook of communication
+    ...     future = dist.Future()
+    ...     future.set_result(bucket.buffer() / 2)
+    ...     return future
+    """
 
     def __init__(self, flat: Any, index: int, is_last: bool, places: Sequence[tuple[Tensor, slice]]):
         self.flat, self.number, self.last, self.places = make_tensor(BASE_TAPE, flat), index, is_last, places

@@ -11,7 +11,13 @@ from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 
 
 class RedOpType(Enum):
-    """The ways of reduction, with the numbers that torch has for them."""
+    """The ways of reduction, with the numbers that torch has for them.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> dist.RedOpType.SUM.name
+    'SUM'
+    """
 
     SUM = 0
     AVG = 1
@@ -37,6 +43,10 @@ OPERATIONS = {
 class ReduceOp:
     """How what several processes have becomes one: ReduceOp.SUM, AVG, PRODUCT, MIN, MAX, and BAND, BOR, BXOR of the
     bits of integers.
+
+    Args:
+        op: the way of reduction: see `ReduceOp`.
+        factor: a number that multiplies, for PREMUL_SUM.
 
     >>> import fxgrad.compat as torch
     >>> torch.distributed.ReduceOp.SUM
@@ -79,6 +89,12 @@ _make_nccl_premul_sum = make_premultiplied_sum
 
 def supports_complex(reduceOp: ReduceOp | RedOpType) -> bool:
     """Whether a reduction is one of complex numbers: a linear one.
+
+    Args:
+        reduceOp: a reduction.
+
+    Returns:
+        A bool.
 
     >>> import fxgrad.compat.distributed as dist
     >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)

@@ -165,7 +165,15 @@ class Store:
 
 
 class HashStore(Store):
-    """A store of this process, which its threads share."""
+    """A store of this process, which its threads share.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> store = dist.HashStore()
+    >>> store.set("epoch", "3")
+    >>> store.get("epoch")
+    b'3'
+    """
 
     def __init__(self) -> None:
         self.items: dict[str, bytes] = {}
@@ -184,6 +192,15 @@ class FileStore(Store):
     Args:
         file_name: the file, which is made if it is not there.
         world_size: accepted.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = dist.FileStore(os.path.join(folder, "store"))
+    ...     store.set("epoch", "3")
+    ...     store.get("epoch")
+    b'3'
     """
 
     def __init__(self, file_name: str, world_size: int = -1):
@@ -209,7 +226,15 @@ class FileStore(Store):
 
 
 class PrefixStore(Store):
-    """A part of a store: the keys with a prefix, which stands before a slash."""
+    """A part of a store: the keys with a prefix, which stands before a slash.
+
+    >>> import fxgrad.compat as torch
+    >>> import fxgrad.compat.distributed as dist
+    >>> store = dist.HashStore()
+    >>> dist.PrefixStore("a", store).set("epoch", "3")
+    >>> dist.PrefixStore("a", store).get("epoch")
+    b'3'
+    """
 
     def __init__(self, prefix: str, store: Store):
         self.prefix, self.underlying_store = prefix, store
@@ -232,8 +257,25 @@ class TCPStore(HashStore):
     """A store of this process alone, under the name of torch's that listens on the network: processes find each other
     by MPI here.
 
+    Args:
+        host_name: the machine that has the store.
+        port: its port; 0: one that is free.
+        world_size: the number of processes that wait for one another.
+        is_master: whether this process has the store.
+        timeout: how long to wait; None: as long as the group says.
+        wait_for_workers: whether to wait until all processes are there.
+        multi_tenant: accepted and without effect.
+        master_listen_fd: accepted and without effect.
+        use_libuv: accepted and without effect.
+
     Raises:
         TensorError: several processes are to share it.
+
+    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> store = dist.TCPStore("localhost", 0, is_master=True)
+    >>> store.set("epoch", "3")
+    >>> store.get("epoch")
+    b'3'
     """
 
     def __init__(

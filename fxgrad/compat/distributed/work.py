@@ -18,6 +18,11 @@ class Work:
     """A collective that goes on while the program does. The Tensors that it fills have their new entries after
     `wait()`, not before.
 
+    Args:
+        started: what was started.
+        finish: what is done at its end.
+        source: the number of the sender.
+
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> x = torch.ones(2)

@@ -211,6 +211,13 @@ class ComposeTransform(Transform):
     Args:
         parts: the transforms, the first one first.
         cache_size: see `Transform`.
+
+    >>> import fxgrad.compat as torch
+    >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(1.0, 2.0)]
+    >>> t = torch.distributions.ComposeTransform(parts)
+    >>> x = torch.tensor(0.0)
+    >>> t(x), t.inv(t(x))
+    (tensor(3.), tensor(0.))
     """
 
     _settings = ("parts",)
@@ -306,6 +313,12 @@ class IndependentTransform(Transform):
         base_transform: the transform of each.
         reinterpreted_batch_ndims: how many dimensions more make an event.
         cache_size: see `Transform`.
+
+    >>> import fxgrad.compat as torch
+    >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
+    >>> x = torch.tensor([0.0, 1.0])
+    >>> t(x), t.log_abs_det_jacobian(x, t(x))
+    (tensor([1.0000, 2.7183]), tensor(1.))
     """
 
     _settings = ("base_transform", "reinterpreted_batch_ndims")

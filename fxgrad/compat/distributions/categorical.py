@@ -124,6 +124,11 @@ class OneHotCategorical(OverCategorical):
         probs: (…, categories), not negative; they are divided by their sum. Or
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75]))
+    >>> d.log_prob(torch.tensor([0.0, 1.0])), d.mean
+    (tensor(-0.2877), tensor([0.2500, 0.7500]))
     """
 
     support = constraints.one_hot
@@ -168,6 +173,12 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         probs: (…, categories), not negative; they are divided by their sum. Or
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
+    >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
+    >>> sample.sum().item(), sample.requires_grad
+    (1.0, True)
     """
 
     has_rsample = True
@@ -187,6 +198,11 @@ class Multinomial(OverCategorical):
 
     Raises:
         NotSupportedError: `total_count` is no int. It is a NotImplementedError.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Multinomial(3, torch.tensor([0.5, 0.5]))
+    >>> d.log_prob(torch.tensor([1.0, 2.0])), d.mean
+    (tensor(-0.9808), tensor([1.5000, 1.5000]))
     """
 
     def __init__(self, total_count: int = 1, probs=None, logits=None, validate_args: bool | None = None):

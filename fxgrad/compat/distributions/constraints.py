@@ -114,19 +114,30 @@ class _Dependent(Constraint):
 
 
 def is_dependent(constraint) -> bool:
-    """Whether a constraint depends on other parameters, and cannot be checked."""
+    """Whether a constraint depends on other parameters, and cannot be checked.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.distributions import constraints
+    >>> constraints.is_dependent(constraints.dependent), constraints.is_dependent(constraints.positive)
+    (True, False)
+    """
     return isinstance(constraint, _Dependent)
 
 
 class _DependentProperty(property, _Dependent):
     """A property that returns a constraint; of the class it is a dependent one.
 
+    Args:
+        fn: the property's function.
+
     >>> import fxgrad.compat as torch
-    >>> from fxgrad.compat.distributions import constraints
     >>> class Shifted(torch.distributions.Distribution):
-    ...     @constraints.dependent_property(is_discrete=False, event_dim=0)
+    ...     @torch.distributions.constraints.dependent_property(is_discrete=False, event_dim=0)
     ...     def support(self):
-    ...         return constraints.greater_than(self.low)
+    ...         return torch.distributions.constraints.greater_than(self.low)
     >>> Shifted.support.event_dim
     0
     """
@@ -151,6 +162,11 @@ class _IndependentConstraint(Constraint):
     Args:
         base_constraint: the constraint on each.
         reinterpreted_batch_ndims: how many dimensions more make an event.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.distributions import constraints
+    >>> constraints.independent(constraints.positive, 1).check(torch.tensor([1.0, -1.0]))
+    tensor(False)
     """
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
@@ -190,6 +206,11 @@ class MixtureSameFamilyConstraint(Constraint):
 
     Args:
         base_constraint: the support of the components.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.distributions import constraints
+    >>> constraints.MixtureSameFamilyConstraint(constraints.positive).check(torch.tensor([1.0, -1.0]))
+    tensor([ True, False])
     """
 
     def __init__(self, base_constraint: Constraint):
@@ -263,42 +284,90 @@ class Bounded(Constraint):
 
 
 class _GreaterThan(BoundedBelow):
-    """Numbers above a bound."""
+    """Numbers above a bound.
+
+    Args:
+        lower_bound: the lower bound.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.greater_than(1.0).check(torch.tensor([0.0, 2.0]))
+    tensor([False,  True])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound < value
 
 
 class _GreaterThanEq(BoundedBelow):
-    """Numbers not below a bound."""
+    """Numbers not below a bound.
+
+    Args:
+        lower_bound: the lower bound.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.greater_than_eq(1.0).check(torch.tensor([1.0, 0.5]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return self.lower_bound <= value
 
 
 class _LessThan(BoundedAbove):
-    """Numbers below a bound."""
+    """Numbers below a bound.
+
+    Args:
+        upper_bound: the upper bound.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.less_than(1.0).check(torch.tensor([0.0, 2.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return value < self.upper_bound
 
 
 class _Interval(Bounded):
-    """Numbers between two bounds, these included."""
+    """Numbers between two bounds, these included.
+
+    Args:
+        lower_bound, upper_bound: the bounds.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.interval(0.0, 1.0).check(torch.tensor([1.0, 1.5]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
 class _HalfOpenInterval(Bounded):
-    """Numbers between two bounds, of which the upper one is not included."""
+    """Numbers between two bounds, of which the upper one is not included.
+
+    Args:
+        lower_bound, upper_bound: the bounds.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.half_open_interval(0.0, 1.0).check(torch.tensor([0.0, 1.0]))
+    tensor([ True, False])
+    """
 
     def check(self, value: Tensor) -> Tensor:
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
 class _IntegerInterval(Bounded):
-    """Whole numbers between two bounds, these included."""
+    """Whole numbers between two bounds, these included.
+
+    Args:
+        lower_bound, upper_bound: the bounds.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.integer_interval(0, 2).check(torch.tensor([1.0, 1.5]))
+    tensor([ True, False])
+    """
 
     is_discrete = True
 
@@ -347,7 +416,15 @@ class _Simplex(Constraint):
 
 
 class _Multinomial(Constraint):
-    """Vectors of whole numbers that are not negative and add up to a bound."""
+    """Vectors of whole numbers that are not negative and add up to a bound.
+
+    Args:
+        upper_bound: the upper bound.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([1.0, 2.0]))
+    tensor(True)
+    """
 
     is_discrete, event_dim = True, 1
 
@@ -432,9 +509,13 @@ class _Cat(Constraint):
     """Constraints on parts of a dimension, one after another.
 
     Args:
-        cseq: the constraints.
-        dim: the dimension.
+        cseq, dim: the constraints, and the dimension.
         lengths: the size of each part, 1 unless given.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.distributions import constraints
+    >>> constraints.cat([constraints.positive, constraints.real]).check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
     """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None):
@@ -459,7 +540,16 @@ class _Cat(Constraint):
 
 
 class _Stack(Constraint):
-    """Constraints on the entries of a dimension, one each."""
+    """Constraints on the entries of a dimension, one each.
+
+    Args:
+        cseq, dim: the constraints, and the dimension.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.distributions import constraints
+    >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([-1.0, -1.0]))
+    tensor([False,  True])
+    """
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0):
         self.cseq, self.dim = list(cseq), dim

@@ -86,6 +86,11 @@ class Laplace(Distribution):
         loc: the mean.
         scale: the mean distance from it.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Laplace(0.0, 1.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.variance
+    (tensor(-1.6931), tensor(2.))
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
@@ -140,6 +145,11 @@ class Cauchy(Distribution):
         loc: the median.
         scale: the distance from there to the quartiles.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Cauchy(0.0, 1.0)
+    >>> d.log_prob(torch.tensor(1.0))
+    tensor(-1.8379)
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
@@ -193,6 +203,11 @@ class StudentT(Distribution):
         df: degrees of freedom.
         loc, scale: by which its samples are shifted and stretched.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.StudentT(3.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.variance
+    (tensor(-1.5763), tensor(3.))
     """
 
     arg_constraints: ClassVar = {
@@ -258,6 +273,11 @@ class Uniform(Distribution):
 
     Raises:
         ArgumentValueError: low ≥ high.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Uniform(0.0, 2.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-0.6931), tensor(1.))
     """
 
     has_rsample = True
@@ -319,6 +339,11 @@ class VonMises(Distribution):
         loc: the mean direction, an angle.
         concentration: how closely samples lie about it.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.VonMises(0.0, 2.0)
+    >>> d.log_prob(torch.tensor(0.5))
+    tensor(-0.9067)
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
@@ -387,6 +412,11 @@ class GeneralizedPareto(Distribution):
         scale: the scale.
         concentration: the shape: 0 is an exponential tail, above it is heavier, below the support is bounded.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.25)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.1157), tensor(1.3333))
     """
 
     arg_constraints: ClassVar = {

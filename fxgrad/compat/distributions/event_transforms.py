@@ -35,6 +35,11 @@ class ReshapeTransform(Transform):
 
     Raises:
         ArgumentValueError: they have different numbers of elements.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
+    tensor([[0., 1.],
+            [2., 3.]])
     """
 
     bijective = True
@@ -82,7 +87,15 @@ def exchange_event_shape(shape, given: Size, wanted: Size) -> Size:
 # -- of vectors ------------------------------------------
 class SoftmaxTransform(Transform):
     """Log probabilities to probabilities: it does not depend on a constant that is added, and has no inverse but the
-    logarithm."""
+    logarithm.
+
+    Args:
+        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
+    tensor([0.5000, 0.5000])
+    """
 
     domain, codomain = constraints.real_vector, constraints.simplex
     _settings = ()
@@ -101,8 +114,18 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """K - 1 numbers to K probabilities: each breaks a part off the rest of a stick (Stan Reference Manual, "Unit
-    simplex transform"). It is a bijection, and 0 becomes the middle of the simplex."""
+    """The map from K - 1 numbers to K probabilities: each breaks a part off the rest of a stick (Stan Reference
+    Manual, "Unit simplex transform"). It is a bijection, and 0 becomes the middle of the simplex.
+
+    Args:
+        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
+
+    >>> import fxgrad.compat as torch
+    >>> t = torch.distributions.StickBreakingTransform()
+    >>> x = torch.tensor([0.0, 0.0])
+    >>> t(x), t.log_abs_det_jacobian(x, t(x))
+    (tensor([0.3333, 0.3333, 0.3333]), tensor(-3.2958))
+    """
 
     bijective = True
     domain, codomain = constraints.real_vector, constraints.simplex
@@ -138,7 +161,16 @@ class StickBreakingTransform(Transform):
 
 # -- of matrices ------------------------------------------
 class LowerCholeskyTransform(Transform):
-    """Matrices to lower triangles with positive diagonals: these are exponentials, what is above becomes 0."""
+    """Matrices to lower triangles with positive diagonals: these are exponentials, what is above becomes 0.
+
+    Args:
+        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [1.0, 0.0]]))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
     _settings = ()
@@ -151,7 +183,16 @@ class LowerCholeskyTransform(Transform):
 
 
 class PositiveDefiniteTransform(Transform):
-    """Matrices to positive definite ones, by their Cholesky factors."""
+    """Matrices to positive definite ones, by their Cholesky factors.
+
+    Args:
+        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [1.0, 0.0]]))
+    tensor([[1., 1.],
+            [1., 2.]])
+    """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
     _settings = ()
@@ -165,8 +206,19 @@ class PositiveDefiniteTransform(Transform):
 
 
 class CorrCholeskyTransform(Transform):
-    """D·(D - 1)/2 numbers to the Cholesky factor of a correlation matrix of size D: their tanh are partial correlations
-    (Stan Reference Manual, "Cholesky factors of correlation matrices")."""
+    """The map from D·(D - 1)/2 numbers to the Cholesky factor of a correlation matrix of size D: their tanh are
+    partial correlations (Stan Reference Manual, "Cholesky factors of correlation matrices").
+
+    Args:
+        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
+
+    >>> import fxgrad.compat as torch
+    >>> t = torch.distributions.CorrCholeskyTransform()
+    >>> x = torch.tensor([0.0])
+    >>> t(x), t.log_abs_det_jacobian(x, t(x))
+    (tensor([[1., 0.],
+            [0., 1.]]), tensor(0.))
+    """
 
     bijective = True
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
@@ -252,6 +304,14 @@ class CatTransform(PartsTransform):
         dim: the dimension.
         lengths: the size of each part, 1 unless given.
         cache_size: see `Transform`.
+
+    >>> import fxgrad.compat as torch
+    >>> t = torch.distributions.CatTransform(
+    ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)]
+    ... )
+    >>> x = torch.tensor([1.0, 1.0])
+    >>> t(x), t.inv(t(x))
+    (tensor([2.7183, 2.0000]), tensor([1.0000, 1.0000]))
     """
 
     _settings = ("transforms", "dim", "lengths")
@@ -310,6 +370,14 @@ class StackTransform(PartsTransform):
         tseq: the transforms.
         dim: the dimension.
         cache_size: see `Transform`.
+
+    >>> import fxgrad.compat as torch
+    >>> t = torch.distributions.StackTransform(
+    ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)]
+    ... )
+    >>> x = torch.tensor([1.0, 1.0])
+    >>> t(x), t.inv(t(x))
+    (tensor([2.7183, 2.0000]), tensor([1.0000, 1.0000]))
     """
 
     _settings = ("transforms", "dim")

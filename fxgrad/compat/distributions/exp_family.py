@@ -19,6 +19,11 @@ class ExponentialFamily(Distribution):
     of one family the Bregman divergence of F (Nielsen and Nock, "Entropies and cross-entropies of exponential
     families", 2010).
 
+    Args:
+        batch_shape: the shape of a batch of distributions.
+        event_shape: the shape of one sample.
+        validate_args: see `Distribution`.
+
     >>> import fxgrad.compat as torch
     >>> exponential = torch.distributions.Exponential(torch.tensor(2.0))
     >>> bool(torch.isclose(torch.distributions.ExponentialFamily.entropy(exponential), exponential.entropy()))

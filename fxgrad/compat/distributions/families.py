@@ -26,6 +26,11 @@ class LogNormal(TransformedDistribution):
     Args:
         loc, scale: mean and standard deviation of the logarithm.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.LogNormal(0.0, 1.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-0.9189), tensor(1.6487))
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
@@ -68,6 +73,11 @@ class LogisticNormal(TransformedDistribution):
     Args:
         loc, scale: mean and standard deviation of these, (…, K - 1); events have K entries.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.LogisticNormal(torch.zeros(1), torch.ones(1))
+    >>> d.log_prob(torch.tensor([0.5, 0.5]))
+    tensor(0.4674)
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
@@ -119,6 +129,11 @@ class HalfNormal(Half):
     Args:
         scale: their standard deviation.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.HalfNormal(1.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-0.7258), tensor(0.7979))
     """
 
     def __init__(self, scale, validate_args: bool | None = None):
@@ -146,6 +161,11 @@ class HalfCauchy(Half):
     Args:
         scale: their scale.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.HalfCauchy(1.0)
+    >>> d.log_prob(torch.tensor(1.0))
+    tensor(-1.1447)
     """
 
     def __init__(self, scale, validate_args: bool | None = None):
@@ -174,6 +194,11 @@ class Gumbel(TransformedDistribution):
         loc: the mode.
         scale: the scale.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Gumbel(0.0, 1.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.3679), tensor(0.5772))
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
@@ -232,6 +257,11 @@ class Weibull(TransformedDistribution):
         scale: the scale.
         concentration: the shape: above 1 what is old fails more often.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Weibull(1.0, 2.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-0.3069), tensor(0.8862))
     """
 
     arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
@@ -273,6 +303,11 @@ class Pareto(TransformedDistribution):
         scale: the least value.
         alpha: the power with which the probability of more falls.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Pareto(1.0, 2.0)
+    >>> d.log_prob(torch.tensor(2.0)), d.mean
+    (tensor(-1.3863), tensor(2.))
     """
 
     arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
@@ -312,6 +347,11 @@ class Kumaraswamy(TransformedDistribution):
         concentration1: a.
         concentration0: b.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Kumaraswamy(2.0, 1.0)
+    >>> d.log_prob(torch.tensor(0.5)), d.mean
+    (tensor(0.), tensor(0.6667))
     """
 
     arg_constraints: ClassVar = {
@@ -361,6 +401,11 @@ class InverseGamma(TransformedDistribution):
     Args:
         concentration, rate: of these.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.InverseGamma(3.0, 2.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-0.6137), tensor(1.))
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}

@@ -18,7 +18,21 @@ from .utils import broadcast_all, draw_normal, known_truth, torch
 
 
 class MissingMatrixError(FxgradError, AssertionError):
-    """Not exactly one matrix where one is waited for: an AssertionError, as in torch."""
+    """Not exactly one matrix where one is waited for: an AssertionError, as in torch.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.distributions.Wishart(df=torch.tensor(3.0))
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.distributions.matrices.MissingMatrixError: Exactly one of covariance_matrix or precision_matrix or
+    scale_tril may be specified.
+      at:  ...
+      see: errors/compat/MissingMatrixError
+
+    >>> torch.distributions.Wishart(df=torch.tensor(3.0), covariance_matrix=torch.eye(2)).mean
+    tensor([[3., 0.],
+            [0., 3.]])
+    """
 
 
 class Wishart(MatrixParameter, ExponentialFamily):
@@ -34,6 +48,12 @@ class Wishart(MatrixParameter, ExponentialFamily):
     Raises:
         MissingMatrixError: not exactly one matrix is given. It is an AssertionError.
         ArgumentValueError: the matrix has too few dimensions, or `df` is too small.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Wishart(3.0, torch.eye(2))
+    >>> d.log_prob(torch.eye(2)), d.mean
+    (tensor(-3.5310), tensor([[3., 0.],
+            [0., 3.]]))
     """
 
     support = constraints.positive_definite
@@ -165,6 +185,12 @@ class LKJCholesky(Distribution):
 
     Raises:
         ArgumentValueError: `dim` is less than 2.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> L = torch.distributions.LKJCholesky(3).sample()
+    >>> torch.allclose((L @ L.T).diagonal(), torch.ones(3))
+    True
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.positive}

@@ -197,6 +197,12 @@ class LowRankMultivariateNormal(Distribution):
 
     Raises:
         ArgumentValueError: these do not fit together.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
+    >>> d.log_prob(torch.zeros(2)), d.covariance_matrix
+    (tensor(-2.3872), tensor([[2., 1.],
+            [1., 2.]]))
     """
 
     arg_constraints: ClassVar = {

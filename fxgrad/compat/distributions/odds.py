@@ -78,6 +78,11 @@ class Bernoulli(Odds, ExponentialFamily):
 
     Raises:
         ArgumentValueError: both are given, or neither.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Bernoulli(0.25)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.3863), tensor(0.2500))
     """
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -133,6 +138,11 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         logits: its log odds.
         lims: between which p is so near to ½ that Taylor's series are used.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.ContinuousBernoulli(0.25)
+    >>> d.log_prob(torch.tensor(0.5)), d.mean
+    (tensor(-0.0498), tensor(0.4102))
     """
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -218,6 +228,11 @@ class Geometric(Odds):
 
     Raises:
         ArgumentValueError: a probability is 0.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Geometric(0.25)
+    >>> d.log_prob(torch.tensor(2.0)), d.mean
+    (tensor(-1.9617), tensor(3.))
     """
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
@@ -269,6 +284,11 @@ class Binomial(Odds):
         probs: the probability of success; or
         logits: its log odds.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Binomial(3, torch.tensor(0.5))
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-0.9808), tensor(1.5000))
     """
 
     arg_constraints: ClassVar = {
@@ -338,6 +358,11 @@ class NegativeBinomial(Odds):
         probs: the probability of success; or
         logits: its log odds.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.NegativeBinomial(3.0, torch.tensor(0.25))
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.1507), tensor(1.))
     """
 
     arg_constraints: ClassVar = {
@@ -386,6 +411,11 @@ class Poisson(ExponentialFamily):
     Args:
         rate: their mean.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Poisson(2.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.3069), tensor(2.))
     """
 
     arg_constraints: ClassVar = {"rate": constraints.nonnegative}

@@ -24,6 +24,11 @@ class Exponential(ExponentialFamily):
     Args:
         rate: of events; the mean is 1/rate.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Exponential(2.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.3069), tensor(0.5000))
     """
 
     arg_constraints: ClassVar = {"rate": constraints.positive}
@@ -150,6 +155,11 @@ class Chi2(Gamma):
     Args:
         df: their number, the degrees of freedom.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Chi2(2.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.1931), tensor(2.))
     """
 
     arg_constraints: ClassVar = {"df": constraints.positive}
@@ -172,6 +182,11 @@ class FisherSnedecor(Distribution):
     Args:
         df1, df2: their degrees of freedom.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.FisherSnedecor(3.0, 4.0)
+    >>> d.log_prob(torch.tensor(1.0)), d.mean
+    (tensor(-1.0684), tensor(2.))
     """
 
     arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
@@ -222,6 +237,11 @@ class Dirichlet(ExponentialFamily):
 
     Raises:
         ArgumentValueError: `concentration` has no dimension.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Dirichlet(torch.tensor([1.0, 3.0]))
+    >>> d.log_prob(torch.tensor([0.5, 0.5])), d.mean
+    (tensor(-0.2877), tensor([0.2500, 0.7500]))
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
@@ -284,6 +304,11 @@ class Beta(ExponentialFamily):
         concentration1: the first concentration, often α.
         concentration0: the second, often β; the mean is α/(α + β).
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.Beta(2.0, 3.0)
+    >>> d.log_prob(torch.tensor(0.5)), d.mean
+    (tensor(0.4055), tensor(0.4000))
     """
 
     arg_constraints: ClassVar = {

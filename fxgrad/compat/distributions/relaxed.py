@@ -65,6 +65,11 @@ class RelaxedBernoulli(TransformedDistribution):
         probs: the probability of 1; or
         logits: its log odds.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor(0.25))
+    >>> d.log_prob(torch.tensor(0.5))
+    tensor(-0.9808)
     """
 
     arg_constraints: ClassVar = ODDS
@@ -133,6 +138,11 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         probs: (…, categories), not negative; they are divided by their sum. Or
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
+
+    >>> import fxgrad.compat as torch
+    >>> d = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), probs=torch.tensor([0.25, 0.75]))
+    >>> d.log_prob(torch.tensor([0.5, 0.5]))
+    tensor(-0.9808)
     """
 
     arg_constraints: ClassVar = CATEGORIES

@@ -16,7 +16,29 @@ if TYPE_CHECKING:
 
 
 class LoadedError(FxgradError, ImportError):
-    """The error of `install` where the real torch is loaded already."""
+    """The error of `install` where the real torch is loaded already: Python would go on with that one.
+
+    >>> import sys, types
+    >>> import fxgrad.compat
+    >>> kept = {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "torch"}
+    >>> sys.modules["torch"] = types.ModuleType("torch")
+    >>> fxgrad.compat.install()
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.door.finder.LoadedError: fxgrad.compat cannot stand for torch: 'torch' (without a file) is ...
+      at:  ...
+      try: call fxgrad.compat.install() before anything imports torch, or run the program by ...
+      see: errors/compat/LoadedError
+
+    Install it before:
+
+    >>> del sys.modules["torch"]
+    >>> with fxgrad.compat.install():
+    ...     import torch
+    ...     print(torch.ones(2))
+    tensor([1., 1.])
+    >>> sys.modules.update(kept)
+    """
 
 
 class TorchFinder:
@@ -124,6 +146,9 @@ def uninstall() -> None:
     """End what `install` has begun: `import torch` means the real one again, or fails where there is none.
 
     Modules that were imported keep theirs. Where nothing is installed, nothing happens.
+
+    Returns:
+        None.
 
     >>> import fxgrad.compat
     >>> fxgrad.compat.uninstall()

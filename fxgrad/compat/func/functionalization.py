@@ -19,6 +19,16 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     Args:
         func: a function of Tensors.
         remove: "mutations" or "mutations_and_views".
+
+    Returns:
+        `func`.
+
+    Raises:
+        RuntimeError: `remove` is something else.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.func.functionalize(torch.sin) is torch.sin
+    False
     """
     if remove not in REMOVABLE:
         raise TensorError(

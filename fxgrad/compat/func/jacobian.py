@@ -121,6 +121,9 @@ def jacfwd(
         func, argnums, has_aux: as for `jacrev`.
         randomness: as for `vmap`.
 
+    Returns:
+        A function of the same arguments, giving what `jacrev` gives.
+
     >>> import fxgrad.compat as torch
     >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 0.0])).numpy()
     array([[1., 0.],
@@ -152,6 +155,14 @@ def jacfwd(
 
 def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The Hessian of `func`: forward over reverse mode. See `jacrev`.
+
+    Args:
+        func: a function of pytrees of Tensors that returns a Tensor of one element.
+        argnums: the argument to differentiate by, or a tuple of them.
+
+    Returns:
+        A function of the same arguments, giving a Tensor of shape argument.shape + argument.shape for every pair of
+        Tensors in the arguments.
 
     >>> import fxgrad.compat as torch
     >>> torch.func.hessian(lambda x: (x * x * x).sum())(torch.tensor([1.0, 2.0])).numpy()

@@ -64,7 +64,19 @@ def grad(
 def grad_and_value(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """(gradient, value) of a function that returns a Tensor of one element; (gradient, (value, aux)) if `has_aux`.
+    """The function that returns (gradient, value) of a function that returns a Tensor of one element; (gradient,
+    (value, aux)) if `has_aux`.
+
+    Args:
+        func: a function of pytrees of Tensors that returns a Tensor of one element.
+        argnums: the argument to differentiate by, or a tuple of them.
+        has_aux: `func` returns (value, aux).
+
+    Returns:
+        A function of the same arguments.
+
+    Raises:
+        RuntimeError: the value has several elements.
 
     >>> import fxgrad.compat as torch
     >>> g, y = torch.func.grad_and_value(lambda x: x * x)(torch.tensor(3.0))

@@ -142,12 +142,24 @@ def check_names(module: Module, complete: Mapping[str, Any]) -> None:
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """(parameters, buffers) of several models of one kind, those of one name stacked along a new first dimension: for
-    `vmap` of `functional_call`.
+    """The pair (parameters, buffers) of several models of one kind, those of one name stacked along a new first
+    dimension: for `vmap` of `functional_call`.
+
+    Args:
+        models: modules of one class.
+
+    Returns:
+        A tuple of two dicts of Tensors, by names.
 
     Raises:
         TensorError: there are none, or they are of different classes, or some in training and some not, or parameters
             of one name require a gradient in some and not in others.
+
+    >>> import fxgrad.compat as torch
+    >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
+    >>> params, buffers = torch.func.stack_module_state(models)
+    >>> params["weight"].shape
+    torch.Size([4, 3, 2])
     """
     models = list(models)
     if not models:
@@ -174,6 +186,12 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
 def replace_all_batch_norm_modules_(root: Module) -> Module:
     """Make every BatchNorm in a module normalize by the statistics of the batch alone, and keep none, so that `vmap`
     can map over it; return the module.
+
+    Args:
+        root: the module.
+
+    Returns:
+        The module.
 
     >>> import fxgrad.compat as torch
     >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.ReLU())

@@ -142,7 +142,22 @@ WORDS = {
 
 
 class BatchedValueError(TensorError, ConcretizationError):
-    """Code asked for the one value of a batched Tensor."""
+    """Code inside `vmap` that asks for the one value of a batched Tensor: by `if`, `.item()`, `float()`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.func.vmap(lambda x: x if x > 0 else -x)(torch.tensor([1.0, -2.0]))
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.func.transform_levels.BatchedValueError: vmap: It looks like you're attempting to use a Tensor in some
+    data-dependent control flow. We don't support that yet.
+      in:  ... level 1: vmap at ...
+      at:  ...
+      try: the value differs from one entry to the next: torch.where instead of `if`, Tensors for numbers
+      see: errors/compat/BatchedValueError
+
+    >>> torch.func.vmap(lambda x: torch.where(x > 0, x, -x))(torch.tensor([1.0, -2.0]))
+    tensor([1., 2.])
+    """
 
 
 class TangentInterpreter(SharesModes, JVPInterpreter):

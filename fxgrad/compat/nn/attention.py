@@ -16,7 +16,13 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(Enum):
-    """The kernels of torch's for attention."""
+    """The kernels of torch's for attention.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.nn.attention import SDPBackend
+    >>> SDPBackend.MATH.name
+    'MATH'
+    """
 
     ERROR = -1
     MATH = 0
@@ -29,6 +35,9 @@ class SDPBackend(Enum):
 @contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[None]:
     """Return a context manager in which attention may use certain kernels of torch's: it changes nothing here.
+
+    Args:
+        set_priority: accepted and without effect.
 
     >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.attention import SDPBackend, sdpa_kernel

@@ -23,7 +23,18 @@ LINEAR = {f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3
 
 
 def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Decorate a function, so that what it writes is not recorded."""
+    """Decorate a function, so that what it writes is not recorded.
+
+    Returns:
+        A function.
+
+    >>> import fxgrad.compat as torch
+    >>> @torch.nn.init.initializer
+    ... def fill(tensor, value):
+    ...     return tensor.fill_(value)
+    >>> fill(torch.zeros(2, requires_grad=True), 1.0).detach()
+    tensor([1., 1.])
+    """
 
     @wraps(function)
     def wrapper(*args, **kwargs) -> Tensor:
@@ -35,6 +46,12 @@ def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def calculate_gain(nonlinearity: str, param=None) -> float:
     """The factor by which the standard deviation of weights makes up for a nonlinearity.
+
+    Args:
+        param: the parameter of the function, such as the slope of a leaky ReLU.
+
+    Returns:
+        A float.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.init.calculate_gain("relu") ** 2
@@ -75,13 +92,41 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 # -- one distribution ------------------------------------------
 @initializer
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
-    """Fill a Tensor with uniform numbers in [a, b)."""
+    """Fill a Tensor with uniform numbers in [a, b).
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.uniform_(torch.empty(3))
+    tensor([0.4963, 0.7682, 0.0885])
+    """
     return tensor.uniform_(a, b, generator=generator)
 
 
 @initializer
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None) -> Tensor:
-    """Fill a Tensor with normal numbers."""
+    """Fill a Tensor with normal numbers.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        mean: the mean.
+        std: the standard deviation.
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.normal_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
+    """
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -94,6 +139,20 @@ def trunc_normal_(
     Numbers are drawn until all lie inside: normal ones where three tenths of them do, and otherwise uniform ones, which
     are taken with a probability in proportion to the density (von Neumann, "Various techniques used in connection with
     random digits", 1951).
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        mean: the mean.
+        std: the standard deviation.
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.trunc_normal_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
@@ -132,36 +191,121 @@ def trunc_normal_(
 
 @initializer
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill a Tensor with one number."""
+    """Fill a Tensor with one number.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        val: the number.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.constant_(torch.empty(2, 3), 3.0)
+    tensor([[3., 3., 3.],
+            [3., 3., 3.]])
+    """
     return tensor.fill_(val)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill a Tensor with ones."""
+    """Fill a Tensor with ones.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.ones_(torch.empty(2, 3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
     return constant_(tensor, 1)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill a Tensor with zeros."""
+    """Fill a Tensor with zeros.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.zeros_(torch.empty(2, 3))
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
     return constant_(tensor, 0)
 
 
 # -- matched to the size of the layer ------------------------------------------
 @initializer
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
-    """Fill a Tensor with uniform numbers of the variance 2 · gain² / (fan_in + fan_out)."""
+    """Fill a Tensor with uniform numbers of the variance 2 · gain² / (fan_in + fan_out).
+
+    Source: X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks, AISTATS
+    2010.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        gain: a factor.
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.xavier_uniform_(torch.empty(1, 2))
+    tensor([[-0.0106,  0.7586]])
+    """
     bound = math.sqrt(3) * gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 @initializer
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
-    """Fill a Tensor with normal numbers of the variance 2 · gain² / (fan_in + fan_out)."""
+    """Fill a Tensor with normal numbers of the variance 2 · gain² / (fan_in + fan_out).
+
+    Source: X. Glorot, Y. Bengio, Understanding the difficulty of training deep feedforward neural networks, AISTATS
+    2010.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        gain: a factor.
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.xavier_normal_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    """The standard deviation gain / √fan."""
+    """The standard deviation gain / √fan.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        a: the slope of a leaky ReLU.
+        mode: "fan_in" or "fan_out": what decides the variance.
+        nonlinearity: the name of the function that follows, such as "relu".
+
+    Returns:
+        A float.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.kaiming_std(torch.empty(3, 4), 0, "fan_in", "linear")
+    0.5
+    """
     return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 
 
@@ -169,7 +313,24 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator=None
 ) -> Tensor:
-    """Fill a Tensor with uniform numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
+    """Fill a Tensor with uniform numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU.
+
+    Source: K. He et al., Delving deep into rectifiers, ICCV 2015.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        mode: "fan_in" or "fan_out": what decides the variance.
+        nonlinearity: the name of the function that follows, such as "relu".
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.kaiming_uniform_(torch.empty(1, 2))
+    tensor([[-0.0130,  0.9291]])
+    """
     if warn_if_empty(tensor):
         return tensor
     bound = math.sqrt(3) * kaiming_std(tensor, a, mode, nonlinearity)
@@ -180,14 +341,39 @@ def kaiming_uniform_(
 def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator=None
 ) -> Tensor:
-    """Fill a Tensor with normal numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU."""
+    """Fill a Tensor with normal numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU.
+
+    Source: K. He et al., Delving deep into rectifiers, ICCV 2015.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        mode: "fan_in" or "fan_out": what decides the variance.
+        nonlinearity: the name of the function that follows, such as "relu".
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.kaiming_normal_(torch.empty(2, 3)).shape
+    torch.Size([2, 3])
+    """
     if warn_if_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
 def warn_if_empty(tensor: Tensor) -> bool:
-    """Warn about a Tensor without entries, and return whether it is one."""
+    """Warn about a Tensor without entries, and return whether it is one.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.warn_if_empty(torch.zeros(2))
+    False
+    """
     if 0 not in tensor.shape:
         return False
     warnings.warn("Initializing zero-element tensors is a no-op", UserWarning, stacklevel=4)
@@ -197,7 +383,19 @@ def warn_if_empty(tensor: Tensor) -> bool:
 # -- matrices ------------------------------------------
 @initializer
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with ones on the diagonal and zeros elsewhere."""
+    """Fill a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.eye_(torch.empty(2, 3))
+    tensor([[1., 0., 0.],
+            [0., 1., 0.]])
+    """
     if len(tensor.shape) != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")
     tensor.zero_().diagonal().fill_(1)
@@ -206,7 +404,15 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @initializer
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill a Tensor with kernels of convolutions that return their input, in each of so many groups."""
+    """Fill a Tensor with kernels of convolutions that return their input, in each of so many groups.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
+    """
     shape = tensor.shape
     if len(shape) not in (3, 4, 5):
         raise ArgumentValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -223,7 +429,24 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @initializer
 def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
-    """Fill a Tensor with a random matrix of orthonormal rows or columns, times `gain`; later dimensions are one."""
+    """Fill a Tensor with a random matrix of orthonormal rows or columns, times `gain`; later dimensions are one.
+
+    Source: A. M. Saxe, J. L. McClelland, S. Ganguli, Exact solutions to the nonlinear dynamics of learning in deep
+    linear neural networks, ICLR 2014.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> w = torch.nn.init.orthogonal_(torch.empty(2, 3))
+    >>> torch.allclose(w @ w.T, torch.eye(2), atol=1e-6)
+    True
+    """
     if len(tensor.shape) < 2:
         raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
     if 0 in tensor.shape:
@@ -239,7 +462,24 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
 
 @initializer
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) -> Tensor:
-    """Fill a matrix with normal numbers, and this fraction of zeros in each column."""
+    """Fill a matrix with normal numbers, and this fraction of zeros in each column.
+
+    Source: J. Martens, Deep learning via Hessian-free optimization, ICML 2010.
+
+    Args:
+        tensor: the Tensor that is filled, in place; nothing is recorded.
+        sparsity: the part of zeros in each column, from 0 to 1.
+        std: the standard deviation.
+        generator: a `torch.Generator` to draw from; None: the default one.
+
+    Returns:
+        The Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.init.sparse_(torch.empty(2, 3), 0.5).shape
+    torch.Size([2, 3])
+    """
     if len(tensor.shape) != 2:
         raise ArgumentValueError("Only tensors with 2 dimensions are supported")
     rows, columns = tensor.shape
@@ -251,7 +491,15 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) 
 
 # -- older names ------------------------------------------
 def under_older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function under its name without the underscore, which warns of that."""
+    """A function under its name without the underscore, which warns of that.
+
+    Returns:
+        A function.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.init.under_older_name(torch.nn.init.zeros_).__name__
+    'zeros'
+    """
     new = function.__name__
     old = new.removesuffix("_")
 
@@ -262,8 +510,31 @@ def under_older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, **kwargs)
 
     wrapper.__name__ = wrapper.__qualname__ = old
-    wrapper.__doc__ = f"The older name of `{new}`."
+    wrapper.__doc__ = f"""The older name of `{new}`.
+
+    Args:
+        args, kwargs: those of `{new}`.
+
+    Returns:
+        The Tensor.
+
+    >>> import warnings
+    >>> import fxgrad.compat as torch
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     x = torch.nn.init.{old}({OF_OLDER_NAMES.get(old, "torch.empty(2, 3)")})
+    >>> x.requires_grad
+    False
+    """
     return wrapper
+
+
+# What the examples of older names call them with.
+OF_OLDER_NAMES = {
+    "constant": "torch.empty(2), 3.0",
+    "dirac": "torch.empty(1, 1, 3)",
+    "sparse": "torch.empty(2, 3), 0.5",
+}
 
 
 uniform, normal, constant = map(under_older_name, (uniform_, normal_, constant_))

@@ -49,7 +49,18 @@ class Parameter(Tensor):
 
 
 class Buffer(Tensor):
-    """A Tensor that is a Module's buffer as soon as it is one of its attributes; in its `state_dict` if persistent."""
+    """A Tensor that is a Module's buffer as soon as it is one of its attributes; in its `state_dict` if persistent.
+
+    Args:
+        data: a Tensor.
+        persistent: whether it is in the `state_dict`.
+
+    >>> import fxgrad.compat as torch
+    >>> module = torch.nn.Module()
+    >>> module.mean = torch.nn.Buffer(torch.tensor([1.0]))
+    >>> list(module.state_dict())
+    ['mean']
+    """
 
     persistent = True
 
@@ -66,7 +77,12 @@ for _member in (Parameter, Buffer):  # operations on their subclasses give Tenso
 
 
 class UninitializedTensorMixin:
-    """What a parameter or buffer without a shape is besides; `cls_to_become` is its class once it has one."""
+    """What a parameter or buffer without a shape is besides; `cls_to_become` is its class once it has one.
+
+    >>> import fxgrad.compat as torch
+    >>> issubclass(torch.nn.UninitializedParameter, torch.nn.parameter.UninitializedTensorMixin)
+    True
+    """
 
     cls_to_become: type
 
@@ -137,6 +153,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         requires_grad: whether it will require a gradient.
         device, dtype: those that it will have.
         persistent: whether it is in the `state_dict` of its module.
+
+    >>> import fxgrad.compat as torch
+    >>> buffer = torch.nn.parameter.UninitializedBuffer()
+    >>> buffer.materialize((2, 3))
+    >>> buffer.shape
+    torch.Size([2, 3])
     """
 
     cls_to_become = Tensor
@@ -149,7 +171,18 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
 
 
 def is_lazy(param: Any) -> bool:
-    """Whether this is a parameter or buffer whose shape is not known yet."""
+    """Whether this is a parameter or buffer whose shape is not known yet.
+
+    Args:
+        param: a Tensor.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
+    True
+    """
     return isinstance(param, UninitializedTensorMixin)
 
 

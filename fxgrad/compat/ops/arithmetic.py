@@ -57,7 +57,7 @@ def scale_by_alpha(value, alpha, result) -> Any:
 
 @operation("input other", primitive=ops.add, numbers=True, mixed=True, **ARITHMETIC)
 def add(input, other, *, alpha=1) -> Any:
-    """input + alpha · other.
+    """The sum input + alpha · other.
 
     >>> import fxgrad.compat as torch
     >>> torch.add(torch.tensor([1, 2]), 0.5).dtype
@@ -85,17 +85,17 @@ def subtract_scaled(input, other, alpha) -> Any:
 
 @operation("input other", primitive=ops.subtract, numbers=True, mixed=True, inplace=True)
 def sub(input, other, *, alpha=1) -> Any:
-    """input - alpha · other."""
+    """The difference input − alpha · other."""
     return subtract_scaled(input, other, alpha)
 
 
 @operation("input other", spaces="function", out=False, overload=lambda numbers, _: "other" in numbers)
 def rsub(input, other, *, alpha=1) -> Any:
-    """other - alpha · input."""
+    """The difference other − alpha · input."""
     return subtract_scaled(other, input, alpha)
 
 
-mul = binary("mul", ops.multiply, "input · other.", numbers=True, exact_numbers=True)
+mul = binary("mul", ops.multiply, "The product input · other of entries.", numbers=True, exact_numbers=True)
 
 
 def require_real(function, kinds: str = "c") -> Any:
@@ -115,20 +115,25 @@ def require_real(function, kinds: str = "c") -> Any:
 maximum = binary(
     "maximum",
     require_real(ops.maximum),
-    "The greater; ties share the derivative.",
+    "The greater of two entries.",
     complex=False,
     inplace=False,
 )
 minimum = binary(
-    "minimum", require_real(ops.minimum), "The less; ties share the derivative.", complex=False, inplace=False
+    "minimum", require_real(ops.minimum), "The lesser of two entries.", complex=False, inplace=False
 )
-hypot = binary("hypot", require_real(ops.hypot, "biuc"), "√(input² + other²).", complex=False)
-gcd = binary("gcd", ops.gcd, "The greatest common divisor.")
-lcm = binary("lcm", ops.lcm, "The least common multiple.")
+hypot = binary(
+    "hypot",
+    require_real(ops.hypot, "biuc"),
+    "The hypotenuse √(input² + other²), without overflow.",
+    complex=False,
+)
+gcd = binary("gcd", ops.gcd, "The greatest common divisor of two integers.")
+lcm = binary("lcm", ops.lcm, "The least common multiple of two integers.")
 nextafter = binary(
     "nextafter",
     lambda a, b: ops.with_derivative_of(ops.nextafter(a, b), a),
-    "The next number on the way to the other.",
+    "The number of the dtype that is next to an entry, on the way to the other.",
     own_precision=True,
 )
 
@@ -144,8 +149,21 @@ def logaddexp_of_any(a, b) -> Any:
 
 
 logaddexp_of_any.primitive = ops.logaddexp.primitive  # type: ignore[attr-defined]
-logaddexp = binary("logaddexp", logaddexp_of_any, "log(eᵃ + eᵇ).", complex=False, inplace=False, kinds="fc")
-logaddexp2 = binary("logaddexp2", ops.logaddexp2, "log₂(2ᵃ + 2ᵇ).", inplace=False, kinds="f")
+logaddexp = binary(
+    "logaddexp",
+    logaddexp_of_any,
+    "The logarithm of a sum of exponentials: log(eᵃ + eᵇ), without overflow.",
+    complex=False,
+    inplace=False,
+    kinds="fc",
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    ops.logaddexp2,
+    "The logarithm of a sum of powers of 2: log₂(2ᵃ + 2ᵇ), without overflow.",
+    inplace=False,
+    kinds="f",
+)
 # Of torch's convention: the derivatives are 0 at the origin.
 atan2_primitive = declare_primitive(
     Elementwise,
@@ -173,14 +191,14 @@ def extremum_without_nan(prefers_first) -> Any:
 fmax = binary(
     "fmax",
     extremum_without_nan(ops.greater_equal),
-    "The greater of two that are not NaN.",
+    "The greater of two entries; where one is NaN, the other.",
     inplace=False,
     kinds="biuf",
 )
 fmin = binary(
     "fmin",
     extremum_without_nan(ops.less_equal),
-    "The less of two that are not NaN.",
+    "The lesser of two entries; where one is NaN, the other.",
     inplace=False,
     kinds="biuf",
 )
@@ -220,7 +238,7 @@ divide_primitive = save_operands_only(ops.divide)
     overload=lambda _, params: 2 if params.get("rounding_mode") else 0,
 )
 def div(input, other, *, rounding_mode: str | None = None) -> Any:
-    """input / other, with `rounding_mode` "trunc" or "floor" rounded to whole numbers."""
+    """The quotient input / other, with `rounding_mode` "trunc" or "floor" rounded to whole numbers."""
     if rounding_mode is None:
         return divide_primitive(*promote_values((input, other), "float"))
     if rounding_mode not in ("trunc", "floor"):
@@ -242,7 +260,7 @@ add_aliases(divide=div, true_divide=div, subtract=sub, multiply=mul)
 
 @operation("input other", numbers=True, **ARITHMETIC)
 def floor_divide(input, other) -> Any:
-    """The quotient rounded down."""
+    """The quotient of entries, rounded down."""
     refuse("bc", input, operation="floor_divide")
     check_divisor(other)
     return floor_divide_primitive(input, other)
@@ -342,7 +360,7 @@ def power_overload(numbers: set[str], params: dict[str, Any]) -> int:
 
 @operation("input exponent", primitive=pow_primitive, numbers=True, inplace=True, overload=power_overload)
 def pow(input, exponent) -> Any:
-    """input to the power of exponent.
+    """The power of `input` with an exponent.
 
     >>> import fxgrad.compat as torch
     >>> torch.pow(2, torch.tensor([3, 4])).tolist()
@@ -364,7 +382,7 @@ def pow(input, exponent) -> Any:
 
 @operation("input exponent", numbers=True, inplace=True, node="PowBackward0", overload=power_overload)
 def float_power(input, exponent) -> Any:
-    """input to the power of exponent, in double precision."""
+    """The power of `input` with an exponent, in double precision."""
     widest = np.complex128 if "c" in (kind(input), kind(exponent)) else np.float64
     return pow_primitive(*(convert_operand(v, np.dtype(widest)) for v in (input, exponent)))
 
@@ -376,7 +394,7 @@ def convert_operand(value, dtype) -> Any:
 
 @operation("input other", **FLOAT)
 def ldexp(input, other) -> Any:
-    """input · 2 to the power of other, also where that power alone would be infinite or 0."""
+    """The product of `input` and 2 to the power of other, also where that power alone would be infinite or 0."""
     if kind(input) == "c":
         return ops.multiply(input, ops.exp2(other))
     whole = ops.stop_gradient(ops.floor(other))
@@ -402,7 +420,7 @@ copysign_primitive = declare_primitive(
 copysign = binary(
     "copysign",
     copysign_primitive,
-    "The first number with the sign of the second.",
+    "The modulus of `input` with the sign of `other`.",
     promote="float",
     overload=lambda numbers, _: "other" in numbers,
 )
@@ -410,7 +428,7 @@ copysign = binary(
 
 @operation("input values", inplace=True)
 def heaviside(input, values) -> Any:
-    """0 of negative numbers, 1 of positive ones, `values` of 0."""
+    """The step function of each entry: 0 of negative numbers, 1 of positive ones, `values` of 0."""
     words = "heaviside is not yet implemented for tensors with different dtypes."
     check_same_dtype(input, values, words)
     a, b = ops.convert(ops.greater(input, 0), dtype=aval_of(input).dtype), values
@@ -430,7 +448,7 @@ def clamp_values(x, low, high) -> Any:
 
 @operation("input min max", overload=lambda numbers, _: bool(numbers), **CHOICE_OPTIONS)
 def clamp(input, min=None, max=None) -> Any:
-    """Numbers limited to [min, max].
+    """Each entry, limited to the interval [min, max].
 
     >>> import fxgrad.compat as torch
     >>> torch.clamp(torch.tensor([-2.0, 0.5]), min=0.0).tolist()
@@ -443,13 +461,13 @@ def clamp(input, min=None, max=None) -> Any:
 
 @operation("input min", overload=lambda numbers, _: not numbers, **CHOICE_OPTIONS)
 def clamp_min(input, min) -> Any:
-    """Numbers of at least `min`."""
+    """Each entry, limited to at least `min`."""
     return clamp_values(input, min, None)
 
 
 @operation("input max", overload=lambda numbers, _: not numbers, **CHOICE_OPTIONS)
 def clamp_max(input, max) -> Any:
-    """Numbers of at most `max`."""
+    """Each entry, limited to at most `max`."""
     return clamp_values(input, None, max)
 
 
@@ -464,7 +482,7 @@ add_aliases(clip=clamp)
     **CHOICE_OPTIONS,
 )
 def lerp(input, end, weight) -> Any:
-    """input + weight · (end - input), exact at both ends."""
+    """The point between `input` and `end`: input + weight · (end − input), exact at both ends."""
     step = ops.subtract(end, input)
     near = ops.less(ops.absolute(weight), 0.5)
     return ops.where(near, input + weight * step, end - step * (1 - weight))
@@ -477,13 +495,13 @@ def scale_by_value(value, x) -> Any:
 
 @operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
 def addcmul(input, tensor1, tensor2, *, value=1) -> Any:
-    """input + value · tensor1 · tensor2."""
+    """The sum of `input` and a product: input + value · tensor1 · tensor2."""
     return ops.add(input, ops.multiply(scale_by_value(value, tensor1), tensor2))
 
 
 @operation("input tensor1 tensor2", mixed=True, **ARITHMETIC)
 def addcdiv(input, tensor1, tensor2, *, value=1) -> Any:
-    """input + value · tensor1 / tensor2."""
+    """The sum of `input` and a quotient: input + value · tensor1 / tensor2."""
     if kind(input) in "biu":
         raise TensorError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
@@ -516,14 +534,14 @@ xlogy = declare_product_with_log(
     "xlogy",
     "log",
     ops.reciprocal,
-    "x·log(y), 0 where x is.",
+    "The product x·log(y) of entries, 0 where x is.",
     overload=lambda numbers, _: 2 if "other" in numbers else "input" in numbers,
 )
 xlog1py = declare_product_with_log(
     "special_xlog1py",
     "log1p",
     lambda y: 1 / (1 + y),
-    "x·log(1 + y), 0 where x is.",
+    "The product x·log(1 + y) of entries, 0 where x is.",
     inplace=False,
     spaces="special",
 )

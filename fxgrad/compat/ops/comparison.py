@@ -32,12 +32,16 @@ def declare_order(name: str, function, doc: str) -> Any:
     return binary(name, call, doc, promote="comparison", complex=False)
 
 
-eq = binary("eq", ops.equal, "input = other.", promote="comparison")
-ne = binary("ne", ops.not_equal, "input ≠ other.", promote="comparison")
-lt = declare_order("lt", ops.less, "input < other.")
-le = declare_order("le", ops.less_equal, "input ≤ other.")
-gt = declare_order("gt", ops.greater, "input > other.")
-ge = declare_order("ge", ops.greater_equal, "input ≥ other.")
+eq = binary("eq", ops.equal, "Whether two entries are equal.", promote="comparison")
+ne = binary("ne", ops.not_equal, "Whether two entries differ.", promote="comparison")
+lt = declare_order("lt", ops.less, "Whether an entry of `input` is less than that of `other`.")
+le = declare_order(
+    "le", ops.less_equal, "Whether an entry of `input` is less than that of `other`, or equal."
+)
+gt = declare_order("gt", ops.greater, "Whether an entry of `input` is greater than that of `other`.")
+ge = declare_order(
+    "ge", ops.greater_equal, "Whether an entry of `input` is greater than that of `other`, or equal."
+)
 add_aliases(not_equal=ne, less=lt, less_equal=le, greater=gt, greater_equal=ge)
 
 
@@ -78,10 +82,12 @@ def isin(elements, test_elements, *, assume_unique: bool = False, invert: bool =
 
 # -- logic and bits ------------------------------------------
 LOGIC: dict[str, Any] = {"promote": None}
-logical_and = binary("logical_and", ops.logical_and, "Whether both are true: not 0.", **LOGIC)
-logical_or = binary("logical_or", ops.logical_or, "Whether one is true: not 0.", **LOGIC)
-logical_xor = binary("logical_xor", ops.logical_xor, "Whether exactly one is true: not 0.", **LOGIC)
-logical_not = unary("logical_not", ops.logical_not, "Whether it is 0.", **LOGIC)
+logical_and = binary("logical_and", ops.logical_and, "Whether both of two entries are true: not 0.", **LOGIC)
+logical_or = binary("logical_or", ops.logical_or, "Whether one of two entries is true: not 0.", **LOGIC)
+logical_xor = binary(
+    "logical_xor", ops.logical_xor, "Whether exactly one of two entries is true: not 0.", **LOGIC
+)
+logical_not = unary("logical_not", ops.logical_not, "Whether each entry is false: 0.", **LOGIC)
 
 
 def require_integers(name: str, function, kinds: str = "fc") -> Any:
@@ -99,11 +105,24 @@ def declare_bits(name: str, function, doc: str, called: str | None = None, kinds
     return binary(name, require_integers(called or name, function, kinds), doc, numbers=True)
 
 
-bitwise_and = declare_bits("bitwise_and", ops.bitwise_and, "The bits that both have.")
-bitwise_or = declare_bits("bitwise_or", ops.bitwise_or, "The bits that one has.")
-bitwise_xor = declare_bits("bitwise_xor", ops.bitwise_xor, "The bits that one of them has.")
+bitwise_and = declare_bits(
+    "bitwise_and",
+    ops.bitwise_and,
+    "The bits that two integers have in common; of booleans whether both are true.",
+)
+bitwise_or = declare_bits(
+    "bitwise_or", ops.bitwise_or, "The bits that one of two integers has; of booleans whether one is true."
+)
+bitwise_xor = declare_bits(
+    "bitwise_xor",
+    ops.bitwise_xor,
+    "The bits that exactly one of two integers has; of booleans whether they differ.",
+)
 bitwise_not = unary(
-    "bitwise_not", require_integers("bitwise_not", ops.bitwise_not), "The bits that it has not.", **LOGIC
+    "bitwise_not",
+    require_integers("bitwise_not", ops.bitwise_not),
+    "The bits that an integer has not; of booleans the negation.",
+    **LOGIC,
 )
 SHIFT = "input {} 2 to the power of other."
 bitwise_left_shift = declare_bits("bitwise_left_shift", ops.left_shift, SHIFT.format("·"), "lshift", "bfc")
@@ -128,7 +147,8 @@ def where_values(condition, input, other) -> Any:
 
 @expose("function")
 def where(condition: Tensor, input=None, other=None, *, out=None) -> Any:
-    """input where the condition holds, else other; of a condition alone the places where it holds.
+    """The entries of one Tensor or another: input where the condition holds, else other; of a condition alone the
+    places where it holds.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([-1.0, 2.0])

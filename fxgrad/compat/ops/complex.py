@@ -35,7 +35,7 @@ def check_parts(first, second) -> None:
 
 @operation("real imag", spaces="function")
 def complex(real, imag) -> Any:
-    """real + i·imag.
+    """The complex numbers real + i·imag.
 
     >>> import fxgrad.compat as torch
     >>> torch.complex(torch.tensor(1.0), torch.tensor(2.0)).item()
@@ -47,7 +47,7 @@ def complex(real, imag) -> Any:
 
 @operation("abs angle", spaces="function", copies_operands=True)
 def polar(abs, angle) -> Any:
-    """abs·(cos(angle) + i·sin(angle))."""
+    """The complex numbers of given modulus and angle: abs·(cos(angle) + i·sin(angle))."""
     check_parts(abs, angle)
     return ops.make_complex(abs * ops.cos(angle), abs * ops.sin(angle))
 
@@ -150,7 +150,9 @@ def angle_values(x) -> Any:
     return ops.where(zero, ops.angle(ops.stop_gradient(x)), ops.angle(ops.where(zero, 1, x)))
 
 
-angle = unary("angle", angle_values, "The argument of complex numbers; of real ones 0 or π.", inplace=False)
+angle = unary(
+    "angle", angle_values, "The angle (argument) of each complex number; of real ones 0 or π.", inplace=False
+)
 
 
 # -- parts ------------------------------------------

@@ -196,7 +196,7 @@ def cross(input, other, dim: int | None = None, *, out=None) -> Any:
 
 @operation("x y", spaces="linalg", promote="arithmetic")
 def linalg_vecdot(x, y, *, dim: int = -1) -> Any:
-    """Σ conj(x)·y along a dimension; the others broadcast."""
+    """The products of vectors Σ conj(x)·y along a dimension; the others broadcast."""
     products = ops.multiply(contraction.conjugate_complex(x), y)
     return ops.reduce_sum(products, axes=normalize_dims(dim, products.ndim))
 

@@ -44,7 +44,7 @@ def cumprod(input, dim: int, *, dtype=None) -> Any:
 
 @operation("input", kinds="fc")
 def logcumsumexp(input, dim: int) -> Any:
-    """log Σ eˣ of all elements up to each."""
+    """The running log Σ eˣ of all elements up to each."""
     return accumulate_along(running_logaddexp, input, dim)
 
 

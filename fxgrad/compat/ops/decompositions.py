@@ -49,7 +49,7 @@ def factor_cholesky(name: str, a, upper: bool) -> Any:
 
 @operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True, keeps_results=True)
 def linalg_cholesky(A, *, upper: bool = False) -> Any:
-    """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices.
+    """The Cholesky factor L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices.
 
     Raises:
         LinAlgError: a matrix is not positive definite.
@@ -59,7 +59,7 @@ def linalg_cholesky(A, *, upper: bool = False) -> Any:
 
 @operation("input", by_value=True, keeps_results=True)
 def cholesky(input, upper: bool = False) -> Any:
-    """L with A = LLᴴ: see `linalg.cholesky`."""
+    """The Cholesky factor L with A = LLᴴ: see `linalg.cholesky`."""
     return factor_cholesky("cholesky", input, upper)
 
 
@@ -71,7 +71,8 @@ def cholesky(input, upper: bool = False) -> Any:
     by_value=True,
 )
 def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """(L, info): info is 0, or the order of the leading minor that is not positive; L is NaN then."""
+    """The Cholesky factor, and how it went: (L, info): info is 0, or the order of the leading minor that is not
+    positive; L is NaN then."""
     check_square("linalg.cholesky_ex", A)
     fixed = mirror_to_hermitian(A, upper)
     info = ops.indefinite_minor(fixed)
@@ -108,7 +109,8 @@ def cholesky_solve_tangent(x, primals, tangents, params: dict) -> Any:
 
 @operation("B L", tangent=cholesky_solve_tangent)
 def cholesky_solve(B, L, upper: bool = False) -> Any:
-    """X with AX = B for A = LLᴴ, or A = LᴴL with `upper`."""
+    """The solution of a system of equations by a Cholesky factor: X with AX = B for A = LLᴴ, or A = LᴴL with
+    `upper`."""
     if B.ndim < 2:
         raise TensorError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
     check_square("cholesky_solve", L)
@@ -123,7 +125,7 @@ def cholesky_inverse_tangent(inverse, primals, tangents, params: dict) -> Any:
 
 @operation("L", keeps_results=True, tangent=cholesky_inverse_tangent)
 def cholesky_inverse(L, upper: bool = False) -> Any:
-    """A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
+    """The inverse of a matrix by its Cholesky factor: A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
     check_square("cholesky_inverse", L)
     factor = adjoint(L) if upper else L
     one = identity_like(factor, L.shape[-1])
@@ -174,8 +176,8 @@ expose_with("input, tau, *, out=None", linalg_householder_product, "orgqr", "fun
 )
 @by_entries
 def geqrf(input) -> Any:
-    """(R in the upper triangle and below it the vectors of the reflections whose product is Q, the factors τ of these):
-    see `orgqr` and `ormqr`. There is no derivative."""
+    """The QR decomposition in compact form: (R in the upper triangle and below it the vectors of the reflections
+    whose product is Q, the factors τ of these): see `orgqr` and `ormqr`. There is no derivative."""
     if input.ndim < 2:
         raise TensorError(f"torch.geqrf: input must have at least 2 dimensions, but has {input.ndim}")
     check_floating("torch.geqrf", input)
@@ -189,8 +191,8 @@ def geqrf(input) -> Any:
 
 @operation("input tau other")
 def ormqr(input, tau, other, left: bool = True, transpose: bool = False) -> Any:
-    """Q·other, or other·Q with `left=False`, for the product Q of reflections that `geqrf` gives; with `transpose` for
-    its adjoint."""
+    """The product Q·other, or other·Q with `left=False`, for the product Q of reflections that `geqrf` gives; with
+    `transpose` for its adjoint."""
     check_matrix("torch.ormqr", input)
     if not left:  # (XQ)ᴴ = QᴴXᴴ
         return adjoint(apply_reflections(input, tau, adjoint(other), not transpose))
@@ -321,7 +323,8 @@ def zero_pivot_message(which: str, k: int) -> str:
     by_value=True,
 )
 def linalg_lu_factor(A, *, pivot: bool = True) -> Any:
-    """(L below the diagonal and U in one matrix, pivots counted from 1) with PA = LU."""
+    """The LU decomposition in compact form: (L below the diagonal and U in one matrix, pivots counted from 1) with
+    PA = LU."""
     packed, pivots, info = factor_lu("linalg.lu_factor", A, pivot)
     check_info(info, zero_pivot_message)
     return [packed, pivots]
@@ -345,7 +348,7 @@ def linalg_lu_factor_ex(A, *, pivot: bool = True, check_errors: bool = False) ->
 @expose("function method")
 @with_out
 def lu(A, pivot: bool = True, get_infos: bool = False) -> Any:
-    """(LU, pivots), and info if it is asked for: see `linalg.lu_factor`."""
+    """The LU decomposition (LU, pivots), and info if it is asked for: see `linalg.lu_factor`."""
     return tuple(linalg_lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
 
 
@@ -372,7 +375,7 @@ def linalg_lu(A, *, pivot: bool = True) -> Any:
     constant=(0,),
 )
 def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """(P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
+    """The matrices (P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
     nothing = np.zeros(0, aval_of(LU_data).dtype)
     p = (
         permuted_identity(ops.row_order(LU_pivots - 1, rows=LU_data.shape[-2]), LU_data)
@@ -384,7 +387,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool 
 
 @operation("LU pivots B", spaces="linalg", copies_operands=True)
 def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Any:
-    """X with AX = B, or XA = B, for the factors of A; with `adjoint` for Aᴴ."""
+    """The solution X with AX = B, or XA = B, for the factors of A; with `adjoint` for Aᴴ."""
     if aval_of(pivots).dtype != INFO:
         raise TensorError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     check_square("linalg.lu_solve", LU, "LU")
@@ -421,5 +424,5 @@ def take_rows(b, order) -> Any:
 
 @expose("function method")
 def lu_solve(b, LU_data, LU_pivots, *, out=None) -> Any:
-    """X with AX = b for the factors of A: see `linalg.lu_solve`."""
+    """The solution X with AX = b for the factors of A: see `linalg.lu_solve`."""
     return linalg_lu_solve(LU_data, LU_pivots, b, out=out)

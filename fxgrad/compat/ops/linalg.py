@@ -119,7 +119,8 @@ def linalg_inv(A) -> Any:
     by_value=True,
 )
 def linalg_inv_ex(A, *, check_errors: bool = False) -> Any:
-    """(inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse is NaN then."""
+    """The inverses, and how it went: (inverse, info): info is 0, or the pivot of a singular matrix that is zero;
+    its inverse is NaN then."""
     check_square("linalg.inv_ex", A)
     info = ops.zero_pivot(A)
     if check_errors:
@@ -254,7 +255,7 @@ def solution_and_factors(A, B, left: bool) -> Any:
 @expose("linalg", "solve")
 @with_out
 def linalg_solve(A, B, *, left: bool = True) -> Any:
-    """X with AX = B, or with `left=False` XA = B. B is a matrix or a vector.
+    """The solution X with AX = B, or with `left=False` XA = B. B is a matrix or a vector.
 
     Raises:
         LinAlgError: a matrix is singular.
@@ -278,7 +279,8 @@ def unsolvable_message(which: str, pivot: int) -> str:
     by_value=True,
 )
 def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> Any:
-    """(X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN then."""
+    """The solution, and how it went: (X, info): info is 0, or the pivot of a singular matrix that is zero; its X is
+    NaN then."""
     check_square("linalg.solve_ex", A)
     check_pair("linalg.solve_ex", A, B)
     info = ops.zero_pivot(A)
@@ -292,7 +294,7 @@ def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> A
 
 @operation("A B", spaces="linalg", keeps_results=True)
 def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """X with AX = B, or XA = B, for triangular A, of which only that triangle is read."""
+    """The solution X with AX = B, or XA = B, for triangular A, of which only that triangle is read."""
     check_square("linalg.solve_triangular", A)
     check_matrix("linalg.solve_triangular", B, "B")
     check_pair("linalg.solve_triangular", A, B)
@@ -306,7 +308,7 @@ def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangul
     "b A", results=make_result_type("triangular_solve", "solution", "cloned_coefficient"), keeps_results=True
 )
 def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """(X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
+    """The solution of triangular systems of equations: (X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
     check_square("triangular_solve", A)
     matrix = matrix_transpose(A) if transpose else A
     lower = upper if transpose else not upper
@@ -318,7 +320,7 @@ def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitrian
 
 @operation("A B", spaces="linalg", copies_operands=True)
 def linalg_tensorsolve(A, B, dims=None) -> Any:
-    """X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
+    """The solution X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
     check_floating("linalg.tensorsolve", A)
     return fnp.linalg.tensorsolve(A, B, dims)
 
@@ -388,7 +390,7 @@ def linalg_det(A) -> Any:
 
 @operation("A", spaces="linalg", results=make_result_type("linalg_slogdet", "sign", "logabsdet"))
 def linalg_slogdet(A) -> Any:
-    """(sign, log|det|) of square matrices."""
+    """The determinants by sign and logarithm: (sign, log|det|) of square matrices."""
     check_square("linalg.slogdet", A)
     return ops.slogdet(A, *ops.factors_of(A))
 
@@ -423,7 +425,8 @@ def linalg_axes(dim, ndim: int) -> tuple[int, ...]:
 
 @operation("x", spaces="linalg")
 def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """(Σ|x|ᵖ)^(1/p) over dimensions, all unless they are given; the derivative at the origin is 0."""
+    """The norm of vectors: (Σ|x|ᵖ)^(1/p) over dimensions, all unless they are given; the derivative at the origin
+    is 0."""
     x = norm_operand("linalg.vector_norm", x, dtype)
     dims = linalg_axes(dim, x.ndim)
     if (ord < 0 or ord == np.inf) and not prod([x.shape[d] for d in dims]):

@@ -41,7 +41,8 @@ def get_approximate_basis(A: Tensor, q: int, niter: int | None = 2, M: Tensor | 
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S and V of A - M ≈ U·diag(S)·Vᴴ, with the q greatest singular values, found by random vectors.
+    """The singular value decomposition U, S and V of A - M ≈ U·diag(S)·Vᴴ, with the q greatest singular values, found
+    by random vectors.
 
     Args:
         A: matrices of (…, m, n).
@@ -117,6 +118,9 @@ def lobpcg(
         B: symmetric positive definite matrices, 1 unless they are given.
         X: a first guess of the eigenvectors, of which only the number matters.
         largest: whether the greatest are wanted, as by default.
+        ortho_iparams: accepted and without effect.
+        ortho_fparams: accepted and without effect.
+        ortho_bparams: accepted and without effect.
 
     Returns:
         (k eigenvalues, the greatest or least first; the eigenvectors as columns of (…, m, k)).

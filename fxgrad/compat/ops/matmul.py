@@ -210,14 +210,14 @@ def check_vectors(name: str, a, b) -> None:
 
 @operation("input tensor")
 def dot(input, tensor) -> Any:
-    """Σ input·tensor of two vectors."""
+    """The product of vectors Σ input·tensor of two vectors."""
     check_vectors("dot", input, tensor)
     return ops.contract(input, tensor, spec="k,k->")
 
 
 @operation("input other")
 def vdot(input, other) -> Any:
-    """Σ conj(input)·other of two vectors."""
+    """The product of vectors Σ conj(input)·other of two vectors."""
     check_vectors("vdot", input, other)
     return ops.contract(contraction.conjugate_complex(input), other, spec="k,k->")
 
@@ -286,7 +286,7 @@ def check_expands(x, shape: tuple[int, ...]) -> None:
 
 @operation("input mat1 mat2", mixed=True, inplace=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Any:
-    """beta·input + alpha·(mat1 @ mat2); the input broadcasts."""
+    """A matrix plus the product of two matrices: beta·input + alpha·(mat1 @ mat2); the input broadcasts."""
     for which, matrix in (("mat1", mat1), ("mat2", mat2)):
         check_rank(matrix, 2, f"{which} must be a matrix, got {matrix.ndim}-D tensor")
     return add_scaled(input, value_function(mm)(mat1, mat2), beta, alpha)
@@ -294,13 +294,13 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1) -> Any:
 
 @operation("input mat vec", mixed=True, inplace=True)
 def addmv(input, mat, vec, *, beta=1, alpha=1) -> Any:
-    """beta·input + alpha·(mat @ vec)."""
+    """A vector plus the product of a matrix and a vector: beta·input + alpha·(mat @ vec)."""
     return add_scaled(input, value_function(mv)(mat, vec), beta, alpha)
 
 
 @operation("input vec1 vec2", mixed=True, inplace=True)
 def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Any:
-    """beta·input + alpha·(vec1 ⊗ vec2)."""
+    """A matrix plus the outer product of two vectors: beta·input + alpha·(vec1 ⊗ vec2)."""
     for which, vector in (("vec1", vec1), ("vec2", vec2)):
         check_rank(vector, 1, f"addr: Expected 1-D argument {which}, but got {vector.ndim}-D")
     product = contraction.outer(vec1, vec2)
@@ -311,12 +311,12 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1) -> Any:
 
 @operation("input batch1 batch2", mixed=True, inplace=True)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Any:
-    """beta·input + alpha·(batch1 @ batch2), matrix by matrix."""
+    """Matrices plus the products of matrices: beta·input + alpha·(batch1 @ batch2), matrix by matrix."""
     return add_scaled(input, value_function(bmm)(batch1, batch2), beta, alpha)
 
 
 @operation("input batch1 batch2", mixed=True, inplace=True)
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1) -> Any:
-    """beta·input + alpha·Σ(batch1 @ batch2) over the matrices."""
+    """A matrix plus the sum of products of matrices: beta·input + alpha·Σ(batch1 @ batch2) over the matrices."""
     check_batches(batch1, batch2)
     return add_scaled(input, ops.contract(batch1, batch2, spec="bik,bkj->ij"), beta, alpha)

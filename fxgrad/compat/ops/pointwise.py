@@ -27,39 +27,49 @@ from .declarers import (
 )
 
 # -- exponentials, logarithms, roots ------------------------------------------
-exp = unary("exp", ops.exp, "eˣ.")
-exp2 = unary("exp2", ops.exp2, "2ˣ.")
-expm1 = unary("expm1", with_partials(ops.expm1, lambda t, y, x: t * (y + 1)), "eˣ - 1, accurate near 0.")
-log = unary("log", ops.log, "The natural logarithm.")
-log2 = unary("log2", ops.log2, "The logarithm to base 2.")
-log10 = unary("log10", ops.log10, "The logarithm to base 10.")
-log1p = unary("log1p", ops.log1p, "log(1 + x), accurate near 0.")
-sqrt = unary("sqrt", ops.sqrt, "The square root.")
-reciprocal = unary("reciprocal", ops.reciprocal, "1/x.")
+exp = unary("exp", ops.exp, "The exponential of each entry, eˣ.")
+exp2 = unary("exp2", ops.exp2, "The power 2ˣ of each entry.")
+expm1 = unary(
+    "expm1",
+    with_partials(ops.expm1, lambda t, y, x: t * (y + 1)),
+    "The exponential less one, eˣ − 1, accurate near 0.",
+)
+log = unary("log", ops.log, "The natural logarithm of each entry.")
+log2 = unary("log2", ops.log2, "The logarithm of each entry to base 2.")
+log10 = unary("log10", ops.log10, "The logarithm of each entry to base 10.")
+log1p = unary("log1p", ops.log1p, "The logarithm of one more, log(1 + x), accurate near 0.")
+sqrt = unary("sqrt", ops.sqrt, "The square root of each entry.")
+reciprocal = unary("reciprocal", ops.reciprocal, "The reciprocal 1/x of each entry.")
 
 # Primitives of this surface: one node and one kernel, which the fast path takes; the rules are as in `ops.elementwise`.
 rsqrt_primitive = declare_primitive(
     Elementwise, "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * (y * y * y)),)
 )
-rsqrt = unary("rsqrt", rsqrt_primitive, "1/√x.")
-sigmoid = unary("sigmoid", with_partials(ops.sigmoid, lambda t, y, x: t * (y * (1 - y))), "1/(1 + e⁻ˣ).")
+rsqrt = unary("rsqrt", rsqrt_primitive, "The reciprocal of the square root of each entry, 1/√x.")
+sigmoid = unary(
+    "sigmoid",
+    with_partials(ops.sigmoid, lambda t, y, x: t * (y * (1 - y))),
+    "The logistic function 1/(1 + e⁻ˣ) of each entry.",
+)
 
 # -- trigonometric and hyperbolic ------------------------------------------
-sin = unary("sin", ops.sin, "The sine.")
-cos = unary("cos", ops.cos, "The cosine.")
-tan = unary("tan", ops.tan, "The tangent.")
-asin = unary("asin", ops.arcsin, "The inverse sine.")
-acos = unary("acos", ops.arccos, "The inverse cosine.")
-atan = unary("atan", ops.arctan, "The inverse tangent.")
-sinh = unary("sinh", ops.sinh, "The hyperbolic sine.")
-cosh = unary("cosh", ops.cosh, "The hyperbolic cosine.")
-tanh = unary("tanh", ops.tanh, "The hyperbolic tangent.")
-asinh = unary("asinh", ops.arcsinh, "The inverse hyperbolic sine.")
-acosh = unary("acosh", ops.arccosh, "The inverse hyperbolic cosine.")
-atanh = unary("atanh", ops.arctanh, "The inverse hyperbolic tangent.")
-deg2rad = unary("deg2rad", ops.radians, "Degrees as radians.")
-rad2deg = unary("rad2deg", ops.degrees, "Radians as degrees.")
-sinc = unary("sinc", fnp.sinc, "sin(πx)/(πx), 1 at 0, with derivatives of all orders there.")
+sin = unary("sin", ops.sin, "The sine of each entry, an angle in radians.")
+cos = unary("cos", ops.cos, "The cosine of each entry, an angle in radians.")
+tan = unary("tan", ops.tan, "The tangent of each entry, an angle in radians.")
+asin = unary("asin", ops.arcsin, "The inverse sine of each entry, in [−π/2, π/2].")
+acos = unary("acos", ops.arccos, "The inverse cosine of each entry, in [0, π].")
+atan = unary("atan", ops.arctan, "The inverse tangent of each entry, in (−π/2, π/2).")
+sinh = unary("sinh", ops.sinh, "The hyperbolic sine of each entry.")
+cosh = unary("cosh", ops.cosh, "The hyperbolic cosine of each entry.")
+tanh = unary("tanh", ops.tanh, "The hyperbolic tangent of each entry.")
+asinh = unary("asinh", ops.arcsinh, "The inverse hyperbolic sine of each entry.")
+acosh = unary("acosh", ops.arccosh, "The inverse hyperbolic cosine of each entry.")
+atanh = unary("atanh", ops.arctanh, "The inverse hyperbolic tangent of each entry.")
+deg2rad = unary("deg2rad", ops.radians, "Each entry, an angle in degrees, as radians.")
+rad2deg = unary("rad2deg", ops.degrees, "Each entry, an angle in radians, as degrees.")
+sinc = unary(
+    "sinc", fnp.sinc, "The function sin(πx)/(πx) of each entry, 1 at 0, with derivatives of all orders there."
+)
 add_aliases(arcsin=asin, arccos=acos, arctan=atan, arcsinh=asinh, arccosh=acosh, arctanh=atanh)
 
 
@@ -72,19 +82,46 @@ def bessel_function(order: int, scaled: bool) -> Any:
 
 
 SPECIAL: dict[str, Any] = {"spaces": "special", "inplace": False}
-erf = unary("erf", ops.erf, "The error function.")
-erfc = unary("erfc", ops.erfc, "1 - erf(x), accurate where it is small.")
-erfinv = unary("erfinv", save_operands_only(ops.erf_inv), "The inverse of the error function.")
-lgamma = unary("lgamma", ops.log_gamma, "log |Γ(x)|.")
-digamma = unary("digamma", lambda x: ops.polygamma(x, n=0), "The derivative of log Γ(x).")
-i0 = unary("i0", bessel_function(0, False), "The modified Bessel function of order 0.")
-i0e = unary("special_i0e", bessel_function(0, True), "e⁻|ˣ|·I₀(x).", **SPECIAL)
-i1 = unary("special_i1", bessel_function(1, False), "The modified Bessel function of order 1.", **SPECIAL)
-i1e = unary("special_i1e", bessel_function(1, True), "e⁻|ˣ|·I₁(x).", **SPECIAL)
-ndtr = unary(
-    "special_ndtr", ops.normal_cdf, "The normal distribution function.", node="MulBackward0", **SPECIAL
+erf = unary("erf", ops.erf, "The error function of each entry: 2/√π·∫ exp(−t²) from 0 to x.")
+erfc = unary("erfc", ops.erfc, "The complement 1 − erf(x) of the error function, accurate where it is small.")
+erfinv = unary("erfinv", save_operands_only(ops.erf_inv), "The inverse of the error function, of each entry.")
+lgamma = unary(
+    "lgamma", ops.log_gamma, "The logarithm of the gamma function's modulus, of each entry: `log |Γ(x)|`."
 )
-erfcx = unary("special_erfcx", ops.erfcx, "exp(x²)·erfc(x), which does not underflow.", **SPECIAL)
+digamma = unary(
+    "digamma",
+    lambda x: ops.polygamma(x, n=0),
+    "The digamma function of each entry: the derivative of log Γ(x).",
+)
+i0 = unary("i0", bessel_function(0, False), "The modified Bessel function I₀ of each entry.")
+i0e = unary(
+    "special_i0e",
+    bessel_function(0, True),
+    "The modified Bessel function I₀ of each entry, scaled by exp(−abs x).",
+    **SPECIAL,
+)
+i1 = unary(
+    "special_i1", bessel_function(1, False), "The modified Bessel function I₁ of each entry.", **SPECIAL
+)
+i1e = unary(
+    "special_i1e",
+    bessel_function(1, True),
+    "The modified Bessel function I₁ of each entry, scaled by exp(−abs x).",
+    **SPECIAL,
+)
+ndtr = unary(
+    "special_ndtr",
+    ops.normal_cdf,
+    "The distribution function of the standard normal law, of each entry.",
+    node="MulBackward0",
+    **SPECIAL,
+)
+erfcx = unary(
+    "special_erfcx",
+    ops.erfcx,
+    "The scaled complement of the error function, exp(x²)·erfc(x), which does not underflow.",
+    **SPECIAL,
+)
 log_ndtr = unary(
     "special_log_ndtr", ops.log_normal_cdf, "The logarithm of `ndtr`, also where that underflows.", **SPECIAL
 )
@@ -101,7 +138,11 @@ entr_primitive = declare_primitive(
     (lambda t, y, x: t * (-1 - ops.log(x)),),
 )
 entr = unary(
-    "special_entr", entr_primitive, "-x·log x, 0 at 0, -∞ of negative numbers.", complex=False, **SPECIAL
+    "special_entr",
+    entr_primitive,
+    "The entropy −x·log x of each entry, 0 at 0, −∞ of negative numbers.",
+    complex=False,
+    **SPECIAL,
 )
 logit_primitive = declare_primitive(
     Elementwise,
@@ -113,7 +154,7 @@ logit_primitive = declare_primitive(
 
 @operation("input", inplace=True, promote="float", kinds="f")
 def logit(input, eps=None) -> Any:
-    """log(x/(1 - x)), of numbers outside [eps, 1 - eps] that of the nearest end of it."""
+    """The log odds log(x/(1 - x)), of numbers outside [eps, 1 - eps] that of the nearest end of it."""
     if eps is None:
         return logit_primitive(input)
     eps = number_like(eps, input)
@@ -179,12 +220,20 @@ round_primitive = declare_primitive(
 
 
 floor = unary(
-    "floor", skip_integers(step_primitives["floor"]), "The greatest whole number that is not greater.", **STEP
+    "floor",
+    skip_integers(step_primitives["floor"]),
+    "Each entry rounded down: the greatest whole number that is not greater.",
+    **STEP,
 )
 ceil = unary(
-    "ceil", skip_integers(step_primitives["ceil"]), "The least whole number that is not less.", **STEP
+    "ceil",
+    skip_integers(step_primitives["ceil"]),
+    "Each entry rounded up: the least whole number that is not less.",
+    **STEP,
 )
-trunc = unary("trunc", skip_integers(step_primitives["trunc"]), "The whole part.", **STEP)
+trunc = unary(
+    "trunc", skip_integers(step_primitives["trunc"]), "Each entry rounded towards 0: its whole part.", **STEP
+)
 add_aliases(fix=trunc)
 
 
@@ -236,8 +285,8 @@ def require_nonbool(function, words: str) -> Any:
     return call
 
 
-sign = unary("sign", sign_values, "-1, 0 or 1 by the sign.", **STEP)
-sgn = unary("sgn", sgn_values, "x/|x|, 0 at 0: the sign of complex numbers.", **STEP)
+sign = unary("sign", sign_values, "The sign of each entry: −1, 0 or 1.", **STEP)
+sgn = unary("sgn", sgn_values, "The sign of each entry, real or complex: `x/|x|`, and 0 at 0.", **STEP)
 neg = unary(
     "neg",
     require_nonbool(
@@ -245,16 +294,16 @@ neg = unary(
         "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
         "`~` or `logical_not()` operator instead.",
     ),
-    "-x.",
+    "The negative −x of each entry.",
     promote=None,
 )
 abs = unary(
     "abs",
     require_nonbool(save_operands_only(ops.absolute), "abs of a bool tensor is not supported"),
-    "|x|.",
+    "The absolute value of each entry, `|x|`; of a complex number its modulus.",
     promote=None,
 )
-square = unary("square", ops.square, "x².", promote="number", node="PowBackward0")
+square = unary("square", ops.square, "The square x² of each entry.", promote="number", node="PowBackward0")
 add_aliases(negative=neg, absolute=abs)
 
 
@@ -268,7 +317,7 @@ def positive(input: Tensor) -> Tensor:
 
 @operation("input", inplace=True, own_precision=True)
 def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Any:
-    """NaN and infinities replaced by numbers: 0 and the greatest that there are, unless given."""
+    """The entries, with NaN and infinities replaced by numbers: 0 and the greatest that there are, unless given."""
     return fnp.nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
@@ -284,14 +333,19 @@ def frexp(input) -> Any:
 TEST: dict[str, Any] = {"promote": None, "inplace": False}
 REAL_TEST = TEST | {"kinds": "biuf"}
 signbit = unary(
-    "signbit", lambda x: signbit_values(x), "Whether the sign is negative, that of -0 included.", **REAL_TEST
+    "signbit",
+    lambda x: signbit_values(x),
+    "Whether the sign of each entry is negative, that of −0 included.",
+    **REAL_TEST,
 )
-isnan = unary("isnan", ops.isnan, "Whether it is NaN.", **TEST)
-isinf = unary("isinf", ops.isinf, "Whether it is infinite.", **TEST)
-isfinite = unary("isfinite", ops.isfinite, "Whether it is finite.", **TEST)
-isposinf = unary("isposinf", lambda x: ops.equal(x, math.inf), "Whether it is +∞.", **REAL_TEST)
-isneginf = unary("isneginf", lambda x: ops.equal(x, -math.inf), "Whether it is -∞.", **REAL_TEST)
-isreal = unary("isreal", lambda x: ops.equal(ops.imag(x), 0), "Whether it has no imaginary part.", **TEST)
+isnan = unary("isnan", ops.isnan, "Whether each entry is NaN.", **TEST)
+isinf = unary("isinf", ops.isinf, "Whether each entry is infinite, ∞ or −∞.", **TEST)
+isfinite = unary("isfinite", ops.isfinite, "Whether each entry is finite: neither infinite nor NaN.", **TEST)
+isposinf = unary("isposinf", lambda x: ops.equal(x, math.inf), "Whether each entry is ∞.", **REAL_TEST)
+isneginf = unary("isneginf", lambda x: ops.equal(x, -math.inf), "Whether each entry is −∞.", **REAL_TEST)
+isreal = unary(
+    "isreal", lambda x: ops.equal(ops.imag(x), 0), "Whether each entry has no imaginary part.", **TEST
+)
 
 
 def signbit_values(x) -> Any:

@@ -35,8 +35,8 @@ def quantize(name: str, input, scale, zero_point, low: int, high: int) -> Any:
     copies_operands=True,
 )
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min: int, quant_max: int) -> Any:
-    """(q - zero_point)·scale, where q is input/scale rounded, plus zero_point, and within the limits. The derivative is
-    1 where the limits are not reached.
+    """The entries rounded to the levels of a quantization: (q - zero_point)·scale, where q is input/scale rounded,
+    plus zero_point, and within the limits. The derivative is 1 where the limits are not reached.
 
     Args:
         input: floating numbers.

@@ -101,7 +101,7 @@ def divide_by_count(x, count) -> Any:
 
 @operation("input", overload=over_dims)
 def mean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """The mean."""
+    """The mean over some dimensions, or over all."""
     x = mean_operand("mean", input, dtype)
     return divide_by_count(sum_dims(x, dim, keepdim), reduction_size(x, normalize_dims(dim, aval_of(x).ndim)))
 
@@ -181,13 +181,13 @@ def extremum(name: str, function, x, dim, keepdim: bool) -> Any:
 
 @operation("input", kinds="biuf")
 def amax(input, dim=(), keepdim: bool = False) -> Any:
-    """The greatest; ties share the derivative."""
+    """The greatest entry along some dimensions, or of all."""
     return extremum("amax", ops.reduce_max, input, dim, keepdim)
 
 
 @operation("input", kinds="biuf")
 def amin(input, dim=(), keepdim: bool = False) -> Any:
-    """The least; ties share the derivative."""
+    """The least entry along some dimensions, or of all."""
     return extremum("amin", ops.reduce_min, input, dim, keepdim)
 
 
@@ -317,13 +317,13 @@ def reduce_truth(function, x, dim, keepdim: bool) -> Any:
 
 @operation("input")
 def all(input, dim=None, keepdim: bool = False) -> Any:
-    """Whether all are true: not 0."""
+    """Whether all entries are true (not 0), along some dimensions or of all."""
     return reduce_truth(ops.reduce_all, input, dim, keepdim)
 
 
 @operation("input")
 def any(input, dim=None, keepdim: bool = False) -> Any:
-    """Whether one is true: not 0."""
+    """Whether one entry is true (not 0), along some dimensions or of all."""
     return reduce_truth(ops.reduce_any, input, dim, keepdim)
 
 
@@ -367,7 +367,7 @@ def logsumexp_tangent(y, primals, tangents, params: dict) -> Any:
 
 @operation("input", promote="float", tangent=logsumexp_tangent)
 def logsumexp(input, dim=None, keepdim: bool = False) -> Any:
-    """log Σ eˣ, computed without overflow."""
+    """The logarithm of a sum of exponentials, log Σ eˣ, computed without overflow."""
     axes = normalize_dims(dim, aval_of(input).ndim)
     top = ops.real(input) if kind(input) == "c" else input
     if reduction_size(input, axes) == 0:

@@ -43,6 +43,8 @@ def segment_reduce(
         offsets: instead of lengths, where segments begin, and where the last ends.
         axis: the dimension of the segments; those before it are those of lengths before its last.
         initial: what segments are reduced with, and what those without entries give.
+        indices: None: segments are given by lengths or offsets, as in torch.
+        unsafe: whether the lengths are taken as they are.
 
     Raises:
         RuntimeError: lengths that do not sum up to the size of the dimension, or neither lengths nor offsets.

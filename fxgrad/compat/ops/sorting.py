@@ -52,7 +52,8 @@ def sort_arguments(input, dim: int = -1, descending: bool = False, stable: bool 
 
 @declare_selection("sort", arguments=sort_arguments)
 def sort(input, dim: int, descending: bool) -> Any:
-    """(values, indices) in order along a dimension. Equal elements always keep their order, NaN is the greatest.
+    """The entries in order: (values, indices) in order along a dimension. Equal elements always keep their order, NaN
+    is the greatest.
 
     >>> import fxgrad.compat as torch
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]), descending=True).indices.tolist()
@@ -71,7 +72,7 @@ def msort(input: Tensor) -> Tensor:
 
 @operation("input")
 def argsort(input, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """The places that sort."""
+    """The places of the entries in ascending order along a dimension."""
     x, axis = row_and_axis(input, dim)
     return ops.reshape(sort_order(x, axis, descending), shape=aval_of(input).shape)
 

@@ -69,7 +69,7 @@ for n in (0, 1):
         f"The modified Bessel function of the first kind of order {n}.",
         **REAL,
     )
-unary("special_airy_ai", lambda x: airy(x, slope=False), "Airy's function Ai.", **REAL)
+unary("special_airy_ai", lambda x: airy(x, slope=False), "Airy's function Ai of each entry.", **REAL)
 
 
 def sine_quotient(x) -> Any:

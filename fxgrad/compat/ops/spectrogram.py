@@ -173,6 +173,10 @@ def istft(
         length: that of the result; what the frames do not reach is 0.
         onesided: whether only the frequencies 0 … n_fft // 2 are given, as it seems by their number.
         return_complex: whether the signal is complex.
+        hop_length: see `stft`.
+        win_length: see `stft`.
+        center: see `stft`.
+        normalized: see `stft`.
 
     Raises:
         RuntimeError: lengths that do not fit; a place that no window reaches.

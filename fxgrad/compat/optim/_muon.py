@@ -33,9 +33,20 @@ class Muon(
         eps: the least norm by which a step is divided.
         adjust_lr_fn: "original" (None): the learning rate grows with √max(1, rows/columns); "match_rms_adamw": with
             0.2 · √max(rows, columns).
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        lr: the learning rate, a number or a Tensor of one.
+        weight_decay: how much of each parameter is added to its gradient.
 
     Raises:
         ValueError: a parameter that is no matrix, an option out of range.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.eye(2).requires_grad_()
+    >>> optimizer = torch.optim.Muon([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.shape
+    torch.Size([2, 2])
     """
 
     is_elementwise = False

@@ -20,7 +20,28 @@ class Adagrad(
     options="lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *, "
     "maximize=False, differentiable=False, fused=None",
 ):
-    """Gradients divided by the root of the sum of all their squares so far. Source: Duchi et al., 2011."""
+    """Gradients divided by the root of the sum of all their squares so far. Source: Duchi et al., 2011.
+
+    Args:
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        lr: the learning rate, a number or a Tensor of one.
+        lr_decay: the learning rate of the step t is lr / (1 + t · lr_decay).
+        weight_decay: how much of each parameter is added to its gradient.
+        initial_accumulator_value: the sums at the start.
+        eps: what is added to the root.
+        foreach: accepted and without effect on the numbers.
+        maximize: climb, not descend.
+        differentiable: steps are recorded, so that they can be differentiated.
+        fused: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([ 0.9000, -1.9000])
+    """
 
     non_negative = "lr lr_decay weight_decay initial_accumulator_value eps"
 

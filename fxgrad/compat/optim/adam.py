@@ -27,6 +27,10 @@ class Adam(
         amsgrad: whether the greatest mean square so far is used.
         maximize: whether steps go up.
         differentiable: whether steps are recorded; the parameters are no leaves then.
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        foreach: accepted and without effect on the numbers.
+        capturable: accepted and without effect.
+        fused: accepted and without effect.
 
     Raises:
         ValueError: an option out of range.

@@ -13,7 +13,27 @@ class AdamW(
     fixed={"decoupled_weight_decay": True},
 ):
     """Adam with decoupled weight decay: weights shrink by lr · weight_decay in each step. Source: Loshchilov and
-    Hutter, 2017, arXiv:1711.05101."""
+    Hutter, 2017, arXiv:1711.05101.
+
+    Args:
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        betas: how much of the mean, and of the mean square, remains in each step.
+        eps: what is added to the root.
+        amsgrad: divide by the greatest mean square so far.
+        maximize: climb, not descend.
+        foreach: accepted and without effect on the numbers.
+        capturable: accepted and without effect.
+        differentiable: steps are recorded, so that they can be differentiated.
+        fused: accepted and without effect.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimizer = torch.optim.AdamW([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([ 0.8990, -1.8980])
+    """
 
 
 adamw = functional_form(

@@ -61,6 +61,15 @@ class SequentialLR(CombinedScheduler):
     Args:
         schedulers: the schedulers, of one optimizer.
         milestones: the epochs at which the second and all others begin.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    >>> first = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
+    >>> then = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [first, then], milestones=[2])
+    >>> scheduler.get_last_lr()
+    [0.1]
     """
 
     def __init__(
@@ -113,6 +122,16 @@ class ChainedScheduler(CombinedScheduler):
     Args:
         schedulers: the schedulers, of one optimizer.
         optimizer: the optimizer; None: theirs.
+
+    >>> import fxgrad.compat as torch
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> start = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=1)
+    >>> both = torch.optim.lr_scheduler.ChainedScheduler([start, decay])
+    >>> optimizer.step()
+    >>> both.step()
+    >>> both.get_last_lr()
+    [0.5]
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):

@@ -31,9 +31,24 @@ class CyclicLR(LRScheduler):
         scale_fn: a function that the height is multiplied with, in place of `mode`'s: of the number of the cycle, or
             of the epoch with `scale_mode="iterations"`.
         cycle_momentum: whether the momentum moves as well, between `base_momentum` and `max_momentum`.
+        last_epoch: the last epoch that was run; −1: none.
 
     Raises:
         ValueError: an unknown mode; lists of the wrong length; an optimizer without momentum where it is to move.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CyclicLR(
+    ...     optimizer, base_lr=0.1, max_lr=1.0, step_size_up=2, cycle_momentum=False
+    ... )
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.1, 0.55, 1.0, 0.55]
     """
 
     def __init__(
@@ -120,9 +135,23 @@ class OneCycleLR(LRScheduler):
         cycle_momentum: whether the momentum moves as well, between `base_momentum` and `max_momentum`.
         div_factor, final_div_factor: highest / first rate, first / last rate.
         three_phase: come down to the first rate in as many steps, and then go on to the last.
+        optimizer: the optimizer whose learning rates are set.
+        last_epoch: the last epoch that was run; −1: none.
 
     Raises:
         ValueError: an argument out of range; in `step`, more steps than there are.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=5)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.04, 0.9505, 0.6113, 0.1883]
     """
 
     def __init__(
@@ -239,8 +268,24 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Move the learning rate to `eta_min` along half a wave of the cosine, again and again: the first time in T_0
     epochs, each next time in T_mult times as many. Source: Loshchilov and Hutter, 2016, arXiv:1608.03983.
 
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        last_epoch: the last epoch that was run; −1: none.
+
     Raises:
         ValueError: lengths that are no positive integers.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 1.0, 0.5]
     """
 
     def __init__(

@@ -16,6 +16,9 @@ from .scheduler import LRScheduler, load_functions, save_functions
 class StepLR(LRScheduler):
     """Multiply the learning rate by `gamma` after every `step_size` epochs.
 
+    Args:
+        last_epoch: the last epoch that was run; −1: none.
+
     >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
@@ -39,7 +42,24 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Multiply the learning rate by `gamma` at each of the epochs `milestones`."""
+    """Multiply the learning rate by `gamma` at each of the epochs `milestones`.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.1, 0.1, 0.01]
+    """
 
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
@@ -56,7 +76,24 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Multiply the learning rate by `gamma` after every epoch."""
+    """Multiply the learning rate by `gamma` after every epoch.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.25, 0.125]
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
@@ -95,14 +132,50 @@ class FunctionScheduler(LRScheduler):
 
 
 class LambdaLR(FunctionScheduler):
-    """The initial learning rate times a function of the epoch."""
+    """The initial learning rate times a function of the epoch.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        lr_lambda: a function of the epoch, or one for each group.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.5, 0.3333, 0.25]
+    """
 
     def get_lr(self) -> list[Any]:
         return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self.lr_lambdas)]
 
 
 class MultiplicativeLR(FunctionScheduler):
-    """The learning rate times a function of the epoch."""
+    """The learning rate times a function of the epoch.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        lr_lambda: a function of the epoch, or one for each group.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.9)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.9, 0.81, 0.729]
+    """
 
     def get_lr(self) -> list[Any]:
         if self._is_initial:
@@ -111,7 +184,25 @@ class MultiplicativeLR(FunctionScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The initial learning rate times a factor that goes linearly from `start_factor` to `end_factor`."""
+    """The initial learning rate times a factor that goes linearly from `start_factor` to `end_factor`.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        total_iters: the number of epochs.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.25, 0.5, 0.75, 1.0]
+    """
 
     def __init__(
         self,
@@ -148,7 +239,25 @@ class LinearLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """The initial learning rate times `factor` for so many epochs."""
+    """The initial learning rate times `factor` for so many epochs.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        total_iters: the number of epochs.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [0.5, 0.5, 1.0, 1.0]
+    """
 
     def __init__(
         self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1
@@ -173,7 +282,25 @@ class ConstantLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """Move the learning rate to zero in so many epochs t: the initial one times (1 - epoch/t)^power."""
+    """Move the learning rate to zero in so many epochs t: the initial one times (1 - epoch/t)^power.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        total_iters: the number of epochs.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.75, 0.5, 0.25]
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
         self.total_iters, self.power = total_iters, power
@@ -195,6 +322,22 @@ class CosineAnnealingLR(LRScheduler):
     """Move the learning rate to `eta_min` along half a wave of the cosine, T_max epochs long, and so on.
 
     Source: Loshchilov and Hutter, 2016, arXiv:1608.03983, without restarts.
+
+    Args:
+        optimizer: the optimizer whose learning rates are set.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.8536, 0.5, 0.1464]
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):

@@ -30,6 +30,7 @@ class LBFGS(Optimizer):
         tolerance_grad, tolerance_change: gradients, and steps and decreases, below which it ends.
         history_size: how many steps are remembered.
         line_search_fn: "strong_wolfe", or None for steps of length `lr`.
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
 
     Raises:
         ValueError: there are several groups of parameters.

@@ -123,6 +123,23 @@ class Optimizer:
 
     Raises:
         TypeError, ValueError: see `add_param_group`; no parameters at all.
+
+    >>> import fxgrad.compat as torch
+    >>> class Descent(torch.optim.Optimizer):
+    ...     def __init__(self, params, lr):
+    ...         super().__init__(params, {"lr": lr})
+    ...
+    ...     @torch.no_grad()
+    ...     def step(self):
+    ...         for group in self.param_groups:
+    ...             for p in group["params"]:
+    ...                 p -= group["lr"] * p.grad
+    >>> x = torch.tensor([1.0], requires_grad=True)
+    >>> optimizer = Descent([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([0.8000])
     """
 
     _optimizer_step_pre_hooks: OrderedDict[int, Callable[..., Any]]

@@ -18,6 +18,16 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: how much better it has to be, in relation to the best ("rel") or absolutely ("abs").
         cooldown: epochs after a change that do not count.
         min_lr: the least learning rate, or one for every group; changes of less than `eps` are not made.
+        optimizer: the optimizer whose learning rates are set.
+        threshold_mode: whether the threshold is a part of the measure ("rel") or absolute ("abs").
+
+    >>> import fxgrad.compat as torch
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
+    >>> for measure in (3.0, 3.0, 3.0):
+    ...     scheduler.step(measure)
+    >>> scheduler.get_last_lr()
+    [0.1]
     """
 
     def __init__(

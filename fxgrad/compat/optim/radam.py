@@ -17,7 +17,28 @@ class RAdam(
     "maximize=False, capturable=False, differentiable=False",
 ):
     """Adam with steps that are the shorter the less is known of the mean square: the first are those of momentum
-    alone. Source: Liu et al., 2019, arXiv:1908.03265. The options are those of `Adam`."""
+    alone. Source: Liu et al., 2019, arXiv:1908.03265. The options are those of `Adam`.
+
+    Args:
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        lr: the learning rate, a number or a Tensor of one.
+        betas: how much of the mean, and of the mean square, remains in each step.
+        eps: what is added to the root.
+        weight_decay: how much of each parameter is added to its gradient.
+        decoupled_weight_decay: shrink the weights themselves, as `AdamW` does.
+        foreach: accepted and without effect on the numbers.
+        maximize: climb, not descend.
+        capturable: accepted and without effect.
+        differentiable: steps are recorded, so that they can be differentiated.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimizer = torch.optim.RAdam([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([ 0.8000, -1.6000])
+    """
 
     non_negative = "lr eps weight_decay"
 

@@ -15,7 +15,28 @@ class RMSprop(
     "foreach=None, maximize=False, differentiable=False",
 ):
     """Gradients divided by the root of the running mean of their squares; `centered`: of their variance.
-    Source: Hinton, 2012."""
+    Source: Hinton, 2012.
+
+    Args:
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        lr: the learning rate, a number or a Tensor of one.
+        alpha: how much of the mean squares remains in each step.
+        eps: what is added to the root.
+        weight_decay: how much of each parameter is added to its gradient.
+        momentum: how much of the velocity remains in each step.
+        capturable: accepted and without effect.
+        foreach: accepted and without effect on the numbers.
+        maximize: climb, not descend.
+        differentiable: steps are recorded, so that they can be differentiated.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimizer = torch.optim.RMSprop([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([ 5.9605e-08, -1.0000e+00])
+    """
 
     non_negative = "lr eps momentum weight_decay alpha"
 

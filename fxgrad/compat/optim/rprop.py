@@ -22,6 +22,19 @@ class Rprop(
         lr: the first step of each entry.
         etas: by what steps shrink, and by what they grow.
         step_sizes: the least and the greatest step.
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        capturable: accepted and without effect.
+        foreach: accepted and without effect on the numbers.
+        maximize: climb, not descend.
+        differentiable: steps are recorded, so that they can be differentiated.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
+    >>> optimizer = torch.optim.Rprop([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x.detach()
+    tensor([ 0.9000, -1.9000])
     """
 
     non_negative = "lr"

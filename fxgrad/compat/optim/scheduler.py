@@ -32,6 +32,17 @@ class LRScheduler:
     Raises:
         TypeError: what is no optimizer.
         KeyError: a schedule that goes on, and groups without "initial_lr".
+
+    >>> import fxgrad.compat as torch
+    >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
+    ...     def get_lr(self):
+    ...         return [rate * 0.5**self.last_epoch for rate in self.base_lrs]
+    >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    >>> scheduler = Halving(optimizer)
+    >>> optimizer.step()
+    >>> scheduler.step()
+    >>> scheduler.get_last_lr()
+    [0.5]
     """
 
     _is_initial = False  # whether this step is the one that begins the schedule

@@ -28,6 +28,9 @@ class SGD(
         nesterov: whether the step looks ahead along the velocity.
         maximize: whether steps go up.
         differentiable: whether steps are recorded; the parameters are no leaves then.
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        foreach: accepted and without effect on the numbers.
+        fused: accepted and without effect.
 
     Raises:
         ValueError: an option out of range.

@@ -19,9 +19,25 @@ if TYPE_CHECKING:
 class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False"):
     """Adam that moves only the entries that a sparse gradient names, and counts only their moments.
 
+    Args:
+        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
+        lr: the learning rate, a number or a Tensor of one.
+        betas: how much of the mean, and of the mean square, remains in each step.
+        eps: what is added to the root.
+        maximize: climb, not descend.
+
     Raises:
         ValueError: an option out of range.
         RuntimeError: in `step`, a gradient that is not sparse.
+
+    >>> import fxgrad.compat as torch
+    >>> table = torch.nn.Embedding(3, 1, sparse=True)
+    >>> before = table.weight.detach().clone()
+    >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)
+    >>> table(torch.tensor([1])).sum().backward()
+    >>> optimizer.step()
+    >>> (before - table.weight.detach()).view(-1).round(decimals=4)
+    tensor([0.0000, 0.1000, 0.0000])
     """
 
     non_negative = "lr eps"

@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 
 def get_swa_avg_fn() -> Average:
-    """Return the function (average, parameter, number so far) → the mean of all parameters so far."""
+    """Return the function (average, parameter, number so far) → the mean of all parameters so far.
+
+    >>> import fxgrad.compat as torch
+    >>> mean = torch.optim.swa_utils.get_swa_avg_fn()
+    >>> mean(torch.tensor(0.0), torch.tensor(1.0), 1)
+    tensor(0.5000)
+    """
 
     @no_grad()
     def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Tensor | int) -> Tensor:
@@ -37,6 +43,11 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
     Raises:
         ValueError: a decay that is not from 0 to 1.
+
+    >>> import fxgrad.compat as torch
+    >>> mean = torch.optim.swa_utils.get_ema_avg_fn(0.9)
+    >>> mean(torch.tensor(0.0), torch.tensor(1.0), 1)
+    tensor(0.1000)
     """
     check_decay(decay)
 
@@ -48,12 +59,31 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 
 def get_swa_multi_avg_fn() -> ListAverage:
-    """Return what `get_swa_avg_fn` returns, as a function of lists that writes into the first."""
+    """Return what `get_swa_avg_fn` returns, as a function of lists that writes into the first.
+
+    >>> import fxgrad.compat as torch
+    >>> mean = torch.optim.swa_utils.get_swa_multi_avg_fn()
+    >>> averages = [torch.tensor(0.0)]
+    >>> mean(averages, [torch.tensor(1.0)], 1)
+    >>> averages
+    [tensor(0.5000)]
+    """
     return for_lists(get_swa_avg_fn())
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> ListAverage:
-    """Return what `get_ema_avg_fn` returns, as a function of lists that writes into the first."""
+    """Return what `get_ema_avg_fn` returns, as a function of lists that writes into the first.
+
+    Args:
+        decay: how much of the average remains.
+
+    >>> import fxgrad.compat as torch
+    >>> mean = torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
+    >>> averages = [torch.tensor(0.0)]
+    >>> mean(averages, [torch.tensor(1.0)], 1)
+    >>> averages
+    [tensor(0.1000)]
+    """
     return for_lists(get_ema_avg_fn(decay))
 
 
@@ -152,6 +182,15 @@ def update_bn(loader: Iterable[Any], model: Module, device=None) -> None:
         loader: batches, or lists and tuples whose first element is the batch.
         model: the model, which is in training mode meanwhile.
         device: to which batches are moved.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> model = torch.nn.BatchNorm1d(1)
+    >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
+    >>> model.running_mean
+    tensor([2.])
     """
     layers = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not layers:
@@ -178,6 +217,20 @@ class SWALR(LRScheduler):
         swa_lr: the rate, or that of every group.
         anneal_epochs: in how many epochs.
         anneal_strategy: "cos" or "linear".
+        optimizer: the optimizer whose learning rates are set.
+        last_epoch: the last epoch that was run; −1: none.
+
+    >>> import fxgrad.compat as torch
+    >>> parameter = torch.nn.Parameter(torch.zeros(1))
+    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
+    >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.1, anneal_epochs=2)
+    >>> rates = []
+    >>> for epoch in range(4):
+    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
+    ...     optimizer.step()
+    ...     scheduler.step()
+    >>> rates
+    [1.0, 0.55, 0.1, 0.1]
     """
 
     def __init__(

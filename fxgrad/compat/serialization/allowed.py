@@ -81,18 +81,46 @@ def add_safe_globals(safe_globals: Iterable[Callable[..., Any] | tuple[Callable[
 
 
 def get_safe_globals() -> list[Any]:
-    """The classes and functions that are allowed, as they were given."""
+    """The classes and functions that are allowed, as they were given.
+
+    Returns:
+        A list.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     return list(ALLOWED[0])
 
 
 def clear_safe_globals() -> None:
-    """Allow no classes and functions any more but those of the table."""
+    """Allow no classes and functions any more but those of the table.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.serialization.clear_safe_globals()
+    >>> torch.serialization.get_safe_globals()
+    []
+    """
     with LOCK:
         ALLOWED[0] = ()
 
 
 class safe_globals:
-    """A context manager in which files may build what is given: see `add_safe_globals`."""
+    """A context manager in which files may build what is given: see `add_safe_globals`.
+
+    Args:
+        safe_globals: classes and functions.
+
+    >>> import fxgrad.compat as torch
+    >>> class Point:
+    ...     pass
+    >>> with torch.serialization.safe_globals([Point]):
+    ...     len(torch.serialization.get_safe_globals())
+    1
+    """
 
     def __init__(self, safe_globals: Iterable[Callable[..., Any] | tuple[Callable[..., Any], str]]):
         self.entries = list(safe_globals)

@@ -12,6 +12,8 @@ from ...core.errors import FxgradError
 class UnpicklingError(FxgradError, PythonUnpicklingError):
     """A file that holds what is not allowed, or that is broken. It is a `pickle.UnpicklingError` too.
 
+    Nothing in a file is ever executed: classes are built only if they are known or allowed.
+
     >>> import io, datetime
     >>> import fxgrad.compat as torch
     >>> file = io.BytesIO()
@@ -21,6 +23,7 @@ class UnpicklingError(FxgradError, PythonUnpicklingError):
     Traceback (most recent call last):
         ...
     fxgrad.compat.serialization.errors.UnpicklingError: Weights only load failed. WeightsUnpickler error: ...
+      see: errors/compat/UnpicklingError
 
     What you trust is allowed by name:
 
@@ -32,12 +35,43 @@ class UnpicklingError(FxgradError, PythonUnpicklingError):
 
 
 class PicklingError(FxgradError, PythonPicklingError, AttributeError):
-    """An object that cannot be saved: a function or class without a place where it would be found again. (Python has
-    two errors for that.)"""
+    """An object that cannot be saved: a function or class without a place where it would be found again.
+
+    (Python has two errors for that; this one is both.)
+
+    >>> import io
+    >>> import fxgrad.compat as torch
+    >>> torch.save({"activation": lambda x: x}, io.BytesIO())
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.serialization.errors.PicklingError: Can't pickle <function <lambda> at ...>: it's not found as ...
+      at:  ...
+      try: define it at the top of a module; or save a state_dict()
+      see: errors/compat/PicklingError
+
+    >>> torch.save(torch.nn.Linear(2, 1).state_dict(), io.BytesIO())
+    """
 
 
 class TruncatedError(FxgradError, EOFError):
-    """A file that ends too early."""
+    """A file that ends too early: a copy that was cut off, or one that is still being written.
+
+    >>> import io
+    >>> import fxgrad.compat as torch
+    >>> torch.load(io.BytesIO(b""))
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.serialization.errors.TruncatedError: Ran out of input
+      at:  ...
+      try: the file is not complete: copy or save it again
+      see: errors/compat/TruncatedError
+
+    >>> file = io.BytesIO()
+    >>> torch.save(torch.ones(2), file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file)
+    tensor([1., 1.])
+    """
 
 
 def refuse(text: str, hint: str | None = None) -> UnpicklingError:

@@ -318,6 +318,9 @@ def pickle_source(archive: Archive) -> Source:
 def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
     """List the names in a file that have to be allowed before it can be loaded.
 
+    Args:
+        f: the file.
+
     Raises:
         UnpicklingError, RuntimeError, EOFError: it is broken, or no file of torch's.
 

@@ -13,7 +13,12 @@ MAP_SHARED, MAP_PRIVATE = getattr(mmap, "MAP_SHARED", 1), getattr(mmap, "MAP_PRI
 
 
 class LoadEndianness(Enum):
-    """The order of the bytes of numbers in archives that do not say it, which torch before 2.1 wrote."""
+    """The order of the bytes of numbers in archives that do not say it, which torch before 2.1 wrote.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.serialization.LoadEndianness.LITTLE.name
+    'LITTLE'
+    """
 
     NATIVE = 1
     LITTLE = 2
@@ -24,15 +29,33 @@ SETTINGS: dict[str, Any] = {"endianness": None, "mmap": MAP_PRIVATE}
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The order of bytes of archives that do not say theirs; None is that of little-endian machines."""
+    """The order of bytes of archives that do not say theirs; None is that of little-endian machines.
+
+    Returns:
+        A LoadEndianness, or None.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.serialization.get_default_load_endianness() is None
+    True
+    """
     return SETTINGS["endianness"]
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     """Choose the order of bytes of archives that do not say theirs.
 
+    Args:
+        endianness: a LoadEndianness.
+
     Raises:
         TypeError: it is no LoadEndianness.
+
+    >>> import fxgrad.compat as torch
+    >>> try:
+    ...     torch.serialization.set_default_load_endianness("little")
+    ... except TypeError:
+    ...     print("it is no LoadEndianness")
+    it is no LoadEndianness
     """
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
         raise ArgumentError("Invalid argument type in function set_default_load_endianness")
@@ -41,15 +64,33 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 def get_default_mmap_options() -> int:
     """How `load` maps files: `mmap.MAP_PRIVATE`, or `mmap.MAP_SHARED`, with which writing into Tensors writes into the
-    file."""
+    file.
+
+    Returns:
+        An int.
+
+    >>> import fxgrad.compat as torch
+    >>> import mmap
+    >>> torch.serialization.get_default_mmap_options() == mmap.MAP_PRIVATE
+    True
+    """
     return SETTINGS["mmap"]
 
 
 class set_default_mmap_options:
     """Choose how `load` maps files, for good or, as a context manager, inside it.
 
+    Args:
+        flags: `mmap.MAP_PRIVATE` or `mmap.MAP_SHARED`.
+
     Raises:
         ValueError: it is neither `mmap.MAP_PRIVATE` nor `mmap.MAP_SHARED`.
+
+    >>> import fxgrad.compat as torch
+    >>> import mmap
+    >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
+    ...     torch.serialization.get_default_mmap_options() == mmap.MAP_SHARED
+    True
     """
 
     def __init__(self, flags: int):

@@ -26,7 +26,16 @@ STORAGE_NAMES = {f"{short}Storage": name for name, short in SHORT_NAMES.items() 
 
 class StorageType:
     """What `torch.FloatStorage` stands for in a file: the dtype of the elements of a storage. The bytes of
-    `torch.UntypedStorage` have the dtype uint8."""
+    `torch.UntypedStorage` have the dtype uint8.
+
+    Args:
+        name: the name.
+
+    >>> import fxgrad.compat as torch
+    >>> from fxgrad.compat.serialization.storages import StorageType
+    >>> StorageType("FloatStorage").dtype
+    torch.float32
+    """
 
     def __init__(self, name: str):
         self.name = name
@@ -53,15 +62,28 @@ MapLocation = Callable[..., Any] | device | str | dict[str, str] | None
 
 
 def location_tag(storage: UntypedStorage) -> str:
-    """Return what a file says about where a storage was: "cpu", "cuda:0"."""
+    """Return what a file says about where a storage was: "cpu", "cuda:0".
+
+    >>> import fxgrad.compat as torch
+    >>> torch.serialization.location_tag(torch.zeros(2).untyped_storage())
+    'cpu'
+    """
     return str(device_of(storage.owner))
 
 
 def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
     """Put a storage, which is on the CPU, where a file says that it was.
 
+    Args:
+        location: what the file says.
+
     Raises:
         RuntimeError: there is no such device.
+
+    >>> import fxgrad.compat as torch
+    >>> storage = torch.zeros(2).untyped_storage()
+    >>> torch.serialization.default_restore_location(storage, "cpu") is storage
+    True
     """
     target = device(location)
     if target.type == "cuda" and not device_count():

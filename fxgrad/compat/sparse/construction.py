@@ -180,6 +180,8 @@ def sparse_csr_tensor(
         crow_indices: whole numbers (rows + 1,): where each row begins among the entries, and the number of entries.
         col_indices: whole numbers (n,): the columns of the entries.
         values: the entries (n,). All others are as in `sparse_coo_tensor`.
+        size: the shape.
+        check_invariants: whether places are looked at; None: as `check_sparse_tensor_invariants` says.
 
     Returns:
         A Tensor of the layout `torch.sparse_csr`.
@@ -304,6 +306,9 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
         shape: of the matrix.
         layout: see `to_sparse`.
 
+    Returns:
+        A sparse matrix.
+
     >>> import fxgrad.compat as torch
     >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
     tensor([[0., 1.],
@@ -343,6 +348,9 @@ def check_places(places: np.ndarray, size: Sequence[int]) -> None:
 
 class check_sparse_tensor_invariants:
     """Whether places are looked at where a sparse Tensor is made; also a context manager.
+
+    Args:
+        enable: whether they are looked at.
 
     >>> import fxgrad.compat as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():

@@ -97,7 +97,13 @@ def mm(mat1: Tensor, mat2: Tensor) -> Any:
 
 
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Any:
-    """Return beta · mat + alpha · mat1 @ mat2, where mat1 is sparse: see `mm`."""
+    """Return beta · mat + alpha · mat1 @ mat2, where mat1 is sparse: see `mm`.
+
+    >>> import fxgrad.compat as torch
+    >>> a = torch.tensor([[0.0, 2.0]]).to_sparse()
+    >>> torch.sparse.addmm(torch.ones(1, 1), a, torch.tensor([[3.0], [4.0]]))
+    tensor([[9.]])
+    """
     return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
 
 
@@ -112,6 +118,14 @@ def sampled_addmm(
 
     Raises:
         TensorError: `input` is not sparse, or shapes do not fit.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     places = torch.eye(2).to_sparse_csr()
+    >>> torch.sparse.sampled_addmm(places, torch.ones(2, 1), torch.ones(1, 2)).values()
+    tensor([2., 2.])
     """
     if not isinstance(input, SparseTensor):
         raise TensorError("sampled_addmm: Expected self to have sparse csr layout, but got Strided")

@@ -83,7 +83,17 @@ def lines_along(x: SparseTensor, dim: int) -> tuple[Tensor, int]:
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: torch_dtype | None = None) -> SparseTensor:
-    """Return the logarithm of `softmax`."""
+    """Return the logarithm of `softmax`.
+
+    Args:
+        input: a sparse Tensor.
+        dim: the dimension.
+        dtype: the dtype of the result.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.sparse.log_softmax(torch.tensor([[0.0, 2.0]]).to_sparse(), dim=1).values()
+    tensor([0.])
+    """
     x = coalesced(ensure_sparse("log_softmax", input))
     entries = x.entries if dtype is None else x.entries.to(dtype)
     d = normalize_dim(dim, x.ndim)

@@ -140,7 +140,24 @@ def assert_allclose(
     equal_nan: bool = True,
     msg: str = "",
 ) -> None:
-    """Deprecated: `assert_close`, which also looks at the dtypes. `expected` may be a number or a list."""
+    """Deprecated: `assert_close`, which also looks at the dtypes. `expected` may be a number or a list.
+
+    Args:
+        actual: a Tensor.
+        rtol: the relative tolerance.
+        atol: the absolute tolerance.
+        equal_nan: whether NaN equals NaN.
+        msg: what the error says.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.testing.assert_allclose(torch.tensor([1.0]), [1.0])
+    """
     __tracebackhide__ = True
     actual = as_tensor(actual)
     if not isinstance(expected, Tensor):

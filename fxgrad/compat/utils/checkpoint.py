@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Return two context managers, for the first and the second run, that do nothing."""
+    """Return two context managers, for the first and the second run, that do nothing.
+
+    >>> import fxgrad.compat as torch
+    >>> first, second = torch.utils.checkpoint.noop_context_fn()
+    >>> with first:
+    ...     x = torch.zeros(2)
+    """
     return nullcontext(), nullcontext()
 
 
@@ -129,6 +135,17 @@ def checkpoint_sequential(
         segments: the number of parts.
         input: the argument of the first function.
         use_reentrant, preserve_rng_state: as for `checkpoint`.
+        kwargs: `preserve_rng_state`; anything else is an error.
+
+    Returns:
+        What the last function returns.
+
+    >>> import fxgrad.compat as torch
+    >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    >>> x = torch.ones(3, 2)
+    >>> y = torch.utils.checkpoint.checkpoint_sequential(model, 2, x, use_reentrant=False)
+    >>> torch.equal(y, model(x))
+    True
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -158,7 +175,15 @@ DEBUG: ContextVar[bool | None] = ContextVar("fxgrad debugging of checkpoints", d
 
 @contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """A context manager in which checkpoints have this `early_stop`, whatever they are called with."""
+    """A context manager in which checkpoints have this `early_stop`, whatever they are called with.
+
+    Args:
+        enable: the option.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     y = torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(1), use_reentrant=False)
+    """
     token = EARLY_STOP.set(enable)
     try:
         yield
@@ -168,7 +193,15 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """A context manager in which checkpoints have this `debug`, whatever they are called with; None: theirs."""
+    """A context manager in which checkpoints have this `debug`, whatever they are called with; None: theirs.
+
+    Args:
+        enabled: the option; None: that of each.
+
+    >>> import fxgrad.compat as torch
+    >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
+    ...     y = torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(1), use_reentrant=False)
+    """
     token = DEBUG.set(enabled)
     try:
         yield
@@ -222,7 +255,12 @@ def detach_variable(inputs: tuple) -> tuple:
 
 
 class DefaultDeviceType:
-    """The type of the devices whose generators checkpoints keep besides the CPU's. There is one generator here."""
+    """The type of the devices whose generators checkpoints keep besides the CPU's. There is one generator here.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
+    'cuda'
+    """
 
     device_type = "cuda"
 
@@ -242,6 +280,9 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 
     Code that computes results again on its way back takes them along, with `torch.get_rng_state()`.
 
+    Args:
+        args: any objects.
+
     >>> import fxgrad.compat as torch
     >>> torch.utils.checkpoint.get_device_states(torch.ones(2), 3)
     ([], [])
@@ -254,7 +295,18 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
 def set_device_states(
     devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
 ) -> None:
-    """Set the generators of devices to states from `get_device_states`."""
+    """Set the generators of devices to states from `get_device_states`.
+
+    Args:
+        device_type: the kind of device; None: that of the CPU.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> devices, states = torch.utils.checkpoint.get_device_states(torch.zeros(2))
+    >>> torch.utils.checkpoint.set_device_states(devices, states)
+    """
     for _, state in zip(devices, states):
         generators.set_rng_state(state)
 

@@ -8,7 +8,16 @@ from_dlpack = SPACES["function"]["from_dlpack"]
 
 
 def to_dlpack(tensor: Tensor) -> object:
-    """Return a capsule of a Tensor's memory, which another library's `from_dlpack` takes once."""
+    """Return a capsule of a Tensor's memory, which another library's `from_dlpack` takes once.
+
+    Args:
+        tensor: the Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> capsule = torch.to_dlpack(torch.zeros(2))
+    >>> type(capsule).__name__
+    'PyCapsule'
+    """
     return tensor.__dlpack__()
 
 

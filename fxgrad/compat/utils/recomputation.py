@@ -53,7 +53,27 @@ Operations of the recomputation, as far as it went:
 
 
 class CheckpointError(TensorError):
-    """The function did not do the same when it was run again."""
+    """A checkpointed function that did not do the same when it was run again.
+
+    `torch.utils.checkpoint` runs a function a second time in the backward pass. It must save the same Tensors then: it
+    must not depend on a counter, on the time, or on random numbers other than torch's.
+
+    >>> import fxgrad.compat as torch
+    >>> runs = []
+    >>> def layer(x):
+    ...     runs.append(1)
+    ...     return x.sin() * x.cos() if len(runs) == 1 else x.sin()
+    >>> x = torch.zeros(3, requires_grad=True)
+    >>> torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).sum().backward()
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat.utils.recomputation.CheckpointError: torch.utils.checkpoint: A different number of tensors was ...
+      see: errors/compat/CheckpointError
+
+    >>> torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x.cos(), x, use_reentrant=False).sum().backward()
+    >>> x.grad
+    tensor([1., 1., 1.])
+    """
 
 
 class StopRecomputation(BaseException):

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 class CheckpointPolicy(Enum):
     """What becomes of the result of an operation: it is kept, computed again, or kept in the memory of the CPU. MUST
-    and PREFER are the same here."""
+    and PREFER are the same here.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
+    'MUST_SAVE'
+    """
 
     MUST_SAVE = 0
     PREFER_SAVE = 1
@@ -50,7 +55,12 @@ class CheckpointPolicy(Enum):
 
 class SelectiveCheckpointContext:
     """What a policy is told of an operation beside its operands: `op_output`, its result. `is_recompute` is always
-    False: policies are asked in the first run only."""
+    False: policies are asked in the first run only.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).is_recompute
+    False
+    """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None):
         self.is_recompute, self.op_output = is_recompute, op_output

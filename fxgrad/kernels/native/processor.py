@@ -27,9 +27,11 @@ def compiler() -> Any:
 
 @functools.cache
 def features() -> Any:
-    """What the processor can do, by LLVM's names."""
-    import llvmlite.binding as llvm
-
+    """What the processor can do, by LLVM's names; nothing where nobody can make code for it."""
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        return {}
     return llvm.get_host_cpu_features()
 
 

@@ -4,11 +4,11 @@ Everything is differentiable to any order in both modes. Matrices that NumPy tak
 it reads from one triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian.
 What a derivative is where eigenvalues or singular values repeat: `fxgrad.ops.spectral`.
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: F403
 
 from typing import TYPE_CHECKING
 
-from numpy.linalg import LinAlgError
+from numpy.linalg import LinAlgError as LinAlgError
 
 from ...core.face import LazyPackage
 

@@ -99,7 +99,12 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
 
 @composite(np.linalg.svdvals)
 def svdvals(x: ArrayLike, /) -> Array:
-    """The singular values, descending. See `svd`."""
+    """The singular values of matrices, descending. See `svd`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
+    array([4., 3.])
+    """
     return svd(x, compute_uv=False)
 
 
@@ -135,7 +140,12 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Array:
 @composite(np.linalg.eigvalsh)
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """The eigenvalues of Hermitian matrices, ascending. The triangle `UPLO` is read, and the gradient is Hermitian: see
-    `eigh`."""
+    `eigh`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
+    array([1., 3.])
+    """
     return ops.eigvalsh(hermitian_matrix(a, UPLO), uplo=UPLO.upper())
 
 
@@ -161,7 +171,12 @@ def eig(a: ArrayLike) -> Array:
 
 @composite(np.linalg.eigvals)
 def eigvals(a: ArrayLike) -> Array:
-    """The eigenvalues. See `eig`."""
+    """The eigenvalues of square matrices, in no particular order, complex where traced. See `eig`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]]))
+    array([2., 3.])
+    """
     return ops.eig(as_square_matrix(a))[0]
 
 

@@ -100,14 +100,25 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
 
 @composite(np.linalg.vector_norm)
 def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Array:
-    """The norm of the entries along axes, taken as one vector."""
+    """The norm of the entries along axes, taken as one vector; orders, derivatives and the convention at 0 are those of
+    `norm`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.vector_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]))
+    np.float64(5.0)
+    """
     x = as_inexact(operand(x))
     return norm_of_vectors(x, ord, normalize_axes(axis, x.ndim), keepdims)
 
 
 @composite(np.linalg.matrix_norm)
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
-    """The norm of the matrices in the last two axes."""
+    """The norm of the matrices in the last two axes; orders and derivatives are those of `norm`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.matrix_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]), ord="nuc").round(6)
+    np.float64(7.0)
+    """
     return norm(x, ord, (-2, -1), keepdims)
 
 

@@ -8,22 +8,48 @@ from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike, Axis, DType
 from .. import contraction, manipulation
 from ..composite import composite, operand
-
-matmul, matrix_transpose = contraction.matmul, manipulation.matrix_transpose
+from ..contraction import matmul
+from ..documentation import LINEAR
+from ..manipulation import matrix_transpose
 
 
 @composite(np.linalg.vecdot)
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
+    """The sum Σ conj(x1)·x2 along an axis, the other axes broadcast.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.vecdot(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
+    np.float64(11.0)
+    """
     return contraction.vecdot(x1, x2, axis=axis)
 
 
 @composite(np.linalg.cross)
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
+    """The cross product of vectors of three components along an axis; ValueError for other numbers of them.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.cross(fnp.array([1.0, 0.0, 0.0]), fnp.array([0.0, 1.0, 0.0]))
+    array([0., 0., 1.])
+    """
+    x1, x2 = operand(x1), operand(x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ShapeError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, "
+            f"but they are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+        )
     return contraction.cross(x1, x2, axis=axis)
 
 
 @composite(np.linalg.outer)
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+    """The products of all entries of one vector with all of another; ValueError for arrays with other axes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.outer(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
+    array([[3., 4.],
+           [6., 8.]])
+    """
     x1, x2 = operand(x1), operand(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ShapeError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
@@ -32,18 +58,34 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 @composite(np.linalg.tensordot)
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axis = 2) -> Array:
+    """The sum over pairs of axes of two arrays, as `fxgrad.numpy.tensordot`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.tensordot(fnp.ones((2, 3)), fnp.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
     return contraction.tensordot(x1, x2, axes)
 
 
-@composite(np.linalg.diagonal)
+@composite(np.linalg.diagonal, derivative=LINEAR)
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
-    """The diagonals of the matrices in the last two axes."""
+    """The diagonals of the matrices in the last two axes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.diagonal(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([1., 4.])
+    """
     return manipulation.diagonal(x, offset, -2, -1)
 
 
-@composite(np.linalg.trace)
+@composite(np.linalg.trace, derivative=LINEAR)
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DType = None) -> Array:
-    """The traces of the matrices in the last two axes."""
+    """The traces of the matrices in the last two axes.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.trace(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    np.float64(5.0)
+    """
     return contraction.trace(x, offset, -2, -1, dtype)
 
 

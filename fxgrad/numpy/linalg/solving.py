@@ -16,6 +16,7 @@ from ...core.typing import Array, ArrayLike, Axis
 from ...ops.contraction import LETTERS
 from .. import contraction, manipulation
 from ..composite import cast, composite, operand
+from ..documentation import NO_DERIVATIVE
 from ..reductions import count_nonzero, max, squared_modulus, sum
 from .decompositions import eigvalsh, svdvals
 from .matrices import (
@@ -168,9 +169,14 @@ def align_tolerance(tolerance: Any) -> Any:
     return float(tolerance) if scalar else manipulation.expand_dims(operand(tolerance), -1)
 
 
-@composite(np.linalg.matrix_rank)
+@composite(np.linalg.matrix_rank, derivative=NO_DERIVATIVE)
 def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
-    """The number of singular values above a tolerance. It has no derivative."""
+    """The number of singular values above a tolerance, an integer.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.matrix_rank(fnp.array([[1.0, 2.0], [2.0, 4.0]]))
+    np.int64(1)
+    """
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     a = ops.stop_gradient(as_inexact(operand(A)))
@@ -210,7 +216,12 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
 @composite(np.linalg.multi_dot)
 def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Array:
-    """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last."""
+    """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.multi_dot([fnp.array([1.0, 2.0]), fnp.eye(2), fnp.array([3.0, 4.0])])
+    np.float64(11.0)
+    """
     factors = [operand(x) for x in arrays]
     if len(factors) < 2:
         raise ValueError("Expecting at least two arrays.")
@@ -232,7 +243,13 @@ def size_product(sizes: Any) -> int:
 
 @composite(np.linalg.tensorsolve)
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
-    """x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first."""
+    """The x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first. LinAlgError where a is singular.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.tensorsolve(2 * fnp.eye(4).reshape(2, 2, 2, 2), fnp.ones((2, 2)))
+    array([[0.5, 0.5],
+           [0.5, 0.5]])
+    """
     a, b = as_inexact(operand(a)), as_inexact(operand(b))
     if axes is not None:
         a = manipulation.moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
@@ -245,7 +262,14 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
 
 @composite(np.linalg.tensorinv)
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows."""
+    """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows. LinAlgError where a is
+    singular.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.linalg.tensorinv(2 * fnp.eye(2), ind=1)
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
     a = as_inexact(operand(a))
     if ind <= 0:
         raise ValueError("Invalid ind argument.")

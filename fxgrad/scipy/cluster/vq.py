@@ -16,10 +16,13 @@ from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, composite
 from ..stats.distribution import as_floats
 
+__all__ = ["kmeans", "kmeans2", "vq", "whiten"]
+
 
 @composite()
 def whiten(obs: ArrayLike, check_finite: bool = True) -> Array:
-    """Divide each column of observations [n, d] by its standard deviation, where it has one.
+    """The observations `obs` [n, d] with each column divided by its standard deviation, where it has one.
+    `check_finite` has no effect: NaN and ∞ are handed on.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.cluster.vq.whiten([[0.0, 1.0], [2.0, 1.0]]))

@@ -18,6 +18,7 @@ from ...core.aval import aval_of, is_differentiable
 from ...core.errors import ShapeError, UnsupportedError
 from ...core.interpreter import Tracer, api_boundary
 from ...core.typing import Array, ArrayLike
+from ...numpy.documentation import described
 from ...transforms.callback import pure_callback
 from ...transforms.custom.jvp_vjp import custom_jvp
 from ...transforms.jacobian import jacobian
@@ -85,6 +86,7 @@ def integral_tangent(integrand: Callable, choices: dict, primals: Any, tangents:
 
 
 @api_boundary
+@described("scipy.integrate.quad", "")
 def quad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), full_output: Any = 0,
          epsabs: float = 1.49e-8, epsrel: float = 1.49e-8, limit: int = 50, points: Any = None, weight: Any = None,
          wvar: Any = None, wopts: Any = None, maxp1: int = 50, limlst: int = 50,
@@ -131,6 +133,7 @@ def quad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), f
 
 
 @api_boundary
+@described("scipy.integrate.dblquad", "")
 def dblquad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfun: Any, args: Any = (),
             epsabs: float = 1.49e-8, epsrel: float = 1.49e-8) -> Any:  # fmt: skip
     """The integral of func(y, x, *args) for x from a to b and y from gfun(x) to hfun(x), numbers or functions.
@@ -144,10 +147,16 @@ def dblquad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfu
 
 
 @api_boundary
+@described("scipy.integrate.tplquad", "")
 def tplquad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfun: Any, qfun: Any, rfun: Any,
             args: Any = (), epsabs: float = 1.49e-8, epsrel: float = 1.49e-8) -> Any:  # fmt: skip
     """The integral of func(z, y, x, *args) for x from a to b, y from gfun(x) to hfun(x), z from qfun(x, y) to
-    rfun(x, y)."""
+    rfun(x, y), numbers or functions.
+
+    >>> import fxgrad as fx
+    >>> round(fx.scipy.integrate.tplquad(lambda z, y, x: x, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0)[0], 6)
+    0.5
+    """
     ranges = [
         lambda y, x, *_: (value_at(qfun, x, y), value_at(rfun, x, y)),
         lambda x, *_: (value_at(gfun, x), value_at(hfun, x)),
@@ -162,6 +171,7 @@ def value_at(limit: Any, *places: Any) -> Any:
 
 
 @api_boundary
+@described("scipy.integrate.nquad", "")
 def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts: Any = None,
           full_output: bool = False) -> Any:  # fmt: skip
     """The integral over several variables, func(x₀, x₁, …, *args), the first of which is the innermost.
@@ -174,6 +184,10 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
 
     Returns:
         The integral, and the estimate of the error of the outermost one or the greatest of all on plain values.
+
+    >>> import fxgrad as fx
+    >>> round(fx.scipy.integrate.nquad(lambda x, y: x * y, [(0.0, 1.0), (0.0, 2.0)])[0], 6)
+    1.0
     """
     args = arguments(args)
     options = list(opts) if isinstance(opts, list | tuple) else [opts or {}] * len(ranges)
@@ -199,6 +213,7 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
 
 
 @api_boundary
+@described("scipy.integrate.fixed_quad", "")
 def fixed_quad(
     func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), n: int = 5
 ) -> tuple[Array, None]:

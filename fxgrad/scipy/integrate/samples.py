@@ -50,7 +50,12 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int
 @scipy_function("integrate")
 def cumulative_trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1,
                          initial: Any = None) -> Array:  # fmt: skip
-    """The running integral of samples by the trapezoidal rule; initial=0 puts a zero before it."""
+    """The running integral of samples by the trapezoidal rule; initial=0 puts a zero before it.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.integrate.cumulative_trapezoid(fnp.array([0.0, 1.0, 4.0]), initial=0)
+    array([0. , 0.5, 3. ])
+    """
     y, gaps = samples_along(y, x, axis)
     if y.shape[-1] == 0:
         raise ShapeError("At least one point is required along `axis`.")
@@ -99,7 +104,12 @@ def simpson(y: ArrayLike, x: ArrayLike | None = None, *, dx: Any = 1.0, axis: in
 @scipy_function("integrate")
 def cumulative_simpson(y: ArrayLike, *, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1,
                        initial: Any = None) -> Array:  # fmt: skip
-    """The running integral of samples by Simpson's rule; `initial` is put before it and added."""
+    """The running integral of samples by Simpson's rule; `initial` is put before it and added.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.integrate.cumulative_simpson(fnp.array([0.0, 1.0, 4.0]))
+    array([0.33333333, 2.66666667])
+    """
     samples, gaps = samples_along(y, x, axis)
     n = samples.shape[-1]
     if n < 3:
@@ -127,7 +137,13 @@ def cumulative_simpson(y: ArrayLike, *, x: ArrayLike | None = None, dx: Any = 1.
 
 @scipy_function("integrate")
 def romb(y: ArrayLike, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Array:
-    """The integral of 2ᵏ + 1 samples at equal distances by Romberg's extrapolation of the trapezoidal rule."""
+    """The integral of 2ᵏ + 1 samples at equal distances by Romberg's extrapolation of the trapezoidal rule; ValueError
+    for other numbers of samples.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.integrate.romb(fnp.array([0.0, 1.0, 4.0])).round(6)
+    np.float64(2.666667)
+    """
     y, _ = samples_along(y, None, axis)
     intervals = y.shape[-1] - 1
     if intervals < 1 or intervals & (intervals - 1):

@@ -13,6 +13,7 @@ from ... import ops
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import ensure
+from ...numpy.documentation import described
 from ...transforms.vmap import vmap
 from .piecewise import PchipInterpolator, check_places, floating
 from .splines import active_splines, make_interp_spline
@@ -50,8 +51,11 @@ class RegularGridInterpolator:
         solver: Any = None,
         solver_args: Any = None,
     ):
-        self.grid, self.values = [floating(p) for p in points], floating(values)
-        self.method, self.bounds_error, self.fill_value = method, bounds_error, fill_value
+        self.grid: list[Array] = [floating(p) for p in points]
+        self.values: Array = floating(values)
+        self.method: str = method
+        self.bounds_error: bool = bounds_error
+        self.fill_value: Any = fill_value
         if method not in METHODS:
             raise ShapeError(f"Method '{method}' is not defined")
         if len(self.grid) > self.values.ndim:
@@ -68,7 +72,9 @@ class RegularGridInterpolator:
             self.values = fnp.where(descending, fnp.flip(self.values, i), self.values)
             check_places(self.grid[i], fnp.moveaxis(self.values, i, 0), 1)
 
-    def __call__(self, xi: ArrayLike | tuple, method: str | None = None, *, nu: Any = None) -> Array:
+    def __call__(
+        self, xi: ArrayLike | tuple[ArrayLike, ...], method: str | None = None, *, nu: Any = None
+    ) -> Array:
         """The values at places.
 
         Args:
@@ -174,11 +180,17 @@ class RegularGridInterpolator:
         return vmap(at)(places)
 
 
+@described("scipy.interpolate.interpn", "")
 def interpn(
-    points: Sequence[ArrayLike], values: ArrayLike, xi: ArrayLike | tuple, method: str = "linear",
+    points: Sequence[ArrayLike], values: ArrayLike, xi: ArrayLike | tuple[ArrayLike, ...], method: str = "linear",
     bounds_error: bool = True, fill_value: Any = np.nan,
 ) -> Array:  # fmt: skip
-    """The values at places of the function through values on a grid; arguments as of `RegularGridInterpolator`."""
+    """The values at places `xi` (…, axes) of the function through values on a grid: see `RegularGridInterpolator`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.interpolate.interpn([fnp.array([0.0, 1.0])], fnp.array([1.0, 3.0]), fnp.array([[0.5]]))
+    array([2.])
+    """
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 

@@ -12,7 +12,7 @@ from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import ensure
 from .piecewise import check_places, floating, place_axes, samples
-from .splines import make_interp_spline
+from .splines import BSpline, make_interp_spline
 
 DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 STEPS = ("nearest", "nearest-up", "previous", "next")
@@ -43,18 +43,22 @@ class interp1d:
 
     def __init__(self, x: ArrayLike, y: ArrayLike, kind: Any = "linear", axis: int = -1, copy: bool = True,
                  bounds_error: bool | None = None, fill_value: Any = np.nan, assume_sorted: bool = False):  # fmt: skip
+        self.x: Array
+        self.y: Array
+        self.axis: int
         self.x, self.y, self.axis = samples(x, y, axis)
         if not assume_sorted and self.x.ndim == 1:
             order = fnp.argsort(ops.stop_gradient(self.x), kind="stable")
             self.x, self.y = self.x[order], self.y[order]
-        self.kind, self.fill_value = kind, fill_value
-        self.extrapolates = isinstance(fill_value, str) and fill_value == "extrapolate"
+        self.kind: Any = kind
+        self.fill_value: Any = fill_value
+        self.extrapolates: bool = isinstance(fill_value, str) and fill_value == "extrapolate"
         default = isinstance(fill_value, float) and np.isnan(fill_value)
-        self.bounds_error = default if bounds_error is None else bounds_error
+        self.bounds_error: bool = default if bounds_error is None else bounds_error
         if self.extrapolates and bounds_error:
             raise ShapeError("Cannot extrapolate and raise at the same time.")
         degree = kind if isinstance(kind, int) else DEGREES.get(kind)
-        self.spline = None
+        self.spline: BSpline | None = None
         if degree is not None:
             check_places(self.x, self.y, degree + 1)
             self.spline = make_interp_spline(self.x, self.y, degree)

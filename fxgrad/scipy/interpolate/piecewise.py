@@ -63,7 +63,9 @@ class PPoly:
     """
 
     def __init__(self, c: ArrayLike, x: ArrayLike, extrapolate: Any = None, axis: int = 0):
-        self.c, self.x, self.axis = floating(c), floating(x), axis
+        self.c: Array = floating(c)
+        self.x: Array = floating(x)
+        self.axis: int = axis
         self.extrapolate = True if extrapolate is None else extrapolate
         if self.c.ndim < 2 or self.x.ndim != 1 or self.c.shape[1] != self.x.shape[0] - 1:
             raise ShapeError(
@@ -204,7 +206,13 @@ class CubicHermiteSpline(PPoly):
 
 @register_pytree_node_class
 class PchipInterpolator(PPoly):
-    """Cubic pieces that are monotone where the values are; arguments as those of `CubicHermiteSpline`.
+    """Cubic pieces that are monotone where the values are (F. N. Fritsch, J. Butland, 1984).
+
+    Args:
+        x: the places, ascending.
+        y: the values there, along an axis.
+        axis: that axis.
+        extrapolate: whether the pieces at the ends go on outside; otherwise NaN. None: they do.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
@@ -244,7 +252,14 @@ def monotone_slopes(x: Any, y: Any) -> Any:
 
 @register_pytree_node_class
 class Akima1DInterpolator(PPoly):
-    """Cubic pieces whose slopes follow the nearest chords; method "akima" or "makima", NaN outside unless extrapolated.
+    """Cubic pieces whose slopes follow the nearest chords (H. Akima, Journal of the ACM 17, 1970).
+
+    Args:
+        x: the places, ascending.
+        y: the values there, along an axis.
+        axis: that axis.
+        method: "akima", or "makima", which overshoots less where values stay the same.
+        extrapolate: whether the pieces at the ends go on outside; otherwise, and by default, NaN.
 
     >>> from fxgrad.scipy import interpolate
     >>> float(interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])(1.5))

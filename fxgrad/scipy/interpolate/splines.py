@@ -11,6 +11,7 @@ from ... import ops
 from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import ensure, normalize_axis
+from ...numpy.documentation import described
 from ...tree import register_pytree_node_class
 from .piecewise import check_places, floating, place_axes, samples
 
@@ -54,9 +55,11 @@ class BSpline:
     """
 
     def __init__(self, t: ArrayLike, c: ArrayLike, k: int, extrapolate: Any = True, axis: int = 0):
-        self.t, c, self.k = floating(t), floating(c), int(k)
-        self.axis = normalize_axis(axis, c.ndim)
-        self.c = fnp.moveaxis(c, self.axis, 0)
+        self.t: Array = floating(t)
+        c = floating(c)
+        self.k: int = int(k)
+        self.axis: int = normalize_axis(axis, c.ndim)
+        self.c: Array = fnp.moveaxis(c, self.axis, 0)
         self.extrapolate = extrapolate
         if self.k < 0:
             raise ShapeError("Spline order cannot be negative.")
@@ -235,8 +238,16 @@ def make_interp_spline(
     return BSpline.tree_unflatten((k, True, axis), (knots, fnp.reshape(c, (count, *y.shape[1:]))))
 
 
+@described("scipy.interpolate.splev", "")
 def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Array:
-    """The values, or derivatives, of a spline (t, c, k); outside go on (ext=0), 0 (1), ValueError (2), the end (3)."""
+    """The values at `x`, or derivatives of order `der`, of a spline `tck` = (t, c, k). Outside of its knots it goes on
+    (ext=0), is 0 (1), raises ValueError (2), or stays what it is at the end (3).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> knots = fnp.array([0.0, 0.0, 1.0, 1.0])
+    >>> fx.scipy.interpolate.splev(0.25, (knots, fnp.array([1.0, 3.0, 0.0, 0.0]), 1))
+    array(1.5)
+    """
     t, c, k = tck if not isinstance(tck, BSpline) else (tck.t, tck.c, tck.k)
     spline, x, t = BSpline(t, c, k), floating(x), floating(t)
     first, last = t[k], t[t.shape[0] - k - 1]

@@ -5,11 +5,11 @@ triangle; the derivative is that of a function of Hermitian matrices, so gradien
 chooses by values (orders of rows and columns, places of blocks) do not move. `overwrite_a` and its like are accepted:
 nothing traced is overwritten; `check_finite` is honoured where values are known.
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: F403
 
 from typing import TYPE_CHECKING, Any
 
-from numpy.linalg import LinAlgError
+from numpy.linalg import LinAlgError as LinAlgError
 
 from ...core.face import LazyPackage
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .special_matrices import *
     from .spectra import *
     from .systems import *
+
+    LinAlgWarning: type[Warning]
 
 
 def find_warning(name: str) -> Any:

@@ -95,7 +95,13 @@ def schur(
 
 @scipy_function("linalg")
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """(T, Z), the complex Schur form of the matrix of which a real one is given: see `schur`."""
+    """(T, Z), the complex Schur form of the matrix of which a real one is given: see `schur`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> T, Z = fx.scipy.linalg.rsf2csf(fnp.array([[0.0, -1.0], [1.0, 0.0]]), fnp.eye(2))
+    >>> fnp.sort(fnp.diag(T).imag).round(6)
+    array([-1.,  1.])
+    """
     t, z = as_square_matrix(T, check_finite), as_square_matrix(Z, check_finite)
     a = fnp.matmul(fnp.matmul(z, t), adjoint(z))
     return schur(a, output="complex", check_finite=False)

@@ -202,31 +202,61 @@ def cosm(A: ArrayLike) -> Array:
 
 @scipy_function("linalg")
 def sinm(A: ArrayLike) -> Array:
-    """The sine of matrices (…, n, n), by `expm`."""
+    """The sine of matrices (…, n, n), by `expm`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.sinm(fnp.diag(fnp.array([0.0, fnp.pi / 2]))).round(6)
+    array([[0., 0.],
+           [0., 1.]])
+    """
     return phases(as_square_matrix(A))[1]
 
 
 @scipy_function("linalg")
 def tanm(A: ArrayLike) -> Array:
-    """The tangent of matrices (…, n, n), (cos A)⁻¹ sin A."""
+    """The tangent of matrices (…, n, n), (cos A)⁻¹ sin A.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.tanm(fnp.diag(fnp.array([0.0, fnp.pi / 4]))).round(6)
+    array([[0., 0.],
+           [0., 1.]])
+    """
     return fnp.linalg.solve(*phases(as_square_matrix(A)))
 
 
 @scipy_function("linalg")
 def coshm(A: ArrayLike) -> Array:
-    """The hyperbolic cosine of matrices (…, n, n), by `expm`."""
+    """The hyperbolic cosine of matrices (…, n, n), by `expm`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.coshm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
+    array([[1.      , 0.      ],
+           [0.      , 1.543081]])
+    """
     return growths(as_square_matrix(A))[0]
 
 
 @scipy_function("linalg")
 def sinhm(A: ArrayLike) -> Array:
-    """The hyperbolic sine of matrices (…, n, n), by `expm`."""
+    """The hyperbolic sine of matrices (…, n, n), by `expm`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.sinhm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
+    array([[0.      , 0.      ],
+           [0.      , 1.175201]])
+    """
     return growths(as_square_matrix(A))[1]
 
 
 @scipy_function("linalg")
 def tanhm(A: ArrayLike) -> Array:
-    """The hyperbolic tangent of matrices (…, n, n), (cosh A)⁻¹ sinh A."""
+    """The hyperbolic tangent of matrices (…, n, n), (cosh A)⁻¹ sinh A.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.tanhm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
+    array([[0.      , 0.      ],
+           [0.      , 0.761594]])
+    """
     return fnp.linalg.solve(*growths(as_square_matrix(A)))
 
 

@@ -14,6 +14,8 @@ from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...numpy import contraction
 from ...numpy.composite import cast, dtype_of, kind, operand
+from ...numpy.contraction import kron
+from ...numpy.creation import tri
 from ..reference import library, scipy_function
 from .arguments import as_array, is_known_true
 
@@ -225,49 +227,88 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
     return ops.reshape(product, shape=(*product.shape[:-3], a.shape[-2] * b.shape[-2], a.shape[-1]))
 
 
-kron, tri = fnp.kron, fnp.tri
-
-
 # -- constants ------------------------------------------
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def hilbert(n: int) -> Array:
-    """The Hilbert matrix 1/(i + j + 1) of order n."""
+    """The Hilbert matrix 1/(i + j + 1) of order n.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.linalg.hilbert(2).round(6)
+    array([[1.      , 0.5     ],
+           [0.5     , 0.333333]])
+    """
     return scipy_builder("hilbert")(n)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def invhilbert(n: int, exact: bool = False) -> Array:
-    """The inverse of the Hilbert matrix of order n."""
+    """The inverse of the Hilbert matrix of order n; with `exact` of integers.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.linalg.invhilbert(2)
+    array([[ 4., -6.],
+           [-6., 12.]])
+    """
     return scipy_builder("invhilbert")(n, exact)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def hadamard(n: int, dtype: Any = int) -> Array:
-    """The Hadamard matrix of order n, a power of two."""
+    """The Hadamard matrix of order n, a power of two: ValueError for others.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.linalg.hadamard(2)
+    array([[ 1,  1],
+           [ 1, -1]])
+    """
     return scipy_builder("hadamard")(n, dtype)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
-    """The Pascal matrix of binomial coefficients of order n: "symmetric", "lower" or "upper"."""
+    """The Pascal matrix of binomial coefficients of order n: "symmetric", "lower" or "upper".
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.linalg.pascal(3, "lower").astype(int)
+    array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 2, 1]])
+    """
     return scipy_builder("pascal")(n, kind, exact)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
-    """The inverse of the Pascal matrix of order n."""
+    """The inverse of the Pascal matrix of order n.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.linalg.invpascal(2).astype(int)
+    array([[ 2, -1],
+           [-1,  1]])
+    """
     return scipy_builder("invpascal")(n, kind, exact)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def dft(n: int, scale: str | None = None) -> Array:
-    """The matrix of the discrete Fourier transform of order n."""
+    """The matrix of the discrete Fourier transform of order n; `scale` is None, "sqrtn" or "n".
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.linalg.dft(2).real.round(6)
+    array([[ 1.,  1.],
+           [ 1., -1.]])
+    """
     return scipy_builder("dft")(n, scale)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def helmert(n: int, full: bool = False) -> Array:
-    """The Helmert matrix of order n."""
+    """The Helmert matrix of order n, without its first, constant row unless `full`.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.linalg.helmert(2).round(6)
+    array([[ 0.707107, -0.707107]])
+    """
     return scipy_builder("helmert")(n, full)
 
 
@@ -283,24 +324,39 @@ def matches(a: Any, other: Any, atol: float | None, rtol: float | None) -> Any:
     return ops.reduce_all(is_within(a - other, other, atol, rtol), axes=(a.ndim - 2, a.ndim - 1))
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def issymmetric(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> Any:
-    """Whether square matrices equal their transposes, to atol + rtol·|a|. It has no derivative."""
+    """Whether square matrices equal their transposes, to atol + rtol·|a|. It has no derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.issymmetric(fnp.array([[1.0, 2.0], [2.0, 1.0]]))
+    True
+    """
     a = ops.stop_gradient(operand(a))
     return matches(a, fnp.matrix_transpose(a), atol, rtol)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def ishermitian(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> Any:
-    """Whether square matrices equal their adjoints, to atol + rtol·|a|. It has no derivative."""
+    """Whether square matrices equal their adjoints, to atol + rtol·|a|. It has no derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.ishermitian(fnp.array([[1.0, 2j], [-2j, 1.0]]))
+    True
+    """
     a = ops.stop_gradient(operand(a))
     other = fnp.matrix_transpose(a)
     return matches(a, fnp.conj(other) if kind(a) == "c" else other, atol, rtol)
 
 
-@scipy_function("linalg")
+@scipy_function("linalg", derivative="")
 def bandwidth(a: ArrayLike) -> Any:
-    """(the number of diagonals below the main one that are not zero, the number above). It has no derivative."""
+    """(the number of diagonals below the main one that are not zero, the number above). It has no derivative.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.bandwidth(fnp.array([[1.0, 0.0], [2.0, 1.0]]))
+    (1, 0)
+    """
     a = ops.stop_gradient(operand(a))
     m, n = a.shape[-2:]
     offset = np.arange(n) - np.arange(m)[:, None]

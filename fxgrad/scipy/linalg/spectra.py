@@ -43,7 +43,12 @@ def svd(
 
 @scipy_function("linalg")
 def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """The singular values, descending: see `svd`."""
+    """The singular values of matrices, descending: see `svd`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
+    array([4., 3.])
+    """
     return ops.svdvals(as_matrix(a, check_finite))
 
 
@@ -93,7 +98,13 @@ def null_space(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array:
-    """An orthonormal basis (n, n − k) of the null space of a matrix (m, n) of rank k: see `orth`."""
+    """An orthonormal basis (n, n − k) of the null space of a matrix (m, n) of rank k: see `orth`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> abs(fx.scipy.linalg.null_space(fnp.array([[1.0, 1.0]]))).round(6)
+    array([[0.707107],
+           [0.707107]])
+    """
     a = as_matrix(A, check_finite)
     (q,) = ops.space_basis(a, rank=known_rank(a, rcond, "null_space"), null=True)
     return q
@@ -186,7 +197,12 @@ def eigvals(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Array:
-    """The eigenvalues: see `eig`."""
+    """The eigenvalues of matrices, complex and in no particular order: see `eig`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]])).real
+    array([2., 3.])
+    """
     return eig(a, b, False, False, overwrite_a, False, check_finite, homogeneous_eigvals)
 
 
@@ -292,7 +308,12 @@ def eigvalsh(
     subset_by_value: Any = None,
     driver: str | None = None,
 ) -> Array:
-    """The eigenvalues of Hermitian matrices, ascending: see `eigh`."""
+    """The eigenvalues of Hermitian matrices, ascending: see `eigh`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
+    array([1., 3.])
+    """
     return eigh(
         a, b, lower=lower, eigvals_only=True, type=type, check_finite=check_finite,
         subset_by_index=subset_by_index, subset_by_value=subset_by_value,
@@ -329,6 +350,10 @@ def eig_banded(
 
     Args:
         select, select_range: "a" for all, "i" for those from a first to a last position, "v" for those in (low, high].
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.eig_banded(fnp.array([[0.0, 1.0], [2.0, 2.0]]))[0].round(6)
+    array([1., 3.])
     """
     ab = as_matrix(a_band, check_finite)
     count, n = ab.shape[-2] - 1, ab.shape[-1]
@@ -347,7 +372,12 @@ def eigvals_banded(
     select_range: Any = None,
     check_finite: bool = True,
 ) -> Array:
-    """The eigenvalues of a Hermitian banded matrix: see `eig_banded`."""
+    """The eigenvalues of a Hermitian banded matrix: see `eig_banded`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.eigvals_banded(fnp.array([[0.0, 1.0], [2.0, 2.0]])).round(6)
+    array([1., 3.])
+    """
     return eig_banded(
         a_band, lower, True, select=select, select_range=select_range, check_finite=check_finite
     )
@@ -390,7 +420,12 @@ def eigvalsh_tridiagonal(
     tol: float = 0.0,
     lapack_driver: str = "auto",
 ) -> Array:
-    """The eigenvalues of a symmetric tridiagonal matrix: see `eigh_tridiagonal`."""
+    """The eigenvalues of a symmetric tridiagonal matrix: see `eigh_tridiagonal`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.linalg.eigvalsh_tridiagonal(fnp.array([2.0, 2.0]), fnp.array([1.0])).round(6)
+    array([1., 3.])
+    """
     return eigh_tridiagonal(d, e, True, select, select_range, check_finite)
 
 

@@ -76,7 +76,12 @@ def correlate(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: An
 @scipy_function("ndimage")
 def convolve(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
              origin: Any = 0, *, axes: Any = None) -> Array:  # fmt: skip
-    """The convolution of an image with weights; arguments as those of `correlate`."""
+    """The convolution of an image with weights: `correlate` with the weights reversed along every axis.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.convolve(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    """
     w = image(weights)
     origins = [origin] * w.ndim if np.ndim(origin) == 0 else list(origin)
     origins = [-o - (n % 2 == 0) for o, n in zip(origins, w.shape)]
@@ -87,14 +92,24 @@ def convolve(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: Any
 @scipy_function("ndimage")
 def correlate1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect",
                 cval: Any = 0.0, origin: int = 0) -> Array:  # fmt: skip
-    """The correlation with weights along an axis."""
+    """The correlation of an image with a vector of weights along an axis; modes are those of `correlate`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.correlate1d(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
+    array([3., 2., 1.])
+    """
     return finish(weigh_neighbours(image(input), image(weights), mode, cval, origin, axis), input, output)
 
 
 @scipy_function("ndimage")
 def convolve1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect",
                cval: Any = 0.0, origin: int = 0) -> Array:  # fmt: skip
-    """The convolution with weights along an axis."""
+    """The convolution of an image with a vector of weights along an axis; modes are those of `correlate`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.convolve1d(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    """
     return convolve(input, weights, output, mode, cval, origin, axes=(axis,))
 
 
@@ -171,7 +186,13 @@ def gaussian_filter(
     radius: Any = None,
     axes: Any = None,
 ) -> Array:
-    """An image smoothed by a Gaussian along axes; each of sigma, order, mode and radius may be one for each."""
+    """An image smoothed by a Gaussian along axes; each of sigma, order, mode and radius may be one for each axis. It is
+    differentiated by the image and by sigma, which needs `radius` under `jit` and `vmap`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.gaussian_filter(fnp.array([0.0, 1.0, 0.0]), 1.0).round(4)
+    array([0.2961, 0.4078, 0.2961])
+    """
     x = image(input)
     axes = normalize_axes(axes, x.ndim)
     settings = zip(axes, *(per_axis(v, axes) for v in (sigma, order, mode, radius)))
@@ -183,7 +204,12 @@ def gaussian_filter(
 @scipy_function("ndimage")
 def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
                      cval: Any = 0.0, origin: int = 0) -> Array:  # fmt: skip
-    """The means of `size` neighbours along an axis."""
+    """The means of `size` neighbours along an axis.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.uniform_filter1d(fnp.array([0.0, 3.0, 0.0]), 3)
+    array([1., 1., 1.])
+    """
     if size < 1:
         raise RuntimeError("incorrect filter size")
     x = image(input)
@@ -194,7 +220,12 @@ def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Any = 
 @scipy_function("ndimage")
 def uniform_filter(input: ArrayLike, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
                    origin: Any = 0, *, axes: Any = None) -> Array:  # fmt: skip
-    """The means of neighbours along axes."""
+    """The means of neighbours, `size` of them along each of the axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.uniform_filter(fnp.array([0.0, 3.0, 0.0]), 3)
+    array([1., 1., 1.])
+    """
     x = image(input)
     axes = normalize_axes(axes, x.ndim)
     for axis, n, m, o in zip(axes, *(per_axis(v, axes) for v in (size, mode, origin))):
@@ -219,7 +250,12 @@ def smoothed_difference(
 def sobel(
     input: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
 ) -> Array:
-    """Sobel's differences along an axis."""
+    """Sobel's differences of an image along an axis, smoothed along the others.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.sobel(fnp.array([0.0, 1.0, 4.0]))
+    array([1., 4., 3.])
+    """
     return smoothed_difference(input, axis, output, mode, cval, (1.0, 2.0, 1.0))
 
 
@@ -227,7 +263,12 @@ def sobel(
 def prewitt(
     input: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
 ) -> Array:
-    """Prewitt's differences along an axis."""
+    """Prewitt's differences of an image along an axis, smoothed along the others.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.prewitt(fnp.array([0.0, 1.0, 4.0]))
+    array([1., 4., 3.])
+    """
     return smoothed_difference(input, axis, output, mode, cval, (1.0, 1.0, 1.0))
 
 
@@ -235,7 +276,12 @@ def prewitt(
 def laplace(
     input: ArrayLike, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *, axes: Any = None
 ) -> Array:
-    """The sum of the second differences along axes."""
+    """The sum of the second differences of an image along axes.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.laplace(fnp.array([0.0, 1.0, 4.0]))
+    array([ 1.,  2., -3.])
+    """
     x = image(input)
     weights = np.array([1.0, -2.0, 1.0]).astype(np.result_type(np.float32, x.dtype))
     total: Any = 0.0
@@ -247,7 +293,12 @@ def laplace(
 @scipy_function("ndimage")
 def gaussian_laplace(input: ArrayLike, sigma: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *,
                      axes: Any = None, **kwargs: Any) -> Array:  # fmt: skip
-    """The sum of the second derivatives of an image smoothed by a Gaussian."""
+    """The sum of the second derivatives of an image smoothed by a Gaussian.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.gaussian_laplace(fnp.array([0.0, 1.0, 0.0]), 1.0).round(4)
+    array([ 0.164, -0.328,  0.164])
+    """
     x = image(input)
     along = normalize_axes(axes, x.ndim)
     total: Any = 0.0
@@ -260,7 +311,12 @@ def gaussian_laplace(input: ArrayLike, sigma: Any, output: Any = None, mode: Any
 @scipy_function("ndimage")
 def gaussian_gradient_magnitude(input: ArrayLike, sigma: Any, output: Any = None, mode: Any = "reflect",
                                 cval: Any = 0.0, *, axes: Any = None, **kwargs: Any) -> Array:  # fmt: skip
-    """The length of the gradient of an image smoothed by a Gaussian."""
+    """The length of the gradient of an image smoothed by a Gaussian.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.gaussian_gradient_magnitude(fnp.array([0.0, 1.0, 4.0]), 1.0).round(4)
+    array([0.5643, 1.3977, 0.8334])
+    """
     x = image(input)
     along = normalize_axes(axes, x.ndim)
     total: Any = 0.0

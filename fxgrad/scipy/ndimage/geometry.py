@@ -67,7 +67,12 @@ def multiply_along(matrix: Any, x: Any, axis: int) -> Any:
 @scipy_function("ndimage")
 def spline_filter1d(input: ArrayLike, order: int = 3, axis: int = -1, output: Any = None,
                     mode: str = "mirror") -> Array:  # fmt: skip
-    """The coefficients of the splines through values along an axis."""
+    """The coefficients of the splines of this order through values along an axis.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.spline_filter1d(fnp.array([0.0, 1.0, 0.0])).round(4)
+    array([-1.,  2., -1.])
+    """
     x = image(input)
     check_mode(mode, order)
     if order < 2 or not x.ndim:
@@ -77,7 +82,12 @@ def spline_filter1d(input: ArrayLike, order: int = 3, axis: int = -1, output: An
 
 @scipy_function("ndimage")
 def spline_filter(input: ArrayLike, order: int = 3, output: Any = None, mode: str = "mirror") -> Array:
-    """The coefficients of the spline through an image."""
+    """The coefficients of the spline of this order through an image.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.spline_filter(fnp.array([0.0, 1.0, 0.0])).round(4)
+    array([-1.,  2., -1.])
+    """
     x = image(input)
     for axis in range(x.ndim):
         x = spline_filter1d(x, order, axis, mode=mode)
@@ -235,6 +245,10 @@ def affine_transform(input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, out
         offset: a number or one for each axis.
         output_shape: the sizes of the result; None: those of the input.
         output, order, mode, cval, prefilter: as for `map_coordinates`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.affine_transform(fnp.array([0.0, 1.0, 2.0]), fnp.array([0.5]), order=1)
+    array([0. , 0.5, 1. ])
     """
     x, matrix = image(input), operand(matrix)
     matrix = cast(matrix, np.float64) if kind(matrix) in "biu" else matrix
@@ -271,7 +285,13 @@ def shift(input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode
 @scipy_function("ndimage")
 def zoom(input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
          prefilter: bool = True, *, grid_mode: bool = False) -> Array:  # fmt: skip
-    """The image with `zoom` times as many entries along its axes; arguments as of `scipy.ndimage.zoom`."""
+    """The image with `zoom` times as many entries along its axes, by interpolation. The factors fix the shape: they are
+    known numbers.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.zoom(fnp.array([0.0, 1.0]), 2, order=1).round(4)
+    array([0.    , 0.3333, 0.6667, 1.    ])
+    """
     x = image(input)
     factors = np.broadcast_to(zoom, (x.ndim,))
     shape = tuple(round(n * f) for n, f in zip(x.shape, factors.tolist()))
@@ -294,6 +314,11 @@ def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), r
         axes: the two axes of the plane.
         reshape: the result has room for the whole image.
         output, order, mode, cval, prefilter: as for `map_coordinates`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.ndimage.rotate(fnp.array([[0.0, 1.0], [2.0, 3.0]]), 90).round(4)
+    array([[ 1.,  3.],
+           [-0.,  2.]])
     """
     x = image(input)
     if x.ndim < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,8 +11,10 @@ from ... import numpy as fnp
 from ...core.errors import StructureError
 from ...core.interpreter import api_boundary
 from ...core.typing import Array, ArrayLike, PyTree
+from ...numpy.documentation import described
 from ...transforms.jacobian import jacobian
 from ...transforms.vjp import grad
+from ..linalg.arguments import is_known_true
 from ..reference import library
 from .implicit import Unknowns, arguments, is_traced, make_result, result_class, solve_traced
 
@@ -105,6 +107,7 @@ def flatten(value: Any, unknowns: Unknowns) -> Any:
 
 
 @api_boundary
+@described("scipy.optimize.fixed_point", "")
 def fixed_point(
     func: Callable[..., Any],
     x0: ArrayLike,
@@ -113,7 +116,7 @@ def fixed_point(
     maxiter: int = 500,
     method: str = "del2",
 ) -> Array:
-    """Find x = func(x, *args) by iteration, with derivatives of the fixed point; as `scipy.optimize.fixed_point`.
+    """Find x = func(x, *args) by iteration, with derivatives of the fixed point.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import optimize
@@ -226,7 +229,15 @@ def root_scalar(
     )
 
 
-def bracketed(name: str) -> Any:
+class Bracketed(Protocol):
+    """The type of the functions that find a root between two numbers."""
+
+    def __call__(self, f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12,
+                 rtol: float = 8.881784197001252e-16, maxiter: int = 100, full_output: bool = False,
+                 disp: bool = True) -> Any: ...  # fmt: skip
+
+
+def bracketed(name: str) -> Bracketed:
     """Declare the method of `root_scalar` of this name as a function of its own."""
 
     @api_boundary
@@ -234,20 +245,42 @@ def bracketed(name: str) -> Any:
                  rtol: float = 8.881784197001252e-16, maxiter: int = 100, full_output: bool = False,
                  disp: bool = True) -> Any:  # fmt: skip
         found = root_scalar(f, args, name, (a, b), xtol=xtol, rtol=rtol, maxiter=maxiter)
+        if disp and is_known_true(fnp.asarray(found.converged)) is False:
+            raise RuntimeError(
+                f"Failed to converge after {found.iterations} iterations, value is {found.root}."
+            )
         return (found.root, found) if full_output else found.root
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""The root of a function between a and b, by `root_scalar` with method={name!r}.
 
-    Arguments as those of `scipy.optimize.{name}`; the derivative is that of the root in `args` and closures.
+    Args:
+        f: a function from a number, and `args`, to a number.
+        a, b: numbers at which it has different signs; ValueError otherwise.
+        args: further arguments, by which the root is differentiated, as by what `f` closes over.
+        xtol, rtol, maxiter: when to stop.
+        full_output: give (root, what is known of the search).
+        disp: raise RuntimeError where the search is known to have failed.
+
+    https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.{name}.html
+
+    >>> import fxgrad as fx
+    >>> root = lambda c: fx.scipy.optimize.{name}(lambda x: x**2 - c, 0.0, 2.0)
+    >>> round(float(root(2.0)), 6), round(float(fx.grad(root)(2.0)), 6)
+    (1.414214, 0.353553)
     """
     return function
 
 
-bisect, brenth, brentq, ridder, toms748 = map(bracketed, ("bisect", "brenth", "brentq", "ridder", "toms748"))
+bisect: Bracketed = bracketed("bisect")
+brenth: Bracketed = bracketed("brenth")
+brentq: Bracketed = bracketed("brentq")
+ridder: Bracketed = bracketed("ridder")
+toms748: Bracketed = bracketed("toms748")
 
 
 @api_boundary
+@described("scipy.optimize.newton", "")
 def newton(
     func: Callable[..., Any],
     x0: ArrayLike,
@@ -261,7 +294,7 @@ def newton(
     full_output: bool = False,
     disp: bool = True,
 ) -> Any:
-    """The root of a function near x0 by Newton's method, whose slope need not be given: as `scipy.optimize.newton`.
+    """The root of a function near x0 by Newton's method, whose slope need not be given.
 
     With x1 it is the secant method. An array x0 stands for as many functions of one variable.
 

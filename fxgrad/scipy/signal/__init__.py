@@ -10,6 +10,7 @@ from ...core.face import LazyPackage
 
 if TYPE_CHECKING:
     from .convolution import *
+    from .designs import *
     from .recursive import *
     from .sampling import *
     from .spectra import *

@@ -192,7 +192,12 @@ def convolve_axes(x: Any, y: Any, mode: str, axes: Any, dot_axes: Any) -> Any:
 
 @scipy_function("signal")
 def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Array:
-    """The correlation Σ in1[n + k]·conj(in2[n]) of two arrays; arguments as those of `convolve`."""
+    """The correlation Σ in1[n + k]·conj(in2[n]) of two arrays; modes as those of `convolve`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.correlate(fnp.array([1.0, 2.0, 3.0]), fnp.array([0.0, 1.0]), "valid")
+    array([2., 3.])
+    """
     x, y = operands((in1, in2))
     if x.ndim == y.ndim == 0:
         return x * fnp.conj(y)
@@ -234,7 +239,12 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axis =
 
 @scipy_function("signal")
 def oaconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axis = None) -> Array:
-    """As `fftconvolve`; SciPy computes plain arrays block by block."""
+    """The convolution `fftconvolve` of two arrays; SciPy computes plain ones block by block.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.oaconvolve(fnp.array([1.0, 2.0, 3.0]), fnp.array([1.0, 1.0])).round(6)
+    array([1., 3., 5., 3.])
+    """
     return fftconvolve(in1, in2, mode, axes)
 
 
@@ -280,7 +290,13 @@ def convolve2d(
 def correlate2d(
     in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Array:
-    """The correlation of two matrices; arguments as those of `convolve2d`."""
+    """The correlation of two matrices; modes and boundaries as those of `convolve2d`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.correlate2d(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([[0.0, 1.0]]), "valid")
+    array([[2.],
+           [4.]])
+    """
     x, y = operands((in1, in2))
     swapped = mode == "valid" and any(n < m for n, m in zip(x.shape, y.shape))
     if swapped:  # whose result SciPy gives reversed and conjugated

@@ -95,7 +95,12 @@ def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Array:
 
 @scipy_function("signal")
 def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike | None = None) -> Array:
-    """The state of a filter after outputs y₋₁, y₋₂, … and inputs x₋₁, x₋₂, …"""
+    """The state of a filter b, a after outputs y = (y₋₁, y₋₂, …) and inputs x = (x₋₁, x₋₂, …), for `lfilter`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.lfiltic(fnp.array([0.5]), fnp.array([1.0, -0.5]), fnp.array([2.0]))
+    array([1.])
+    """
     b, a = coefficients(b, a)
     order = b.size - 1
 
@@ -148,7 +153,12 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None =
 
 @scipy_function("signal")
 def sosfilt_zi(sos: ArrayLike) -> Array:
-    """The states, (sections, 2), of a filter whose input has always been 1."""
+    """The states, (sections, 2), of a filter whose input has always been 1.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.sosfilt_zi(fnp.array([[0.5, 0.0, 0.0, 1.0, -0.5, 0.0]])).round(6)
+    array([[0.5, 0. ]])
+    """
     sos, scale, states = check_sections(sos), 1.0, []
     for i in range(sos.shape[0]):
         b, a = sos[i, :3], sos[i, 3:]
@@ -215,8 +225,14 @@ def filtfilt(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, padtype: 
 @scipy_function("signal")
 def sosfiltfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, padtype: str | None = "odd",
                 padlen: int | None = None) -> Array:  # fmt: skip
-    """As `filtfilt`, for a filter of sections of second order. (The default of `padlen` of traced sections counts
-    each as one of second order.)"""
+    """Signals filtered forward and backward by sections of second order: see `filtfilt`. (The default of `padlen` of
+    traced sections counts each as one of second order.)
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> sos = fnp.array([[0.5, 0.0, 0.0, 1.0, -0.5, 0.0]])
+    >>> fx.scipy.signal.sosfiltfilt(sos, fnp.ones(8)).round(6)
+    array([1., 1., 1., 1., 1., 1., 1., 1.])
+    """
     sos = check_sections(sos)
     x = fnp.moveaxis(operand(x), axis, -1)
     count = 3 * (2 * sos.shape[0] + 1 - vanishing(sos)) if padlen is None else padlen

@@ -66,7 +66,13 @@ def detrend(
 @scipy_function("signal")
 def savgol_filter(x: ArrayLike, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0,
                   axis: int = -1, mode: str = "interp", cval: Any = 0.0) -> Array:  # fmt: skip
-    """Signals smoothed by polynomials of least squares in windows; arguments as `scipy.signal.savgol_filter`."""
+    """Signals smoothed, or their derivatives, by polynomials of least squares in windows (A. Savitzky, M. J. E. Golay,
+    Analytical Chemistry 36, 1964).
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.savgol_filter(fnp.array([0.0, 1.0, 4.0, 9.0, 16.0]), 3, 2).round(6) + 0.0
+    array([ 0.,  1.,  4.,  9., 16.])
+    """
     signal = library("signal", "fxgrad.scipy.signal.savgol_filter")
     # SciPy checks the arguments, and says what a window gives at its ends.
     unit = np.eye(window_length)
@@ -190,7 +196,12 @@ def spectral_weights(window: Any, n: int) -> Any:
 @scipy_function("signal")
 def upfirdn(h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant",
             cval: Any = 0) -> Array:  # fmt: skip
-    """Signals with zeros put between entries, filtered, and of these every `down`-th: a correlation with dilation."""
+    """Signals with zeros put between entries, filtered, and of these every `down`-th: a correlation with dilation.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.upfirdn(fnp.array([1.0, 1.0]), fnp.array([1.0, 2.0, 3.0]), up=2)
+    array([1., 1., 2., 2., 3., 3.])
+    """
     if mode != "constant" or cval != 0:
         raise ShapeError(
             f"upfirdn of traced values goes on with zeros outside, not by mode={mode!r}, cval={cval!r}"
@@ -215,6 +226,10 @@ def resample_poly(x: ArrayLike, up: int, down: int, axis: int = 0, window: Any =
         up, down: integers.
         window: a name or tuple, of which a filter is made, or the coefficients of one.
         padtype, cval: what is outside: constants; "mean", "median", "minimum", "maximum" are taken off before.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.resample_poly(fnp.ones(4), 1, 2).shape
+    (2,)
     """
     x = floating(x)
     if up < 1 or down < 1 or up != int(up) or down != int(down):

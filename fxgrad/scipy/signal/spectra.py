@@ -147,7 +147,12 @@ def csd(x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic"
         noverlap: int | None = None, nfft: int | None = None, detrend: Detrending = "constant",
         return_onesided: bool = True, scaling: str = "density", axis: int = -1,
         average: str = "mean") -> tuple[Array, Array]:  # fmt: skip
-    """The cross power spectral density by Welch's method; arguments as those of `welch`."""
+    """The pair of frequencies and the cross power spectral density of two signals by Welch's method: see `welch`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.csd(fnp.arange(8.0), fnp.ones(8), nperseg=4)[0]
+    array([0.  , 0.25, 0.5 ])
+    """
     return averaged_powers(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis,
                            average)  # fmt: skip
 
@@ -198,7 +203,12 @@ def welch(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: i
 def periodogram(x: ArrayLike, fs: Any = 1.0, window: Any = "boxcar", nfft: int | None = None,
                 detrend: Detrending = "constant", return_onesided: bool = True, scaling: str = "density",
                 axis: int = -1) -> tuple[Array, Array]:  # fmt: skip
-    """The power spectral density of signals as wholes; arguments as those of `welch`."""
+    """The pair of frequencies and the power spectral density of signals as wholes: see `welch`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.periodogram(fnp.array([1.0, -1.0, 1.0, -1.0]))[1].round(6)
+    array([0., 0., 4.])
+    """
     x = operand(x)
     n = x.shape[axis]
     size = n if nfft is None else min(nfft, n)
@@ -215,7 +225,13 @@ def periodogram(x: ArrayLike, fs: Any = 1.0, window: Any = "boxcar", nfft: int |
 def coherence(x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
               noverlap: int | None = None, nfft: int | None = None, detrend: Detrending = "constant",
               axis: int = -1) -> tuple[Array, Array]:  # fmt: skip
-    """|Pxy|² / (Pxx·Pyy) of the spectral densities of two signals."""
+    """The pair of frequencies and |Pxy|² / (Pxx·Pyy), of the spectral densities of two signals: see `welch`.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> x = fnp.array([0.0, 1.0, 0.0, 2.0, 1.0, 3.0, 0.0, 1.0])
+    >>> fx.scipy.signal.coherence(x, 2 * x, nperseg=4)[1].round(6)
+    array([1., 1., 1.])
+    """
     settings = (fs, window, nperseg, noverlap, nfft, detrend, True, "density", axis, "mean")
     freqs, pxx = averaged_powers(x, None, *settings)
     pyy, pxy = averaged_powers(y, None, *settings)[1], averaged_powers(x, y, *settings)[1]
@@ -231,6 +247,10 @@ def spectrogram(x: ArrayLike, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.
 
     Returns:
         Frequencies, times, and spectra with a last axis of segments.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.signal.spectrogram(fnp.arange(8.0), nperseg=4, noverlap=0)[2].shape
+    (3, 2)
     """
     x = operand(x)
     axis = normalize_axis(axis, x.ndim)
@@ -307,6 +327,11 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg:
 
     Returns:
         Times, and signals. (SciPy's times have the size of the first axis of the signals, whichever is that of time.)
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> spectra = fx.scipy.signal.stft(fnp.arange(8.0), nperseg=4)[2]
+    >>> fx.scipy.signal.istft(spectra, nperseg=4)[1].round(6) + 0.0
+    array([0., 1., 2., 3., 4., 5., 6., 7.])
     """
     z = operand(Zxx)
     if z.ndim < 2:

@@ -12,6 +12,7 @@ from ...core.errors import ShapeError
 from ...core.interpreter import api_boundary
 from ...core.typing import Array
 from ...numpy.composite import dtype_of, operand
+from ...transforms.sparse_matrix import SparseMatrix
 from ...tree import register_pytree_node_class
 from ..reference import library
 
@@ -22,7 +23,8 @@ class Places:
     __slots__ = ("columns", "digest", "rows", "shape")
 
     def __init__(self, rows: Any, columns: Any, shape: tuple[int, int]):
-        self.rows, self.columns = (np.array(x, np.intp) for x in (rows, columns))
+        self.rows: np.ndarray = np.array(rows, np.intp)
+        self.columns: np.ndarray = np.array(columns, np.intp)
         self.rows.flags.writeable = self.columns.flags.writeable = False
         m, n = shape
         self.shape: tuple[int, int] = (int(m), int(n))
@@ -32,7 +34,7 @@ class Places:
         ):
             if positions.ndim != 1 or (positions.size and not 0 <= positions.min() <= positions.max() < size):
                 raise ValueError(f"{name} indices must be a vector of numbers from 0 to {size - 1}")
-        self.digest = hash((self.shape, self.rows.tobytes(), self.columns.tobytes()))
+        self.digest: int = hash((self.shape, self.rows.tobytes(), self.columns.tobytes()))
 
     def __hash__(self) -> int:
         return self.digest
@@ -64,7 +66,7 @@ class coo_array:
     with the same places. Entries at one place are summed.
 
     Args:
-        arg1: (data, (row, col)), a sparse array of SciPy, or a dense matrix of known numbers.
+        arg1: (data, (row, col)), a sparse array of SciPy, a `fx.SparseMatrix`, or a dense matrix of known numbers.
         shape: the shape, if it is not that of `arg1` or of the greatest indices.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -84,6 +86,8 @@ class coo_array:
         if isinstance(arg1, coo_array):
             self.data, self.places = arg1.data, arg1.places
             return
+        if isinstance(arg1, SparseMatrix):
+            arg1, shape = (arg1.data, (arg1.rows, arg1.columns)), arg1.shape
         if not isinstance(arg1, tuple):
             found = library("sparse", "fxgrad.scipy.sparse").coo_array(arg1)
             arg1, shape = (found.data, (found.row, found.col)), found.shape
@@ -206,8 +210,13 @@ class coo_array:
 
 
 def issparse(value: Any) -> bool:
-    """Whether a value is a sparse matrix, one of this package or of SciPy."""
-    if isinstance(value, coo_array):
+    """Whether a value is a sparse matrix, one of this library or of SciPy: a bool.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.scipy.sparse.issparse(fnp.eye(2))
+    False
+    """
+    if isinstance(value, (coo_array, SparseMatrix)):
         return True
     return type(value).__module__.startswith("scipy.sparse") and library("sparse", "").issparse(value)
 
@@ -240,8 +249,11 @@ def expand_pointers(indptr: Any) -> np.ndarray:
 
 
 def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
-    """The matrix of (data, indices, indptr): entries row by row, their columns, and where rows begin; or of what
-    `coo_array` takes. The result is a `coo_array`.
+    """The matrix of (data, indices, indptr), or of what `coo_array` takes, which is a `coo_array`.
+
+    Args:
+        arg1: entries row by row, their columns, and where rows begin; or another matrix.
+        shape: (rows, columns); None: as many as are needed.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse
@@ -260,15 +272,30 @@ def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
 
 
 def csc_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
-    """The matrix of (data, indices, indptr): entries column by column, their rows, and where columns begin; or of what
-    `coo_array` takes. The result is a `coo_array`."""
+    """The matrix of (data, indices, indptr), or of what `coo_array` takes, which is a `coo_array`.
+
+    Args:
+        arg1: entries column by column, their rows, and where columns begin; or another matrix.
+        shape: (rows, columns); None: as many as are needed.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> m = fx.scipy.sparse.csc_array((fnp.array([3.0, 4.0]), fnp.array([0, 1]), fnp.array([0, 1, 2])))
+    >>> m.toarray()
+    array([[3., 0.],
+           [0., 4.]])
+    """
     if not (isinstance(arg1, tuple) and len(arg1) == 3):
         return coo_array(arg1, shape)
     return csr_array(arg1, None if shape is None else (shape[1], shape[0])).T
 
 
 def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] | None = None) -> coo_array:
-    """The matrix with these diagonals; an offset is positive above the main one. A number fills its diagonal.
+    """The matrix with these diagonals.
+
+    Args:
+        diagonals: arrays, or numbers, which fill a diagonal.
+        offsets: for each how far it is above (or, negative, below) the main one.
+        shape: (rows, columns); None: as many as are needed.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse

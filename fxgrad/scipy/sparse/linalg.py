@@ -21,6 +21,7 @@ from ...core.interpreter import api_boundary
 from ...core.typing import Array, ArrayLike, PyTree
 from ...numpy.composite import cast, dtype_of, operand
 from ...numpy.linalg.matrices import as_inexact
+from ...transforms.curvature import LinearOperator
 from ...transforms.vjp import linear_transpose
 from .arrays import coo_array, issparse
 
@@ -29,10 +30,12 @@ Operator = Callable[[Any], Any]
 
 # -- operators ------------------------------------------
 def operator_of(a: Any, name: str) -> Operator:
-    """Return x → ax of a function, a matrix, a sparse one, or an operator of SciPy."""
+    """Return x → ax of a function, a matrix, a sparse one, or an operator of this library's or of SciPy's."""
     if issparse(a):
         sparse = coo_array(a)
         return lambda x: sparse @ x
+    if isinstance(a, LinearOperator):
+        return lambda x: a(x) if is_like_parameters(x, a) else a @ x
     if hasattr(a, "matvec") and hasattr(a, "rmatmat"):
         return lambda x: multiply_operator(a, x)
     if callable(a):
@@ -43,6 +46,12 @@ def operator_of(a: Any, name: str) -> Operator:
             f"{name}: a square matrix, a function or an operator is needed, not shape {matrix.shape}"
         )
     return lambda x: fnp.matmul(matrix, x)
+
+
+def is_like_parameters(x: Any, a: LinearOperator) -> bool:
+    """Whether x is a pytree like the parameters of an operator, and not the vector of all their entries."""
+    leaves, structure = tree.flatten(x)
+    return structure == a.structure and all(aval_of(v).shape == p.shape for v, p in zip(leaves, a.avals))
 
 
 def multiply_operator(a: Any, x: Any) -> Any:
@@ -167,7 +176,8 @@ def cg(
     systems of derivatives are solved as this one is, to the same tolerance.
 
     Args:
-        A: a function x → Ax of pytrees like b, a matrix, a sparse one, or a SciPy LinearOperator, which is constant.
+        A: a function x → Ax of pytrees like b, a matrix, a sparse one, a `fx.LinearOperator`, or one of SciPy's, which
+            is constant.
         b: an array, or a pytree of them.
         x0: where the iteration starts; zeros unless it is given. No derivative depends on it.
         tol, atol: it ends when ‖b − Ax‖ ≤ max(tol·‖b‖, atol); `rtol` is SciPy's word for `tol`.
@@ -418,7 +428,8 @@ def spsolve(A: Any, b: ArrayLike, permc_spec: str | None = None, use_umfpack: bo
     """x with Ax = b for a sparse matrix A and b (n,) or (n, k), by SuperLU.
 
     Args:
-        A: a sparse array of SciPy, which is constant, or a `coo_array`, in whose entries there is a derivative.
+        A: a sparse array of SciPy, which is constant, or a `coo_array` or `fx.SparseMatrix`, in whose entries there
+            is a derivative.
         permc_spec, use_umfpack: accepted, and of no effect.
 
     Raises:

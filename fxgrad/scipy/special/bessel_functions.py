@@ -278,31 +278,56 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
 
 @scipy_function("special")
 def yvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `yv` with respect to z."""
+    """The derivative of order n of `yv` with respect to z.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.special.yvp(1.0, 2.0).round(6)
+    np.float64(0.563892)
+    """
     return alternating(yv, v, z, check_order("yvp", n), -1)
 
 
 @scipy_function("special")
 def ivp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `iv` with respect to z."""
+    """The derivative of order n of `iv` with respect to z.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.special.ivp(1.0, 2.0).round(6)
+    np.float64(1.484267)
+    """
     return alternating(iv, v, z, check_order("ivp", n), 1)
 
 
 @scipy_function("special")
 def kvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `kv` with respect to z."""
+    """The derivative of order n of `kv` with respect to z.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.special.kvp(1.0, 2.0).round(6)
+    np.float64(-0.183827)
+    """
     return (-1) ** check_order("kvp", n) * alternating(kv, v, z, n, 1)
 
 
 @scipy_function("special")
 def h1vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `hankel1` with respect to z."""
+    """The derivative of order n of `hankel1` with respect to z.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.special.h1vp(1.0, 2.0).round(6)
+    np.complex128(-0.064472+0.563892j)
+    """
     return alternating(hankel1, v, z, check_order("h1vp", n), -1)
 
 
 @scipy_function("special")
 def h2vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `hankel2` with respect to z."""
+    """The derivative of order n of `hankel2` with respect to z.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.special.h2vp(1.0, 2.0).round(6)
+    np.complex128(-0.064472-0.563892j)
+    """
     return alternating(hankel2, v, z, check_order("h2vp", n), -1)
 
 

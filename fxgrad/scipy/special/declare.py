@@ -15,6 +15,7 @@ from ...core.aval import PLAIN, aval_of, kind_of
 from ...core.errors import NotDifferentiableError
 from ...core.interpreter import CURRENT
 from ...core.surface import call_on_values, first_object
+from ...numpy.documentation import describe
 from ...ops.library import library_function, library_kernel
 from ...transforms.jvp import jvp
 
@@ -111,7 +112,7 @@ def special(
         kernel = library_kernel(name, native=native, **(params or {}))
         call = library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
         update_wrapper(call, body)
-        return document(call, without_rule(names, partials), at)  # type: ignore[return-value]
+        return document(call, names, without_rule(names, partials), at)  # type: ignore[return-value]
 
     return declare
 
@@ -121,12 +122,15 @@ def without_rule(names: Sequence[str], partials: Sequence[Any]) -> tuple[str, ..
     return tuple([name for name, rule in zip(names, partials) if rule is NO_CLOSED_FORM])
 
 
-def document(function: Any, fixed: tuple[str, ...], at: tuple) -> Any:
-    """Complete the documentation of a function: operands that are held fixed, and an example, which is a test too."""
+def document(function: Any, names: tuple[str, ...], fixed: tuple[str, ...], at: tuple) -> Any:
+    """Complete the documentation of a function: its namesake, operands that are held fixed, and an example, which is a
+    test too."""
     function.at, function.fixed = at, fixed
     if function.__doc__ is None:  # python -OO
         return function
-    lines = [function.__doc__.rstrip(), ""]
+    name = f"scipy.special.{function.__name__}"
+    text: Any = describe(function.__doc__, name, ", ".join(names), "")
+    lines = [text.rstrip(), ""]
     if fixed:
         held = " and ".join(fixed)
         lines += [f"    The derivative with respect to {held} is refused: no closed form is known.", ""]
@@ -168,6 +172,6 @@ def tuple_of(*results: Any, at: tuple = ()) -> Callable[[F], F]:
                 return call_on_values(held, call, operands, {})
             return tuple([result(*operands) for result in results])
 
-        return document(update_wrapper(call, body), results[0].fixed, at)
+        return document(update_wrapper(call, body), operand_names(body), results[0].fixed, at)
 
     return declare

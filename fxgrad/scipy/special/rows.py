@@ -63,7 +63,12 @@ def softplus(x: ArrayLike) -> Array:
 
 @scipy_function("special")
 def sinc(x: ArrayLike) -> Array:
-    """sin(πx)/(πx), with 1 at 0."""
+    """sin(πx)/(πx), with 1 at 0: see `fxgrad.numpy.sinc`.
+
+    >>> import fxgrad as fx
+    >>> fx.scipy.special.sinc(0.5).round(6)
+    np.float64(0.63662)
+    """
     return fnp.sinc(x)
 
 

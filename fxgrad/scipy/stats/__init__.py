@@ -4,7 +4,7 @@ A distribution is an object with SciPy's methods, which are differentiable in th
 `stats.gamma.logpdf(x, a, loc=0, scale=1)`, or frozen `stats.gamma(a, scale=2.0).logpdf(x)`. Results have the common
 dtype of the arguments, float64 for integers (SciPy's are always float64).
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: F403
 
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from .betas import *
     from .circular import *
     from .counts import *
-    from .density import rv_continuous
+    from .density import rv_continuous as rv_continuous
     from .elementary import *
     from .exponential import *
     from .gammas import *
-    from .kernel_density import gaussian_kde
-    from .mass import rv_discrete
+    from .kernel_density import gaussian_kde as gaussian_kde
+    from .mass import rv_discrete as rv_discrete
     from .multivariate import *
     from .normal import *
     from .ranks import *

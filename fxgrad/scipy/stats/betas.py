@@ -26,7 +26,8 @@ class Beta(rv_continuous):
     0.687500 -0.195289
     """
 
-    a, b = 0.0, 1.0
+    a: Any = 0.0
+    b: Any = 1.0
 
     def _logpdf(self, x: Any, a: Any, b: Any) -> Any:
         return special.xlog1py(b - 1, -x) + special.xlogy(a - 1, x) - special.betaln(a, b)
@@ -65,7 +66,7 @@ class Beta(rv_continuous):
         return fxrandom.beta(key, a, b, size)
 
 
-beta = Beta()
+beta: Beta = Beta()
 
 
 class Arcsine(rv_continuous):
@@ -76,7 +77,8 @@ class Arcsine(rv_continuous):
     0.333333
     """
 
-    a, b = 0.0, 1.0
+    a: Any = 0.0
+    b: Any = 1.0
 
     def _logpdf(self, x: Any) -> Any:
         return -math.log(math.pi) - 0.5 * ops.log(x) - 0.5 * ops.log1p(-x)
@@ -108,7 +110,7 @@ class BetaPrime(rv_continuous):
     4.000000e-30
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _logpdf(self, x: Any, a: Any, b: Any) -> Any:
         return special.xlogy(a - 1, x) - special.xlog1py(a + b, x) - special.betaln(a, b)
@@ -150,7 +152,7 @@ class BetaPrime(rv_continuous):
         return special.betaln(a, b) - (a - 1) * (at_a - at_b) + (a + b) * (at_both - at_b)
 
 
-betaprime = BetaPrime()
+betaprime: BetaPrime = BetaPrime()
 
 
 class F(Transformed):
@@ -161,7 +163,7 @@ class F(Transformed):
     4.102821
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = betaprime
 
     def _base_shapes(self, dfn: Any, dfd: Any) -> tuple[Any, ...]:
@@ -252,6 +254,6 @@ class T(Symmetric):
         return ops.where(normal, HALF_LOG_2PI + 0.5, heavy + special.betaln(0.5 * n, 0.5))
 
 
-arcsine = Arcsine()
-f = F()
-t = T()
+arcsine: Arcsine = Arcsine()
+f: F = F()
+t: T = T()

@@ -61,7 +61,8 @@ class VonMisesLine(VonMises):
     0.0
     """
 
-    a, b = -math.pi, math.pi
+    a: Any = -math.pi
+    b: Any = math.pi
 
     def _ppf(self, q: Any, kappa: Any) -> Any:
         return rv_continuous._ppf(self, q, kappa)
@@ -75,7 +76,8 @@ class WrapCauchy(rv_continuous):
     0.477465
     """
 
-    a, b = 0.0, 2 * math.pi
+    a: Any = 0.0
+    b: Any = 2 * math.pi
 
     def _argcheck(self, c: Any) -> Any:
         return all_of(ops.greater(c, 0), ops.less(c, 1))
@@ -100,6 +102,6 @@ class WrapCauchy(rv_continuous):
         return ops.log(2 * math.pi) + ops.log1p(-ops.square(c))
 
 
-vonmises = VonMises()
-vonmises_line = VonMisesLine(name="vonmises_line")
-wrapcauchy = WrapCauchy()
+vonmises: VonMises = VonMises()
+vonmises_line: VonMisesLine = VonMisesLine(name="vonmises_line")
+wrapcauchy: WrapCauchy = WrapCauchy()

@@ -28,7 +28,7 @@ class Binom(rv_discrete):
     0.375000 3.0
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _argcheck(self, n: Any, p: Any) -> Any:
         return all_of(
@@ -63,7 +63,8 @@ class Bernoulli(rv_discrete):
     0.25 1.0
     """
 
-    a, b = 0.0, 1.0
+    a: Any = 0.0
+    b: Any = 1.0
 
     def _argcheck(self, p: Any) -> Any:
         return all_of(ops.greater_equal(p, 0), ops.less_equal(p, 1))
@@ -94,7 +95,7 @@ class Poisson(rv_discrete):
     -1.712318 0.5
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _argcheck(self, mu: Any) -> Any:
         return ops.greater_equal(mu, 0)
@@ -135,7 +136,7 @@ class Geom(rv_discrete):
     0.125000 4.0
     """
 
-    a = 1.0
+    a: Any = 1.0
 
     def _argcheck(self, p: Any) -> Any:
         return all_of(ops.greater(p, 0), ops.less_equal(p, 1))
@@ -171,7 +172,7 @@ class NBinom(rv_discrete):
     0.25 2.0
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _argcheck(self, n: Any, p: Any) -> Any:
         return all_of(ops.greater(n, 0), ops.greater(p, 0), ops.less_equal(p, 1))
@@ -200,7 +201,7 @@ class BetaBinom(rv_discrete):
     0.250000
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _argcheck(self, n: Any, a: Any, b: Any) -> Any:
         return all_of(
@@ -296,7 +297,7 @@ class Zipf(rv_discrete):
     0.607927 0.392073
     """
 
-    a = 1.0
+    a: Any = 1.0
 
     def _argcheck(self, a: Any) -> Any:
         return ops.greater(a, 1)
@@ -342,13 +343,13 @@ class DLaplace(rv_discrete):
         return a / ops.sinh(a) - ops.log(ops.tanh(0.5 * a))
 
 
-binom = Binom()
-bernoulli = Bernoulli()
-poisson = Poisson()
-geom = Geom()
-nbinom = NBinom()
-betabinom = BetaBinom()
-hypergeom = HyperGeom()
-randint = RandInt()
-zipf = Zipf()
-dlaplace = DLaplace()
+binom: Binom = Binom()
+bernoulli: Bernoulli = Bernoulli()
+poisson: Poisson = Poisson()
+geom: Geom = Geom()
+nbinom: NBinom = NBinom()
+betabinom: BetaBinom = BetaBinom()
+hypergeom: HyperGeom = HyperGeom()
+randint: RandInt = RandInt()
+zipf: Zipf = Zipf()
+dlaplace: DLaplace = DLaplace()

@@ -123,7 +123,7 @@ class Distribution:
 
     def __init__(self, a: float | None = None, b: float | None = None, name: str | None = None):
         self.a, self.b = (self.a if a is None else a), (self.b if b is None else b)
-        self.name = name or type(self).__name__.lower().rstrip("_")
+        self.name: str = name or type(self).__name__.lower().rstrip("_")
 
     def __init_subclass__(cls) -> None:
         laws = (vars(cls).get(hook) for hook in (cls._law, cls._law.replace("log", "")))
@@ -431,7 +431,9 @@ class Frozen:
     """A distribution with its parameters, which its methods add to what they are given."""
 
     def __init__(self, dist: Distribution, args: tuple[Any, ...], kwds: dict[str, Any]):
-        self.dist, self.args, self.kwds = dist, args, kwds
+        self.dist: Distribution = dist
+        self.args: tuple[Any, ...] = args
+        self.kwds: dict[str, Any] = kwds
 
     def __repr__(self) -> str:
         given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwds.items())]

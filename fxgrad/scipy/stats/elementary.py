@@ -25,7 +25,8 @@ class Uniform(rv_continuous):
     0.25 1.0
     """
 
-    a, b = 0.0, 1.0
+    a: Any = 0.0
+    b: Any = 1.0
 
     def _logpdf(self, x: Any) -> Any:
         return 0.0 * x
@@ -49,7 +50,7 @@ class Uniform(rv_continuous):
         return 0.0
 
 
-uniform = Uniform()
+uniform: Uniform = Uniform()
 
 
 class LogUniform(Transformed):
@@ -92,7 +93,8 @@ class Triang(rv_continuous):
     1.0 0.5
     """
 
-    a, b = 0.0, 1.0
+    a: Any = 0.0
+    b: Any = 1.0
 
     def _argcheck(self, c: Any) -> Any:
         return all_of(ops.greater_equal(c, 0), ops.less_equal(c, 1))
@@ -154,7 +156,7 @@ class Logistic(Symmetric):
         return 2.0
 
 
-logistic = Logistic()
+logistic: Logistic = Logistic()
 
 
 class Fisk(Transformed):
@@ -165,7 +167,7 @@ class Fisk(Transformed):
     0.5
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = logistic
     _closed = False
 
@@ -224,7 +226,7 @@ class HalfCauchy(rv_continuous):
     6.366198e-21
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _logpdf(self, x: Any) -> Any:
         return LOG_2 + cauchy._logpdf(x)
@@ -286,7 +288,7 @@ class HalfLogistic(rv_continuous):
     0.5
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _logpdf(self, x: Any) -> Any:
         return LOG_2 + logistic._logpdf(x)
@@ -317,10 +319,11 @@ class HalfLogistic(rv_continuous):
         return 2 - LOG_2
 
 
-loguniform = reciprocal = LogUniform()
-triang = Triang()
-fisk = Fisk()
-cauchy = Cauchy()
-halfcauchy = HalfCauchy()
-hypsecant = HypSecant()
-halflogistic = HalfLogistic()
+loguniform: LogUniform = LogUniform()
+reciprocal: LogUniform = loguniform
+triang: Triang = Triang()
+fisk: Fisk = Fisk()
+cauchy: Cauchy = Cauchy()
+halfcauchy: HalfCauchy = HalfCauchy()
+hypsecant: HypSecant = HypSecant()
+halflogistic: HalfLogistic = HalfLogistic()

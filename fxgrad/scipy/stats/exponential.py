@@ -27,7 +27,7 @@ class Expon(rv_continuous):
     -2000.0 1e-20
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _logpdf(self, x: Any) -> Any:
         return -x
@@ -54,7 +54,7 @@ class Expon(rv_continuous):
         return 1.0
 
 
-expon = Expon()
+expon: Expon = Expon()
 
 
 class WeibullMin(Transformed):
@@ -65,7 +65,7 @@ class WeibullMin(Transformed):
     0.735759
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = expon
 
     def _variable(self, x: Any, c: Any) -> Any:
@@ -120,7 +120,7 @@ class Rayleigh(Transformed):
     0.135335
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = expon
 
     def _variable(self, x: Any) -> Any:
@@ -147,7 +147,7 @@ class Pareto(Transformed):
     0.001 3.000000
     """
 
-    a = 1.0
+    a: Any = 1.0
     _base = expon
 
     def _variable(self, x: Any, b: Any) -> Any:
@@ -180,7 +180,7 @@ class Pareto(Transformed):
         return 1 + 1 / b - ops.log(b)
 
 
-pareto = Pareto()
+pareto: Pareto = Pareto()
 
 
 class Lomax(Transformed):
@@ -191,7 +191,7 @@ class Lomax(Transformed):
     0.001
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = expon
 
     def _variable(self, x: Any, c: Any) -> Any:
@@ -227,7 +227,8 @@ class PowerLaw(Transformed):
     0.25
     """
 
-    a, b = 0.0, 1.0
+    a: Any = 0.0
+    b: Any = 1.0
     _base = expon
     _falling = True
 
@@ -336,11 +337,11 @@ class Laplace(Symmetric):
         return LOG_2 + 1
 
 
-weibull_min = WeibullMin(name="weibull_min")
-invweibull = InvWeibull()
-rayleigh = Rayleigh()
-lomax = Lomax()
-powerlaw = PowerLaw()
-gumbel_l = GumbelL(name="gumbel_l")
-gumbel_r = GumbelR(name="gumbel_r")
-laplace = Laplace()
+weibull_min: WeibullMin = WeibullMin(name="weibull_min")
+invweibull: InvWeibull = InvWeibull()
+rayleigh: Rayleigh = Rayleigh()
+lomax: Lomax = Lomax()
+powerlaw: PowerLaw = PowerLaw()
+gumbel_l: GumbelL = GumbelL(name="gumbel_l")
+gumbel_r: GumbelR = GumbelR(name="gumbel_r")
+laplace: Laplace = Laplace()

@@ -27,7 +27,7 @@ class Gamma(rv_continuous):
     -1992.398598 -0.276196
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _logpdf(self, x: Any, a: Any) -> Any:
         return special.xlogy(a - 1, x) - x - special.gammaln(a)
@@ -73,7 +73,7 @@ def log_tail(log_part: Any, x: Any, w: Any, a: Any, upper: bool) -> Any:
     return ops.where(gone, a * w - x - special.gammaln(a) + ops.log(moment), log_part)
 
 
-gamma = Gamma()
+gamma: Gamma = Gamma()
 
 
 class Erlang(Gamma):
@@ -93,7 +93,7 @@ class Chi2(Transformed):
     0.050000
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = gamma
 
     def _base_shapes(self, df: Any) -> tuple[Any, ...]:
@@ -129,7 +129,7 @@ class Chi(Transformed):
     1.253314
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = gamma
 
     def _base_shapes(self, df: Any) -> tuple[Any, ...]:
@@ -164,7 +164,7 @@ class Maxwell(Transformed):
     1.595769
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = gamma
 
     def _base_shapes(self) -> tuple[Any, ...]:
@@ -197,7 +197,7 @@ class Nakagami(Transformed):
     0.632121
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = gamma
 
     def _base_shapes(self, nu: Any) -> tuple[Any, ...]:
@@ -231,7 +231,7 @@ class InvGamma(Transformed):
     0.367879 0.0
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = gamma
     _falling = True
     _closed = False
@@ -272,7 +272,7 @@ class GenGamma(rv_continuous):
     0.735759
     """
 
-    a = 0.0
+    a: Any = 0.0
     _closed = False
 
     def _argcheck(self, a: Any, c: Any) -> Any:
@@ -362,7 +362,7 @@ class Levy(rv_continuous):
     0.317311
     """
 
-    a = 0.0
+    a: Any = 0.0
     _closed = False
 
     def _logpdf(self, x: Any) -> Any:
@@ -429,13 +429,13 @@ class GenNorm(Symmetric):
         return 1 / beta - ops.log(0.5 * beta) + special.gammaln(1 / beta)
 
 
-erlang = Erlang()
-chi2 = Chi2()
-chi = Chi()
-maxwell = Maxwell()
-nakagami = Nakagami()
-invgamma = InvGamma()
-gengamma = GenGamma()
-loggamma = LogGamma()
-levy = Levy()
-gennorm = GenNorm()
+erlang: Erlang = Erlang()
+chi2: Chi2 = Chi2()
+chi: Chi = Chi()
+maxwell: Maxwell = Maxwell()
+nakagami: Nakagami = Nakagami()
+invgamma: InvGamma = InvGamma()
+gengamma: GenGamma = GenGamma()
+loggamma: LogGamma = LogGamma()
+levy: Levy = Levy()
+gennorm: GenNorm = GenNorm()

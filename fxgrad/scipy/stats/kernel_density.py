@@ -42,13 +42,17 @@ class gaussian_kde:
     -1.537604 0.448018
     """
 
+    factor: Array
+    covariance: Array
+
     def __init__(self, dataset: ArrayLike, bw_method: Any = None, weights: ArrayLike | None = None):
         given, _ = as_floats([dataset, *([] if weights is None else [weights])], "gaussian_kde")
-        self.dataset = fnp.atleast_2d(given[0])
+        self.dataset: Array = fnp.atleast_2d(given[0])
         if math.prod(self.dataset.shape) < 2 or self.dataset.ndim != 2:
             raise ShapeError(
                 f"gaussian_kde: a sample [n] or [d, n] of several points is needed, not {given[0].shape}"
             )
+        self.weights: Array
         if weights is None:
             self.weights = np.full(self.n, 1 / self.n, dtype=self.dataset.dtype)
         elif given[1].shape != (self.n,):
@@ -57,11 +61,18 @@ class gaussian_kde:
             )
         else:
             self.weights = given[1] / fnp.sum(given[1])
-        self.neff = 1 / fnp.sum(ops.square(self.weights))
+        self.neff: Array = 1 / fnp.sum(ops.square(self.weights))
         self.set_bandwidth(bw_method)
 
-    d = property(lambda self: self.dataset.shape[0], doc="The number of components of a point.")
-    n = property(lambda self: self.dataset.shape[1], doc="The number of points.")
+    @property
+    def d(self) -> int:
+        """The number of components of a point."""
+        return self.dataset.shape[0]
+
+    @property
+    def n(self) -> int:
+        """The number of points."""
+        return self.dataset.shape[1]
 
     def tree_flatten(self) -> tuple[list[Any], None]:
         """Return the arrays of which the estimate consists."""

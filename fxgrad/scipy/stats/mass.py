@@ -23,6 +23,10 @@ class rv_discrete(Distribution):
     `_logpmf(self, k, *shapes)` (or `_pmf`) are the probabilities, whose further arguments name the shapes. Without a
     `_cdf` they are summed, which needs a finite support, known also under `jit`.
 
+    Args:
+        a, b: the ends of the support; None: those that the class states.
+        name: that of the distribution; None: that of the class.
+
     >>> import fxgrad as fx
     >>> class Halves(fx.scipy.stats.rv_discrete):
     ...     def _pmf(self, k):

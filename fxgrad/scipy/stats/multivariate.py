@@ -396,8 +396,8 @@ class Wishart(Multivariate):
         return cast(df * scale, dtype)
 
 
-multivariate_normal = MultivariateNormal("multivariate_normal")
-multivariate_t = MultivariateT("multivariate_t")
-dirichlet = Dirichlet("dirichlet")
-multinomial = Multinomial("multinomial")
-wishart = Wishart("wishart")
+multivariate_normal: MultivariateNormal = MultivariateNormal("multivariate_normal")
+multivariate_t: MultivariateT = MultivariateT("multivariate_t")
+dirichlet: Dirichlet = Dirichlet("dirichlet")
+multinomial: Multinomial = Multinomial("multinomial")
+wishart: Wishart = Wishart("wishart")

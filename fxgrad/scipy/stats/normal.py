@@ -51,7 +51,7 @@ class Norm(Symmetric):
         return fxrandom.normal(key, size)
 
 
-norm = Norm()
+norm: Norm = Norm()
 
 
 class HalfNorm(rv_continuous):
@@ -62,7 +62,7 @@ class HalfNorm(rv_continuous):
     -803.915295
     """
 
-    a = 0.0
+    a: Any = 0.0
 
     def _logpdf(self, x: Any) -> Any:
         return norm._logpdf(x) + LOG_2
@@ -97,7 +97,7 @@ class LogNorm(Transformed):
     1.648721 0.0
     """
 
-    a = 0.0
+    a: Any = 0.0
     _base = norm
     _closed = False
 
@@ -274,7 +274,8 @@ class JohnsonSB(Transformed):
     0.5
     """
 
-    a, b = 0.0, 1.0
+    a: Any = 0.0
+    b: Any = 1.0
     _base = norm
     _closed = False
 
@@ -291,9 +292,9 @@ class JohnsonSB(Transformed):
         return ops.sigmoid((u - a) / b)
 
 
-halfnorm = HalfNorm()
-lognorm = LogNorm()
-skewnorm = SkewNorm()
-truncnorm = TruncNorm()
-johnsonsu = JohnsonSU()
-johnsonsb = JohnsonSB()
+halfnorm: HalfNorm = HalfNorm()
+lognorm: LogNorm = LogNorm()
+skewnorm: SkewNorm = SkewNorm()
+truncnorm: TruncNorm = TruncNorm()
+johnsonsu: JohnsonSU = JohnsonSU()
+johnsonsb: JohnsonSB = JohnsonSB()

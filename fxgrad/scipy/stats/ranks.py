@@ -47,7 +47,7 @@ def runs(ordered: Any) -> tuple[Any, Any]:
     return begins, ops.cummax(ops.where(begins, position, 0), axis=ordered.ndim - 1)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.rankdata")
 def rankdata(
     a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Array:
@@ -91,7 +91,7 @@ def rankdata(
     return fnp.moveaxis(ranks, -1, along)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.mode")
 def mode(
     a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
@@ -137,7 +137,7 @@ def correlation(x: Any, y: Any) -> Any:
     return ops.maximum(ops.minimum(product, 1.0), -1.0)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.pearsonr")
 def pearsonr(x: ArrayLike, y: ArrayLike, *, axis: int | None = 0) -> CorrelationResult:
     """The linear correlation of two samples, and the probability of one as far from 0 for independent normal samples
     (Student, "Probable error of a correlation coefficient", 1908).
@@ -155,7 +155,7 @@ def pearsonr(x: ArrayLike, y: ArrayLike, *, axis: int | None = 0) -> Correlation
     return CorrelationResult(cast(r, dtype), cast(pvalue, dtype))
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.spearmanr")
 def spearmanr(
     a: ArrayLike, b: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate"
 ) -> CorrelationResult:
@@ -173,7 +173,7 @@ def spearmanr(
     return CorrelationResult(cast(r, dtype), cast(pvalue, dtype))
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.linregress")
 def linregress(x: ArrayLike, y: ArrayLike) -> LinregressResult:
     """The line of least squares through points (x, y).
 

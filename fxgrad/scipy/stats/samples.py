@@ -57,7 +57,7 @@ def weighted_mean(a: Any, axis: int | None, weights: Any, keepdims: bool) -> Any
 
 
 # -- means ------------------------------------------
-@composite()
+@composite(derivative="", origin="scipy.stats.gmean")
 def gmean(
     a: ArrayLike,
     axis: int | None = 0,
@@ -77,7 +77,7 @@ def gmean(
         return ops.exp(weighted_mean(ops.log(a), axis, weights, keepdims))
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.hmean")
 def hmean(
     a: ArrayLike,
     axis: int | None = 0,
@@ -98,7 +98,7 @@ def hmean(
         return 1 / weighted_mean(1 / a, axis, weights, keepdims)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.pmean")
 def pmean(
     a: ArrayLike,
     p: ArrayLike,
@@ -129,7 +129,7 @@ def central_moment(a: Any, order: int, axis: int, centre: Any = None) -> Any:
     return fnp.mean((a - centre) ** order, axis=axis)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.moment")
 def moment(
     a: ArrayLike,
     order: Any = 1,
@@ -161,7 +161,7 @@ def moment(
     return found[0] if orders.ndim == 0 else fnp.stack(found)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.skew")
 def skew(
     a: ArrayLike,
     axis: int | None = 0,
@@ -186,7 +186,7 @@ def skew(
     return keep_axis(ops.where(flat, math.nan, value), a, axis, keepdims)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.kurtosis")
 def kurtosis(
     a: ArrayLike,
     axis: int | None = 0,
@@ -221,7 +221,7 @@ def variance_or_one(a: Any, axis: int) -> tuple[Any, Any]:
     return ops.where(flat, 1.0, m2), flat
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.variation")
 def variation(
     a: ArrayLike,
     axis: int | None = 0,
@@ -241,7 +241,7 @@ def variation(
     return keep_axis(value, a, axis, keepdims)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.sem")
 def sem(
     a: ArrayLike,
     axis: int | None = 0,
@@ -262,7 +262,7 @@ def sem(
 
 
 # -- scores ------------------------------------------
-@composite()
+@composite(derivative="", origin="scipy.stats.zscore")
 def zscore(a: ArrayLike, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
     """The distances from the mean in standard deviations.
 
@@ -273,7 +273,7 @@ def zscore(a: ArrayLike, axis: int | None = 0, ddof: int = 0, nan_policy: str = 
     return zmap(a, a, axis, ddof, nan_policy)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.zmap")
 def zmap(
     scores: ArrayLike,
     compare: ArrayLike,
@@ -298,7 +298,7 @@ def zmap(
 
 
 # -- robust statistics ------------------------------------------
-@composite()
+@composite(derivative="", origin="scipy.stats.iqr")
 def iqr(
     x: ArrayLike,
     axis: int | None = None,
@@ -323,7 +323,7 @@ def iqr(
     return keep_axis((high - low) / factor, x, axis, keepdims)
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.median_abs_deviation")
 def median_abs_deviation(
     x: ArrayLike,
     axis: int | None = 0,
@@ -345,7 +345,7 @@ def median_abs_deviation(
     return fnp.median(distance, axis=along) / factor
 
 
-@composite()
+@composite(derivative="", origin="scipy.stats.trim_mean")
 def trim_mean(a: ArrayLike, proportiontocut: float, axis: int | None = 0, *, keepdims: bool = False) -> Array:
     """The mean without a proportion of the least and of the greatest entries.
 
@@ -363,7 +363,7 @@ def trim_mean(a: ArrayLike, proportiontocut: float, axis: int | None = 0, *, kee
 
 
 # -- information ------------------------------------------
-@composite()
+@composite(derivative="", origin="scipy.stats.entropy")
 def entropy(
     pk: ArrayLike,
     qk: ArrayLike | None = None,

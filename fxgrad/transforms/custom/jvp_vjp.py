@@ -46,7 +46,9 @@ def signature_of(fun: Callable) -> inspect.Signature | None:
         return None
 
 
-def bind_positional(signature: inspect.Signature | None, args: tuple, kwargs: dict) -> tuple:
+def bind_positional(
+    signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
     """Return the arguments by position, with defaults, as the signature of the function has them."""
     if signature is None or (not kwargs and len(args) >= len(signature.parameters)):
         if kwargs:
@@ -71,7 +73,15 @@ class Application:
     `out_structure` that of the result, known as soon as the function or a rule has run.
     """
 
-    def __init__(self, custom: CustomFunction, args: tuple, kwargs: dict):
+    custom: CustomFunction[..., Any]
+    name: str
+    args: tuple[Any, ...]
+    positions: list[int]
+    static: list[Any]
+    structure: pytree.PyTreeDef
+    values: list[Any]
+
+    def __init__(self, custom: CustomFunction[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.custom, self.name = custom, custom.__name__
         self.args = bind_positional(custom.signature, args, kwargs)
         count = len(self.args)
@@ -188,9 +198,11 @@ class Application:
         """Flatten what a backward rule returned into one cotangent (or None) for each value."""
         children, values = self.structure.children(), self.values
         if not isinstance(result, tuple | list) or len(result) != len(children):
+            given = f" of {len(result)}" if isinstance(result, tuple | list) else ""
             raise CustomRuleError(
                 f"{what} must return a tuple of {len(children)} cotangents, one for each argument, "
-                f"not a {type(result).__name__}"
+                f"not a {type(result).__name__}{given}",
+                hint="return (ct,)" if len(children) == 1 else "None is the cotangent of what gets none",
             )
         flat: list[Any] = []
         for position, (ct, child) in enumerate(zip(result, children)):
@@ -224,6 +236,11 @@ def unpack_pair(result: Any, what: str, expected: str) -> tuple[Any, Any]:
 class CustomFunction(Generic[P, R]):
     """The base of functions with rules: it holds the function, and the positions of the arguments that are
     not differentiated."""
+
+    fun: Callable[P, R]
+    signature: inspect.Signature | None
+    result_cache: Cache
+    nondiff_positions: tuple[int, ...]
 
     __name__: str
     application: type[Application] = Application
@@ -309,6 +326,8 @@ class custom_jvp(CustomFunction[P, R]):
     0.5
     """
 
+    symbolic_zeros: bool
+
     rule: Callable[..., Any] | None = None
     symbolic_zeros = False
 
@@ -325,7 +344,7 @@ class custom_jvp(CustomFunction[P, R]):
 
         call: Any = self
 
-        def rule(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+        def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
             y = call(*primals)
             parts = [r(t, y, *primals) for r, t in zip(rules, tangents, strict=True) if r is not None]
             if not parts:
@@ -377,6 +396,8 @@ class custom_vjp(CustomFunction[P, R]):
     1.0
     """
 
+    symbolic_zeros: bool
+
     rules: tuple[Callable[..., Any], Callable[..., Any]] | None = None
     symbolic_zeros = False
 
@@ -425,7 +446,7 @@ def bind_call(bind: Callable[..., list[Any]], call: RuledCall, values: Sequence[
         return bind(*captured, *values, call=lifted)
 
 
-def custom_gradient(fun: Callable[..., Any]) -> custom_vjp:
+def custom_gradient(fun: Callable[..., Any]) -> custom_vjp[..., Any]:
     """A function that says with its result how to pull a cotangent back.
 
     Args:

@@ -190,7 +190,8 @@ class custom(CustomFunction[P, R]):
 
     Reverse mode is derived from a jvp rule by transposition, forward mode from a vjp rule likewise where the cotangents
     pass through operations of fxgrad. Rules are functions like others: they may be differentiated, jitted and mapped. A
-    function or rule that is opaque is mapped by a loop, with a warning, unless there is a rule for `vmap`.
+    function that is opaque is mapped by a loop, with a warning, unless there is a rule for `vmap`. A rule that is
+    opaque has to call out by `pure_callback` where derivatives of the function are jitted or mapped.
 
     Raises:
         CustomRuleError: what a rule returned does not fit.
@@ -206,7 +207,11 @@ class custom(CustomFunction[P, R]):
     ['0.4151', '-0.8302']
     """
 
-    application = CustomApplication
+    out: Any
+    checked: bool
+    looped: bool
+
+    application: type[Application] = CustomApplication
 
     def __init__(
         self,

@@ -44,7 +44,20 @@ class SymbolicZero:
 @dataclass(frozen=True)
 class CustomVJPPrimal:
     """An argument as `fwd` gets it under `symbolic_zeros=True`: its `value`, and whether it is `perturbed`, that is,
-    whether anybody asks for its cotangent."""
+    whether anybody asks for its cotangent.
+
+    >>> import fxgrad as fx
+    >>> @fx.custom_vjp
+    ... def product(x, y):
+    ...     return x * y
+    >>> def forward(x, y):
+    ...     print(x.perturbed, y.perturbed)
+    ...     return x.value * y.value, (x.value, y.value)
+    >>> product.defvjp(forward, lambda kept, ct: (ct * kept[1], ct * kept[0]), symbolic_zeros=True)
+    >>> print(fx.grad(product)(2.0, 3.0))
+    True False
+    3.0
+    """
 
     value: Any
     perturbed: bool

@@ -142,7 +142,11 @@ def read_signatures() -> dict[str, dict]:
                 eval(f"lambda {parameters[:-1]}: None", {"nan": np.nan, **vars(np)})
             )
             section[name] = make_function(
-                f"{'linalg.' * (place is np.linalg)}{name}", signature, getattr(place, name)
+                f"{'linalg.' * (place is np.linalg)}{name}",
+                signature,
+                getattr(
+                    place, {"row_stack": "vstack"}.get(name, name)
+                ),  # which NumPy 2.5 has by this name only
             )
     return found
 

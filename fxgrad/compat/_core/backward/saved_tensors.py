@@ -54,6 +54,10 @@ class SavedTensor:
     """The place in the graph where a Tensor is saved for backward: `grad_fn._raw_saved_self`, or one of the
     `_raw_saved_tensors` of a Function.
 
+    Args:
+        args: whatever they are.
+        options: whatever they are.
+
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = x * x

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..._make.creation import empty_like, zeros_like
 from ...autograd.function import Function
 from ...ops.joining import cat
-from .. import collectives
+from .. import collectives, exchanges
 from ..groups import get_rank, get_world_size
 from ..reductions import ReduceOp
 
@@ -120,7 +120,7 @@ class AllToAll(Function):
     def forward(ctx, group: Any, shapes: Sequence[Any], *tensors: Tensor) -> Any:
         ctx.group, ctx.shapes = group, [x.shape for x in tensors]
         parts = [tensors[0].new_empty(shape) for shape in shapes]
-        collectives.all_to_all(parts, list(tensors), group)
+        exchanges.all_to_all(parts, list(tensors), group)
         return tuple(parts)
 
     @staticmethod

@@ -16,8 +16,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """softmax(q·kᵀ/√d)·v of linear images of query, key and value, each in `num_heads` parts. Source: Vaswani et al.,
-    2017, arXiv:1706.03762.
+    """The attention softmax(q·kᵀ/√d)·v of linear images of query, key and value, each in `num_heads` parts. Source:
+    Vaswani et al., 2017, arXiv:1706.03762.
 
     Args:
         embed_dim: the size of queries and results.

@@ -83,6 +83,9 @@ class IndexedContainer(Module):
 class Sequential(IndexedContainer):
     """Modules one after the other, each called with the result of the one before: given as arguments, or as one dict.
 
+    Args:
+        args: modules, or one dict of them.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(6, 2))
     Sequential(
@@ -140,7 +143,18 @@ def check_sequential(other) -> None:
 
 
 class ModuleList(IndexedContainer):
-    """Modules as a list."""
+    """Modules as a list.
+
+    They are found by `parameters()` and all else that goes through a model, which those in a plain list are not.
+
+    Args:
+        modules: a sequence of modules.
+
+    >>> import fxgrad.compat as torch
+    >>> layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
+    >>> len(layers), len(list(layers.parameters()))
+    (3, 6)
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None):
         super().__init__()
@@ -171,6 +185,9 @@ class ModuleList(IndexedContainer):
 
 class Container(Module):
     """Modules under the names of keyword arguments; deprecated in torch.
+
+    Args:
+        kwargs: the modules.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.Container(first=torch.nn.ReLU())
@@ -237,7 +254,18 @@ class NamedContainer(Module):
 
 
 class ModuleDict(NamedContainer):
-    """Modules under names."""
+    """Modules under names.
+
+    They are found by `parameters()` and all else that goes through a model, which those in a plain dict are not.
+
+    Args:
+        modules: a dict of modules, or pairs of name and module.
+
+    >>> import fxgrad.compat as torch
+    >>> layers = torch.nn.ModuleDict({"map": torch.nn.Linear(2, 3)})
+    >>> layers["map"](torch.zeros(1, 2)).shape, len(list(layers.parameters()))
+    (torch.Size([1, 3]), 2)
+    """
 
     def __init__(self, modules: Mapping[str, Module] | None = None):
         super().__init__()
@@ -260,7 +288,16 @@ def parameter_line(name, p, type_name_of: Callable[[Any], Any]) -> str:
 
 
 class ParameterList(Module):
-    """Parameters as a list; Tensors become parameters in it."""
+    """Parameters as a list; Tensors become parameters in it.
+
+    Args:
+        values: a sequence of Tensors.
+
+    >>> import fxgrad.compat as torch
+    >>> parameters = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3)])
+    >>> len(parameters), parameters[1].requires_grad
+    (2, True)
+    """
 
     def __init__(self, values: Iterable[Any] | None = None):
         super().__init__()
@@ -307,7 +344,16 @@ class ParameterList(Module):
 
 
 class ParameterDict(NamedContainer):
-    """Parameters under names; Tensors become parameters in it."""
+    """Parameters under names; Tensors become parameters in it.
+
+    Args:
+        parameters: a dict, or pairs of name and Tensor.
+
+    >>> import fxgrad.compat as torch
+    >>> parameters = torch.nn.ParameterDict({"scale": torch.tensor(2.0)})
+    >>> parameters["scale"].requires_grad
+    True
+    """
 
     def __init__(self, parameters: Mapping[str, Any] | None = None):
         super().__init__()

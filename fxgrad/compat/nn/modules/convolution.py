@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._core.errors import ArgumentValueError
+from ..._declare.late_text import complete_late
 from ...ops.nn.spatial import per_dimension
 from .. import functional
 from ..parameter import create_parameters
@@ -169,4 +170,5 @@ for n in (1, 2, 3):
             f"{'The transpose of a c' if base.transposed else 'C'}onvolution of {n} dimension{'s'[: n > 1]}."
         )
         MODULES[name] = type(name, (base,), {"dims": n, "__doc__": doc, "__module__": __name__})
+        complete_late(MODULES[name])
 globals().update(MODULES)

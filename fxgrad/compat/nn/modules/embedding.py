@@ -86,7 +86,25 @@ class Embedding(
     options="padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, _weight=None, "
     "_freeze=False",
 ):
-    """A table of vectors, looked up by their numbers."""
+    """A table of vectors, looked up by their numbers.
+
+    It maps integers (…) to (…, embedding_dim). The table starts with normal numbers of mean 0 and variance 1.
+
+    Args:
+        num_embeddings: the number of vectors.
+        embedding_dim: their size.
+        padding_idx: the vector that stays as it is, at first zero; or None.
+        max_norm: vectors with a greater norm are scaled to it when they are looked up; or None.
+        norm_type: the order of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often a vector is looked up.
+        sparse: whether the gradient of the table is a sparse Tensor.
+        device: where the table is made.
+        dtype: the dtype of the table.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape
+    torch.Size([2, 2, 3])
+    """
 
     def forward(self, input) -> Any:
         return functional.embedding(input, self.weight, **self.options())
@@ -98,6 +116,19 @@ class EmbeddingBag(
     "include_last_offset=False, padding_idx=None",
 ):
     """Sums, means or maxima (`mode`) of bags of vectors of a table.
+
+    Args:
+        num_embeddings: the number of vectors.
+        embedding_dim: their size.
+        max_norm: vectors with a greater norm are scaled to it when they are looked up; or None.
+        norm_type: the order of that norm.
+        scale_grad_by_freq: whether gradients are divided by how often a vector is looked up.
+        mode: "mean", "sum" or "max".
+        sparse: whether the gradient of the table is a sparse Tensor.
+        include_last_offset: whether the offsets end with the length of the input.
+        padding_idx: the number that is passed over; or None.
+        device: where the table is made.
+        dtype: the dtype of the table.
 
     >>> import fxgrad.compat as torch
     >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.eye(3), mode="sum")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor, parameters_of
+from ..._declare.late_text import complete_late
 from .. import functional
 from .module import Module
 
@@ -86,12 +87,13 @@ def functional_module(
     members = {
         "__init__": constructor,
         "__module__": place,
-        "__doc__": f"`nn.functional.{function}` as a Module.",
         "_function": function,
         "_names": parameters_of(constructor),
         "_shown": shown,
     }
-    return type(name, (base,), members)
+    made = type(name, (base,), members)
+    complete_late(made)
+    return made
 
 
 WINDOW = "kernel_size dilation padding stride"
@@ -150,8 +152,16 @@ globals().update(MODULES)
 class Softmax2d(Module):
     """The softmax over the channels of images (N, C, H, W) or (C, H, W).
 
+    Args:
+        args: nothing.
+        kwargs: nothing.
+
     Raises:
         ValueError: the input has another number of dimensions.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).view(-1)
+    tensor([0.5000, 0.5000])
     """
 
     def forward(self, input) -> Any:
@@ -161,12 +171,19 @@ class Softmax2d(Module):
 
 
 class CrossMapLRN2d(Module):
-    """x/(k + alpha·m)^beta for images, with the sum m of the squares of the neighbouring channels divided by `size`.
-    There are (size − 1) // 2 neighbours on each side.
+    """The response normalization x/(k + alpha·m)^beta for images, with the sum m of the squares of the neighbouring
+    channels divided by `size`. There are (size − 1) // 2 neighbours on each side.
+
+    Source: A. Krizhevsky, I. Sutskever, G. E. Hinton, ImageNet classification with deep convolutional neural
+    networks, NeurIPS 2012.
 
     Args:
         size: of the neighbourhood.
         alpha, beta, k: see above.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.CrossMapLRN2d(3)(torch.ones(1, 4, 2, 2)).shape
+    torch.Size([1, 4, 2, 2])
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1):

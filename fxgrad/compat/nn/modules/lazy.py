@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._declare.constructors import make_constructor
+from ..._declare.late_text import complete_late
 from ...autograd.grad_mode import no_grad
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from . import convolution, normalization
@@ -226,7 +227,9 @@ def lazy_module(base: type, mixin: type[LazyModuleMixin], learned: str) -> type:
         known = list(inspect.signature(base).parameters.values())[1:]  # without `in_channels`
         texts = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in known]
         members["__init__"] = make_constructor(", ".join(texts), mixin._start)
-    return type(f"Lazy{base.__name__}", (mixin, base), members)
+    made = type(f"Lazy{base.__name__}", (mixin, base), members)
+    complete_late(made)
+    return made
 
 
 CONVOLUTIONS = [

@@ -12,7 +12,16 @@ from .module import Module
 
 
 class Identity(Module):
-    """The input itself, whatever it is made of."""
+    """The input itself, whatever it is made of.
+
+    Args:
+        args: whatever they are.
+        kwargs: whatever they are.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Identity()(torch.tensor([1.0]))
+    tensor([1.])
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__()
@@ -37,7 +46,16 @@ class LinearMap(Module):
 
 
 class Linear(LinearMap):
-    """x·Wᵀ + b.
+    """The linear map x·Wᵀ + b of the last dimension, with W (out, in) and b (out) that are learned.
+
+    The parameters start uniform in ±1/√in_features: K. He et al., Delving deep into rectifiers, ICCV 2015.
+
+    Args:
+        in_features: the size of the input.
+        out_features: the size of the result.
+        bias: whether there is b.
+        device: where the parameters are made.
+        dtype: the dtype of the parameters.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.Linear(3, 2)(torch.zeros(5, 3)).shape
@@ -60,7 +78,22 @@ class Linear(LinearMap):
 
 
 class Bilinear(LinearMap):
-    """x₁ᵀ·Aₖ·x₂ + bₖ for each output k."""
+    """The bilinear map x₁ᵀ·Aₖ·x₂ + bₖ for each output k.
+
+    It maps (…, in1) and (…, in2) to (…, out). The parameters start uniform in ±1/√in1_features.
+
+    Args:
+        in1_features: the size of the first input.
+        in2_features: the size of the second input.
+        out_features: the size of the result.
+        bias: whether there is a bias that is learned.
+        device: where the parameters are made.
+        dtype: the dtype of the parameters.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
+    torch.Size([5, 4])
+    """
 
     def __init__(
         self,
@@ -96,7 +129,16 @@ class Bilinear(LinearMap):
 
 
 class Flatten(Module):
-    """Several neighbouring dimensions as one: all but the first where nothing else is said."""
+    """Several neighbouring dimensions as one: all but the first where nothing else is said.
+
+    Args:
+        start_dim: the first dimension.
+        end_dim: the last one.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Flatten()(torch.zeros(5, 2, 3)).shape
+    torch.Size([5, 6])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
@@ -110,7 +152,16 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dimension as several."""
+    """One dimension as several.
+
+    Args:
+        dim: the dimension.
+        unflattened_size: the sizes in its place.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.Unflatten(1, (2, 3))(torch.zeros(5, 6)).shape
+    torch.Size([5, 2, 3])
+    """
 
     def __init__(self, dim: int, unflattened_size):
         super().__init__()
@@ -128,7 +179,20 @@ class Unflatten(Module):
 
 
 class PReLU(Module):
-    """max(x, 0) + weight · min(x, 0), with one weight or one for each channel."""
+    """The parametric rectified linear unit: max(x, 0) + weight · min(x, 0), with one weight or one for each channel.
+
+    Source: K. He et al., Delving deep into rectifiers, ICCV 2015.
+
+    Args:
+        num_parameters: 1, or the number of channels (dimension 1).
+        init: the weight at the start.
+        device: where the weight is made.
+        dtype: the dtype of the weight.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
+    tensor([-0.2500,  2.0000])
+    """
 
     weight: Parameter
 

@@ -98,7 +98,20 @@ globals().update(MODULES)
 
 
 class NLLLoss2d(MODULES["NLLLoss"]):
-    """NLLLoss under a former name, which is deprecated."""
+    """NLLLoss under a former name, which is deprecated.
+
+    Args:
+        args: those of `NLLLoss`.
+        kwargs: those of `NLLLoss`.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     loss = torch.nn.NLLLoss2d()
+    >>> loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
+    tensor(1.)
+    """
 
     def __init__(self, *args, **kwargs):
         warnings.warn(
@@ -110,7 +123,7 @@ class NLLLoss2d(MODULES["NLLLoss"]):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """max(d(anchor, positive) − d(anchor, negative) + margin, 0) with a distance of one's own.
+    """The loss of triplets: max(d(anchor, positive) − d(anchor, negative) + margin, 0) with a distance of one's own.
 
     Args:
         distance_function: a function of two Tensors; the Euclidean distance where none is given.
@@ -120,6 +133,11 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     Raises:
         ValueError: the margin is not positive.
+
+    >>> import fxgrad.compat as torch
+    >>> loss = torch.nn.TripletMarginWithDistanceLoss()
+    >>> loss(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[1.5]]))
+    tensor(0.5000)
     """
 
     def __init__(
@@ -151,6 +169,9 @@ class LinearCrossEntropyOptions:
 
     Args:
         allow_retain_graph, batch_chunk_size, chunking_method, acc_policy, acc_dtype: see torch's documents.
+
+    >>> import fxgrad.compat as torch
+    >>> options = torch.nn.LinearCrossEntropyOptions()
     """
 
     allow_retain_graph: bool = False

@@ -38,6 +38,10 @@ class Module(CallMixin, StateMixin):
     """A part of a model: subclasses define `forward`, and what they assign to attributes is taken note of if it is a
     Parameter, a Buffer or a Module.
 
+    Args:
+        args: those of the subclass.
+        kwargs: those of the subclass.
+
     >>> import fxgrad.compat as torch
     >>> class Scale(torch.nn.Module):
     ...     def __init__(self):

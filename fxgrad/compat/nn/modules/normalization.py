@@ -7,6 +7,7 @@ from typing import Any
 from ..._core.dtypes import int64
 from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor
+from ..._declare.late_text import complete_late
 from ..._make.creation import ones, tensor, zeros
 from ...autograd.grad_mode import no_grad
 from ...distributed.groups import get_world_size, is_initialized
@@ -34,7 +35,22 @@ class AffineNorm(Module):
 
 
 class LayerNorm(AffineNorm):
-    """Mean 0 and variance 1 over the last dimensions."""
+    """Mean 0 and variance 1 over the last dimensions.
+
+    Source: J. L. Ba, J. R. Kiros, G. E. Hinton, Layer normalization, arXiv:1607.06450.
+
+    Args:
+        normalized_shape: the sizes of the last dimensions, or that of the last.
+        eps: what is added to the variance.
+        elementwise_affine: whether a factor and a bias for each entry are learned.
+        bias: whether there is a bias.
+        device: where the parameters are made.
+        dtype: the dtype of the parameters.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.LayerNorm(2)(torch.tensor([1.0, 3.0])).detach()
+    tensor([-1.0000,  1.0000])
+    """
 
     def __init__(
         self,
@@ -59,7 +75,21 @@ class LayerNorm(AffineNorm):
 
 
 class RMSNorm(AffineNorm):
-    """Mean square 1 over the last dimensions."""
+    """Mean square 1 over the last dimensions.
+
+    Source: B. Zhang, R. Sennrich, Root mean square layer normalization, NeurIPS 2019.
+
+    Args:
+        normalized_shape: the sizes of the last dimensions, or that of the last.
+        eps: what is added to the mean of the squares; the spacing of numbers near 1 unless it is given.
+        elementwise_affine: whether a factor for each entry is learned.
+        device: where the parameters are made.
+        dtype: the dtype of the parameters.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.RMSNorm(2)(torch.tensor([3.0, 4.0])).detach()
+    tensor([0.8485, 1.1314])
+    """
 
     bias = None
 
@@ -84,7 +114,23 @@ class RMSNorm(AffineNorm):
 
 
 class GroupNorm(AffineNorm):
-    """Mean 0 and variance 1 over each group of channels."""
+    """Mean 0 and variance 1 over each group of channels.
+
+    Source: Y. Wu, K. He, Group normalization, ECCV 2018.
+
+    Args:
+        num_groups: the number of groups, which divides that of channels.
+        num_channels: the number of channels.
+        eps: what is added to the variance.
+        affine: whether a factor and a bias for each channel are learned.
+        device: where the parameters are made.
+        dtype: the dtype of the parameters.
+        bias: whether there is a bias.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
 
     def __init__(
         self,
@@ -262,6 +308,7 @@ for n in (1, 2, 3):
     for base, ranks in ((_BatchNorm, (2, 3) if n == 1 else (n + 2,)), (_InstanceNorm, (n + 1, n + 2))):
         name = f"{base.__name__[1:]}{n}d"
         MODULES[name] = type(name, (base,), {"ranks": ranks, "__doc__": base.__doc__, "__module__": __name__})
+        complete_late(MODULES[name])
 globals().update(MODULES)
 
 

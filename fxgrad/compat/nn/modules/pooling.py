@@ -176,6 +176,12 @@ class FractionalMaxPool(Module):
 class FractionalMaxPool2d(FractionalMaxPool):
     """Maxima of windows of images, whose places are drawn at random. See `FractionalMaxPool`.
 
+    Args:
+        kernel_size: the size of windows, one number or one for each dimension.
+        output_size: how many there are along each dimension.
+        output_ratio: how many there are for each entry, between 0 and 1; one of both is given.
+        return_indices: places in the flattened image are returned, too.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.zeros(1, 2, 7, 7)).shape
     torch.Size([1, 2, 3, 3])
@@ -185,6 +191,17 @@ class FractionalMaxPool2d(FractionalMaxPool):
 
 
 class FractionalMaxPool3d(FractionalMaxPool):
-    """Maxima of windows of volumes, whose places are drawn at random. See `FractionalMaxPool`."""
+    """Maxima of windows of volumes, whose places are drawn at random. See `FractionalMaxPool`.
+
+    Args:
+        kernel_size: the size of windows, one number or one for each dimension.
+        output_size: how many there are along each dimension.
+        output_ratio: how many there are for each entry, between 0 and 1; one of both is given.
+        return_indices: places in the flattened volume are returned, too.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.FractionalMaxPool3d(2, output_size=3)(torch.zeros(1, 2, 7, 7, 7)).shape
+    torch.Size([1, 2, 3, 3, 3])
+    """
 
     _dims = 3

@@ -53,6 +53,12 @@ class RNNBase(Module):
 
     Raises:
         ValueError, TypeError: an argument that is out of range or of another type.
+
+    >>> import fxgrad.compat as torch
+    >>> net = torch.nn.RNNBase("GRU", 2, 3)
+    >>> y, state = net(torch.zeros(4, 1, 2))
+    >>> y.shape, state.shape
+    (torch.Size([4, 1, 3]), torch.Size([1, 1, 3]))
     """
 
     mode: str
@@ -304,12 +310,15 @@ def refuse_projection(options: dict[str, Any]) -> None:
 
 
 class RNN(RNNBase):
-    """h′ = tanh(W_ih·x + b_ih + W_hh·h + b_hh), or with relu. Source: Elman, 1990, doi:10.1207/s15516709cog1402_1.
+    """The recurrent layer h′ = tanh(W_ih·x + b_ih + W_hh·h + b_hh), or with relu. Source: Elman, 1990,
+    doi:10.1207/s15516709cog1402_1.
 
     Args:
         input_size, hidden_size, num_layers: see `RNNBase`.
         nonlinearity: "tanh" or "relu", the fourth argument by position.
         bias, batch_first, dropout, bidirectional, device, dtype: see `RNNBase`.
+        args: those of `RNNBase` but for the mode.
+        kwargs: those of `RNNBase` but for the mode.
 
     >>> import fxgrad.compat as torch
     >>> network = torch.nn.RNN(3, 4, num_layers=2)
@@ -336,6 +345,10 @@ class LSTM(RNNBase):
         c′ = f·c + i·g;   h′ = o·tanh(c′)
 
     The arguments are those of `RNNBase` without `mode`; the state is a pair (h, c).
+
+    Args:
+        args: those of `RNNBase` but for the mode.
+        kwargs: those of `RNNBase` but for the mode.
 
     >>> import fxgrad.compat as torch
     >>> network = torch.nn.LSTM(3, 4, bidirectional=True)
@@ -388,6 +401,10 @@ class GRU(RNNBase):
 
     The arguments are those of `RNNBase` without `mode` and `proj_size`.
 
+    Args:
+        args: those of `RNNBase` but for the mode.
+        kwargs: those of `RNNBase` but for the mode.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.GRU(3, 4, batch_first=True)(torch.zeros(2, 5, 3))[0].shape
     torch.Size([2, 5, 4])
@@ -408,6 +425,10 @@ class RNNCellBase(Module):
         bias: whether there are biases.
         num_chunks: the number of gates.
         device, dtype: those of the parameters.
+
+    >>> import fxgrad.compat as torch
+    >>> isinstance(torch.nn.LSTMCell(2, 3), torch.nn.RNNCellBase)
+    True
     """
 
     weight_ih: Parameter

@@ -156,6 +156,21 @@ class TransformerLayer(Module):
 class TransformerEncoderLayer(TransformerLayer):
     """Attention of a sequence to itself, then two linear maps. The arguments are those of `TransformerLayer`.
 
+    Source: A. Vaswani et al., Attention is all you need, NeurIPS 2017.
+
+    Args:
+        d_model: the size of a vector.
+        nhead: the number of heads.
+        dim_feedforward: the size between the two linear maps.
+        dropout: the probability of dropout.
+        activation: a function, or "relu" or "gelu".
+        layer_norm_eps: what layer norms add to the variance.
+        batch_first: the batch comes before the sequence.
+        norm_first: norms come before what they belong to, not after the sum.
+        bias: whether there are biases.
+        device: where the parameters are made.
+        dtype: the dtype of the parameters.
+
     >>> import fxgrad.compat as torch
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.zeros(5, 3, 4)).shape
@@ -180,6 +195,21 @@ class TransformerEncoderLayer(TransformerLayer):
 class TransformerDecoderLayer(TransformerLayer):
     """Attention of a sequence to itself, then to another one, then two linear maps. The arguments are those of
     `TransformerLayer`.
+
+    Source: A. Vaswani et al., Attention is all you need, NeurIPS 2017.
+
+    Args:
+        d_model: the size of a vector.
+        nhead: the number of heads.
+        dim_feedforward: the size between the two linear maps.
+        dropout: the probability of dropout.
+        activation: a function, or "relu" or "gelu".
+        layer_norm_eps: what layer norms add to the variance.
+        batch_first: the batch comes before the sequence.
+        norm_first: norms come before what they belong to, not after the sum.
+        bias: whether there are biases.
+        device: where the parameters are made.
+        dtype: the dtype of the parameters.
 
     >>> import fxgrad.compat as torch
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)

@@ -64,6 +64,11 @@ class UpsamplingNearest2d(Upsample):
 
     Args:
         size, scale_factor: see `Upsample`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 3.0]]]]))
+    tensor([[[[1., 1., 3., 3.],
+              [1., 1., 3., 3.]]]])
     """
 
     def __init__(self, size=None, scale_factor=None):
@@ -75,6 +80,10 @@ class UpsamplingBilinear2d(Upsample):
 
     Args:
         size, scale_factor: see `Upsample`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 3.0]]]]))
+    tensor([[[[1., 2., 3.]]]])
     """
 
     def __init__(self, size=None, scale_factor=None):

@@ -28,8 +28,17 @@ def get_total_norm(
 ) -> Tensor:
     """The norm of all entries of all Tensors.
 
+    Args:
+        tensors: a Tensor, or several.
+        norm_type: the order of the norm.
+        foreach: accepted and without effect on the numbers.
+
     Raises:
         TensorError: it is not finite, where `error_if_nonfinite`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
+    tensor(5.)
     """
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not tensors:
@@ -47,7 +56,22 @@ def get_total_norm(
 
 @no_grad()
 def clip_grads_with_norm_(parameters, max_norm: float, total_norm: Tensor, foreach=None) -> None:
-    """Scale the gradients so that their norm is at most `max_norm`, where it is `total_norm` now."""
+    """Scale the gradients so that their norm is at most `max_norm`, where it is `total_norm` now.
+
+    Args:
+        parameters: a Tensor, or several.
+        foreach: accepted and without effect on the numbers.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> torch.nn.utils.clip_grads_with_norm_(x, 1.0, torch.tensor(5.0))
+    >>> x.grad
+    tensor([0.6000, 0.8000])
+    """
     factor = (max_norm / (total_norm + 1e-6)).clamp(max=1.0)
     for gradient in gradients_of(parameters):
         gradient.mul_(factor)
@@ -56,7 +80,27 @@ def clip_grads_with_norm_(parameters, max_norm: float, total_norm: Tensor, forea
 def clip_grad_norm(
     parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach=None
 ) -> Tensor:
-    """The older name of `clip_grad_norm_`."""
+    """The older name of `clip_grad_norm_`.
+
+    Args:
+        parameters: a Tensor, or several.
+        max_norm: the greatest norm.
+        norm_type: the order of the norm.
+        error_if_nonfinite: whether to raise where the norm is not finite.
+        foreach: accepted and without effect on the numbers.
+
+    Returns:
+        A Tensor without dimensions: the norm that they had.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, 4.0])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.nn.utils.clip_grad_norm(x, 1.0)
+    tensor(5.)
+    """
     warnings.warn(
         "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
         FutureWarning,
@@ -69,6 +113,11 @@ def clip_grad_norm_(
     parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach=None
 ) -> Tensor:
     """Scale the gradients so that the norm of all their entries is at most `max_norm`; returns what it was.
+
+    Args:
+        parameters: a Tensor, or several.
+        norm_type: the order of the norm.
+        foreach: accepted and without effect on the numbers.
 
     Raises:
         TensorError: it is not finite, where `error_if_nonfinite`.
@@ -89,6 +138,21 @@ def clip_grad_norm_(
 
 @no_grad()
 def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
-    """Limit the entries of the gradients to [-clip_value, clip_value]."""
+    """Limit the entries of the gradients to [-clip_value, clip_value].
+
+    Args:
+        parameters: a Tensor, or several.
+        foreach: accepted and without effect on the numbers.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> x = torch.zeros(2, requires_grad=True)
+    >>> x.grad = torch.tensor([3.0, -4.0])
+    >>> torch.nn.utils.clip_grad_value_(x, 1.0)
+    >>> x.grad
+    tensor([ 1., -1.])
+    """
     for gradient in gradients_of(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """Concatenate all entries of all parameters to a vector.
 
+    Returns:
+        A vector.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.utils.parameters_to_vector([torch.zeros(1), torch.ones(1, 2)])
     tensor([0., 1., 1.])
@@ -23,7 +26,20 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make the entries of a vector those of the parameters, which are views of it afterwards."""
+    """Make the entries of a vector those of the parameters, which are views of it afterwards.
+
+    Args:
+        vec: the vector.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(1, 1)
+    >>> torch.nn.utils.vector_to_parameters(torch.tensor([2.0, 3.0]), layer.parameters())
+    >>> layer.weight.item(), layer.bias.item()
+    (2.0, 3.0)
+    """
     if not isinstance(vec, Tensor):
         raise ArgumentError(f"expected torch.Tensor, but got: {type(vec).__name__}")
     start = 0

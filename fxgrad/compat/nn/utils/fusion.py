@@ -37,7 +37,26 @@ def fuse_conv_bn_weights(
     bn_b: Tensor | None,
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
-    """(weight, bias) of a convolution with the BatchNorm after it in it; `transpose`: of a transposed one."""
+    """The pair (weight, bias) of a convolution with the BatchNorm after it in it; `transpose`: of a transposed one.
+
+    Args:
+        conv_w: the weight of the convolution.
+        conv_b: its bias, or None.
+        bn_rm: the running mean of the BatchNorm.
+        bn_rv: its running variance.
+        bn_eps: what it adds to the variance.
+        bn_w: its factors, or None.
+        bn_b: its bias, or None.
+
+    Returns:
+        A tuple of two parameters.
+
+    >>> import fxgrad.compat as torch
+    >>> one, zero = torch.ones(1), torch.zeros(1)
+    >>> w, b = torch.nn.utils.fuse_conv_bn_weights(torch.ones(1, 1, 1), None, zero, 4 * one, 0.0, one, zero)
+    >>> w.view(-1).detach()
+    tensor([0.5000])
+    """
     return fold_statistics(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 1 if transpose else 0)
 
 
@@ -50,12 +69,34 @@ def fuse_linear_bn_weights(
     bn_w: Tensor | None,
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
-    """(weight, bias) of a linear layer with the BatchNorm after it in it."""
+    """The pair (weight, bias) of a linear layer with the BatchNorm after it in it.
+
+    Args:
+        linear_w: the weight of the layer.
+        linear_b: its bias, or None.
+        bn_rm: the running mean of the BatchNorm.
+        bn_rv: its running variance.
+        bn_eps: what it adds to the variance.
+        bn_w: its factors, or None.
+        bn_b: its bias, or None.
+
+    Returns:
+        A tuple of two parameters.
+
+    >>> import fxgrad.compat as torch
+    >>> one, zero = torch.ones(1), torch.zeros(1)
+    >>> w, b = torch.nn.utils.fuse_linear_bn_weights(torch.ones(1, 1), None, zero, 4 * one, 0.0, one, zero)
+    >>> w.view(-1).detach()
+    tensor([0.5000])
+    """
     return fold_statistics(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
 
 
 def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Module:
     """A convolution that computes what `bn(conv(x))` is in evaluation.
+
+    Args:
+        transpose: whether the convolution is a transposed one.
 
     Raises:
         AssertionError: one of them is in training.
@@ -79,6 +120,12 @@ def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
 
     Raises:
         AssertionError: one of them is in training; their sizes differ.
+
+    >>> import fxgrad.compat as torch
+    >>> layer, norm = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
+    >>> x = torch.ones(1, 2)
+    >>> torch.allclose(torch.nn.utils.fuse_linear_bn_eval(layer, norm)(x), norm(layer(x)))
+    True
     """
     check_evaluation(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:

@@ -19,6 +19,10 @@ def skip_init(module_cls: type[Module], *args, **kwargs) -> Any:
 
     Raises:
         RuntimeError: what is no class of Modules, or one without `device`.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.utils.skip_init(torch.nn.Linear, 2, 3).weight.shape
+    torch.Size([3, 2])
     """
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
         raise TensorError(f"Expected a Module; got {module_cls}")

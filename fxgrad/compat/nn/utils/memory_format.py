@@ -21,10 +21,32 @@ def convert_weights(module: Module, memory_format: Any, kinds: tuple[str, ...]) 
 
 
 def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Convert the weights of all 2-D convolutions in a module to an order in memory; returns the module."""
+    """Convert the weights of all 2-D convolutions in a module to an order in memory; returns the module.
+
+    Args:
+        memory_format: the order, such as `torch.channels_last`.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Conv2d(2, 3, 2)
+    >>> order = torch.channels_last
+    >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(layer, order)
+    >>> layer.weight.is_contiguous(memory_format=order)
+    True
+    """
     return convert_weights(module, memory_format, KINDS_2D)
 
 
 def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> Module:
-    """Convert the weights of all 3-D convolutions in a module to an order in memory; returns the module."""
+    """Convert the weights of all 3-D convolutions in a module to an order in memory; returns the module.
+
+    Args:
+        memory_format: the order, such as `torch.channels_last`.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Conv3d(2, 3, 2)
+    >>> order = torch.channels_last_3d
+    >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(layer, order)
+    >>> layer.weight.is_contiguous(memory_format=order)
+    True
+    """
     return convert_weights(module, memory_format, KINDS_3D)

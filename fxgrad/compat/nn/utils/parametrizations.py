@@ -210,6 +210,8 @@ def orthogonal(
         orthogonal_map: "matrix_exp", "cayley" or "householder"; None: "matrix_exp" where the weight is square or
             complex, "householder" otherwise.
         use_trivialization: whether the map is around a fixed matrix, so that every orthogonal matrix can be assigned.
+        module: the module.
+        name: the name.
 
     Raises:
         ValueError: there is no such weight, or it is no matrix; another map.
@@ -248,6 +250,16 @@ def spectral_norm(
         n_power_iterations: steps of the power iteration in each forward call in training.
         eps: the least norm by which is divided.
         dim: the dimension of the outputs; None: 1 for transposed convolutions, else 0.
+        module: the module.
+        name: the name.
+
+    Returns:
+        The module.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 3))
+    >>> torch.nn.utils.parametrize.is_parametrized(layer, "weight")
+    True
     """
     weight = find_tensor(module, name)
     dim = output_dim(module) if dim is None else dim
@@ -256,7 +268,21 @@ def spectral_norm(
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Parametrize a weight by its length along a dimension (None: of all of it) and its direction. States of the older
-    `nn.utils.weight_norm` are taken as well."""
+    `nn.utils.weight_norm` are taken as well.
+
+    Args:
+        module: the module.
+        name: the name.
+        dim: the dimension; None: of all.
+
+    Returns:
+        The module.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
+    >>> torch.nn.utils.parametrize.is_parametrized(layer, "weight")
+    True
+    """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def rename_old_keys(state_dict: dict[str, Any], prefix: str, *rest) -> None:

@@ -51,6 +51,15 @@ class ParametrizationList(ModuleList):
 
     Raises:
         ValueError: there is no parametrization, or one gives what is no Tensor or another shape or dtype.
+
+    >>> import fxgrad.compat as torch
+    >>> class Symmetric(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    >>> type(layer.parametrizations.weight).__name__
+    'ParametrizationList'
     """
 
     original: Tensor
@@ -303,7 +312,23 @@ def check_chained(parametrization: Module, before: Tensor) -> None:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Whether a module has parametrizations, or one of this Tensor."""
+    """Whether a module has parametrizations, or one of this Tensor.
+
+    Args:
+        tensor_name: the name of the Tensor; None: any.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> class Symmetric(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    >>> torch.nn.utils.parametrize.is_parametrized(layer), torch.nn.utils.parametrize.is_parametrized(layer, "bias")
+    (True, False)
+    """
     found = getattr(module, "parametrizations", None)
     if not isinstance(found, ModuleDict):
         return False
@@ -315,9 +340,21 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
     Args:
         leave_parametrized: whether it keeps the value that the parametrizations give, or takes that of the original.
+        module: the module.
+        tensor_name: the name of the Tensor; None: any.
 
     Raises:
         ValueError: it is not parametrized; or to be left as one original that is several.
+
+    >>> import fxgrad.compat as torch
+    >>> class Symmetric(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    >>> layer = torch.nn.utils.parametrize.remove_parametrizations(layer, "weight")
+    >>> torch.equal(layer.weight, layer.weight.T)
+    True
     """
     if not is_parametrized(module, tensor_name):
         raise ArgumentValueError(f"Module {module} does not have a parametrization on {tensor_name}")
@@ -344,7 +381,20 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
 
 
 def type_before_parametrizations(module: Module) -> type:
-    """The class that a module had before it was parametrized."""
+    """The class that a module had before it was parametrized.
+
+    Returns:
+        A class.
+
+    >>> import fxgrad.compat as torch
+    >>> class Symmetric(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    >>> torch.nn.utils.parametrize.type_before_parametrizations(layer).__name__
+    'Linear'
+    """
     return type(module).__dict__.get("_unparametrized_class", type(module))
 
 
@@ -355,9 +405,20 @@ def transfer_parametrizations_and_params(
 
     Args:
         tensor_name: of which Tensor; None: of all.
+        from_module: the other module.
 
     Returns:
         `to_module`.
+
+    >>> import fxgrad.compat as torch
+    >>> class Symmetric(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> _ = torch.nn.utils.parametrize.register_parametrization(layer, "weight", Symmetric())
+    >>> other = torch.nn.utils.parametrize.transfer_parametrizations_and_params(layer, torch.nn.Linear(2, 2))
+    >>> torch.equal(other.weight, layer.weight)
+    True
     """
     if not is_parametrized(from_module):
         return to_module

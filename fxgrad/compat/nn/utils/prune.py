@@ -24,6 +24,15 @@ class BasePruningMethod(ABC):
 
     PRUNING_TYPE says what `compute_mask` is given of a Tensor that is pruned already: "unstructured", the entries that
     are left, as a vector; "structured", the channels that are left along its dimension `dim`; "global", all.
+
+    >>> import fxgrad.compat as torch
+    >>> class PruneNegative(torch.nn.utils.prune.BasePruningMethod):
+    ...     PRUNING_TYPE = "unstructured"
+    ...
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t >= 0)
+    >>> PruneNegative().prune(torch.tensor([-1.0, 2.0]))
+    tensor([-0., 2.])
     """
 
     PRUNING_TYPE: ClassVar[str] = "unstructured"
@@ -113,7 +122,18 @@ def find_pruning(module: Module, name: str | None) -> int | None:
 
 
 class PruningContainer(BasePruningMethod):
-    """Several pruning methods of one parameter, of which the last chooses among what the others left."""
+    """Several pruning methods of one parameter, of which the last chooses among what the others left.
+
+    Args:
+        args: those of the function in its place.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> for _ in range(2):
+    ...     layer = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
+    >>> int(layer.weight_mask.sum())
+    2
+    """
 
     def __init__(self, *args) -> None:
         self._pruning_methods: tuple[BasePruningMethod, ...] = ()
@@ -171,7 +191,12 @@ class PruningContainer(BasePruningMethod):
 
 # -- the methods ------------------------------------------
 class Identity(BasePruningMethod):
-    """Prune nothing, but make the mask."""
+    """Prune nothing, but make the mask.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.utils.prune.Identity().prune(torch.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -206,6 +231,10 @@ class RandomUnstructured(UnstructuredMethod):
 
     Args:
         amount: how many, or which part of all.
+
+    >>> import fxgrad.compat as torch
+    >>> int((torch.nn.utils.prune.RandomUnstructured(1).prune(torch.ones(2)) == 0).sum())
+    1
     """
 
     def importance(self, t: Tensor) -> Tensor:
@@ -213,14 +242,26 @@ class RandomUnstructured(UnstructuredMethod):
 
 
 class L1Unstructured(UnstructuredMethod):
-    """Prune the entries of least absolute value."""
+    """Prune the entries of least absolute value.
+
+    Args:
+        amount: how many, a whole number, or which part of all, from 0 to 1.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, 2.0]))
+    tensor([0., 2.])
+    """
 
     def importance(self, t: Tensor) -> Tensor:
         return t.abs()
 
 
 class StructuredMethod(BasePruningMethod):
-    """The base of those that prune an amount of channels: those of least importance."""
+    """The base of those that prune an amount of channels: those of least importance.
+
+    Args:
+        dim: the dimension of the channels.
+    """
 
     PRUNING_TYPE = "structured"
 
@@ -251,14 +292,32 @@ class StructuredMethod(BasePruningMethod):
 
 
 class RandomStructured(StructuredMethod):
-    """Prune random channels along a dimension."""
+    """Prune random channels along a dimension.
+
+    Args:
+        amount: how many, a whole number, or which part of all, from 0 to 1.
+        dim: the dimension of the channels.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.utils.prune.RandomStructured(1, dim=0).prune(torch.ones(2, 2)).sum()
+    tensor(2.)
+    """
 
     def importance(self, t: Tensor) -> Tensor:
         return rand(t.shape[self.dim])
 
 
 class LnStructured(StructuredMethod):
-    """Prune the channels of least norm of order n along a dimension."""
+    """Prune the channels of least norm of order n along a dimension.
+
+    Args:
+        amount: how many, a whole number, or which part of all, from 0 to 1.
+        dim: the dimension of the channels.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.ones(2, 2)).sum()
+    tensor(2.)
+    """
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -274,7 +333,12 @@ class LnStructured(StructuredMethod):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prune where a mask is zero."""
+    """Prune where a mask is zero.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.utils.prune.CustomFromMask(torch.tensor([1.0, 0.0])).prune(torch.tensor([1.0, 2.0]))
+    tensor([1., 0.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -312,13 +376,34 @@ def count_pruned(amount: float, size: int) -> int:
 
 # -- what users call ------------------------------------------
 def identity(module: Module, name: str) -> Module:
-    """Prune nothing of a parameter, but make its mask; returns the module."""
+    """Prune nothing of a parameter, but make its mask; returns the module.
+
+    Args:
+        name: the name of the parameter.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> layer = torch.nn.utils.prune.identity(layer, "weight")
+    >>> int(layer.weight_mask.sum())
+    4
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
-    """Prune random entries of a parameter: so many, or that part of them; returns the module."""
+    """Prune random entries of a parameter: so many, or that part of them; returns the module.
+
+    Args:
+        name: the name of the parameter.
+        amount: how many, a whole number, or which part of all, from 0 to 1.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> layer = torch.nn.utils.prune.random_unstructured(layer, "weight", amount=1)
+    >>> int(layer.weight_mask.sum())
+    3
+    """
     RandomUnstructured.apply(module, name, amount=amount)
     return module
 
@@ -327,6 +412,10 @@ def l1_unstructured(
     module: Module, name: str, amount: float, importance_scores: Tensor | None = None
 ) -> Module:
     """Prune the entries of a parameter of least absolute value, or of the least scores; returns the module.
+
+    Args:
+        name: the name of the parameter.
+        importance_scores: what decides in the place of the entries, a Tensor of their shape; or None.
 
     >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2, bias=False)
@@ -340,7 +429,19 @@ def l1_unstructured(
 
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
-    """Prune random channels of a parameter along a dimension; returns the module."""
+    """Prune random channels of a parameter along a dimension; returns the module.
+
+    Args:
+        name: the name of the parameter.
+        amount: how many, a whole number, or which part of all, from 0 to 1.
+        dim: the dimension of the channels.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> layer = torch.nn.utils.prune.random_structured(layer, "weight", amount=1, dim=0)
+    >>> int(layer.weight_mask.sum())
+    2
+    """
     RandomStructured.apply(module, name, amount=amount, dim=dim)
     return module
 
@@ -348,7 +449,20 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
 def ln_structured(
     module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
-    """Prune the channels of a parameter of least norm of order n along a dimension; returns the module."""
+    """Prune the channels of a parameter of least norm of order n along a dimension; returns the module.
+
+    Args:
+        name: the name of the parameter.
+        amount: how many, a whole number, or which part of all, from 0 to 1.
+        dim: the dimension of the channels.
+        importance_scores: what decides in the place of the entries, a Tensor of their shape; or None.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> layer = torch.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0)
+    >>> int(layer.weight_mask.sum())
+    2
+    """
     LnStructured.apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
     return module
 
@@ -368,6 +482,14 @@ def global_unstructured(
 
     Raises:
         TypeError: arguments of another kind; a structured method.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> prune = torch.nn.utils.prune
+    >>> parameters = [(layer, "weight"), (layer, "bias")]
+    >>> prune.global_unstructured(parameters, prune.L1Unstructured, amount=2)
+    >>> int(layer.weight_mask.sum() + layer.bias_mask.sum())
+    4
     """
     if not isinstance(parameters, Iterable):
         raise ArgumentError("global_unstructured(): parameters is not an Iterable")
@@ -392,7 +514,17 @@ def global_unstructured(
 
 
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
-    """Prune a parameter where a mask is zero; returns the module."""
+    """Prune a parameter where a mask is zero; returns the module.
+
+    Args:
+        name: the name of the parameter.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> layer = torch.nn.utils.prune.custom_from_mask(layer, "weight", torch.tensor([[1, 0], [1, 1]]))
+    >>> int(layer.weight_mask.sum())
+    3
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
@@ -400,8 +532,18 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
 def remove(module: Module, name: str) -> Module:
     """Make a pruned parameter a plain one, with the zeros in it; returns the module.
 
+    Args:
+        name: the name of the parameter.
+
     Raises:
         ValueError: it is not pruned.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
+    >>> layer = torch.nn.utils.prune.remove(layer, "weight")
+    >>> torch.nn.utils.prune.is_pruned(layer), int((layer.weight == 0).sum())
+    (False, 1)
     """
     number = find_pruning(module, name)
     if number is None:
@@ -413,5 +555,15 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Whether a module, or one inside it, has a pruned parameter."""
+    """Whether a module, or one inside it, has a pruned parameter.
+
+    Returns:
+        A bool.
+
+    >>> import fxgrad.compat as torch
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
+    >>> torch.nn.utils.prune.is_pruned(layer)
+    True
+    """
     return any(find_pruning(part, None) is not None for part in module.modules())

@@ -39,6 +39,11 @@ class PackedSequence(PackedSequenceFields):
 
     Raises:
         ValueError: `batch_sizes` are not on the CPU.
+
+    >>> import fxgrad.compat as torch
+    >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 3, 2]), tensor([2, 1]))
     """
 
     __slots__ = ()
@@ -122,6 +127,9 @@ class PackedSequence(PackedSequenceFields):
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The inverse of a permutation of 0 … n − 1, or None.
+
+    Returns:
+        A vector of the same length, or None.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
@@ -266,6 +274,12 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences (length, …); see `pack_padded_sequence`.
 
+    Args:
+        enforce_sorted: whether the longest sequence has to come first.
+
+    Returns:
+        A PackedSequence.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
     tensor([1, 3, 2])
@@ -276,6 +290,12 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences (length, …) of packed ones.
+
+    Args:
+        packed_sequences: a PackedSequence.
+
+    Returns:
+        A list of Tensors.
 
     >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.utils.rnn import pack_sequence, unpack_sequence

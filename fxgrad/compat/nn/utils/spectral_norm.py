@@ -102,13 +102,25 @@ def spectral_norm(
 ) -> Module:
     """Replace a weight by NAME_orig, and the vectors NAME_u and NAME_v of the power iteration.
 
+    Source: T. Miyato et al., Spectral normalization for generative adversarial networks, ICLR 2018.
+
     Args:
         n_power_iterations: steps in each call in training.
         eps: the least norm by which is divided.
         dim: the dimension of the outputs; None: 1 for transposed convolutions, else 0.
+        module: the module.
+        name: the name of the parameter.
 
     Raises:
         RuntimeError: that was done already.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> layer.weight_orig.shape
+    torch.Size([3, 2])
     """
     SpectralNorm.apply(module, name, n_power_iterations, output_dim(module) if dim is None else dim, eps)
     return module
@@ -117,8 +129,21 @@ def spectral_norm(
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     """Make a weight a parameter again, with the value that it has.
 
+    Args:
+        module: the module.
+        name: the name of the parameter.
+
     Raises:
         ValueError: it is one.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> layer = torch.nn.utils.remove_spectral_norm(layer)
+    >>> isinstance(layer.weight, torch.nn.Parameter)
+    True
     """
     remove_hook(module, SpectralNorm, name, "spectral_norm")
     return module

@@ -80,8 +80,23 @@ def remove_hook(module: Module, kind: type, name: str, what: str) -> None:
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Replace a weight by its length along a dimension (None: of all of it), NAME_g, and its direction, NAME_v.
 
+    Source: T. Salimans, D. P. Kingma, Weight normalization, NeurIPS 2016.
+
+    Args:
+        module: the module.
+        name: the name of the parameter.
+        dim: the dimension along which the length is taken; None: of all.
+
     Raises:
         RuntimeError: that was done already.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+    >>> layer.weight_g.shape, layer.weight_v.shape
+    (torch.Size([3, 1]), torch.Size([3, 2]))
     """
     WeightNorm.apply(module, name, dim)
     return module
@@ -90,8 +105,21 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     """Make a weight a parameter again, with the value that it has.
 
+    Args:
+        module: the module.
+        name: the name of the parameter.
+
     Raises:
         ValueError: it is one.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+    >>> layer = torch.nn.utils.remove_weight_norm(layer)
+    >>> isinstance(layer.weight, torch.nn.Parameter)
+    True
     """
     remove_hook(module, WeightNorm, name, "weight_norm")
     return module

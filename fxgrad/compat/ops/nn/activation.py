@@ -41,7 +41,7 @@ def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[
 
     def decorate(function: FunctionType) -> Any:
         made = operation("input", spaces=elsewhere, **{"out": False, "kinds": "f", **options})(function)
-        modifying = inplace_method(made.operation)
+        modifying = inplace_method(made)
         expose(in_place, function.__name__ + "_")(modifying)
         expose("nn.functional")(with_inplace_option(function, made, modifying))
         return made
@@ -85,19 +85,19 @@ REAL_KINDS = "iuf"  # the kinds of dtypes of which there are comparisons
     "function method", "function method nn.functional", primitive=ops.relu, complex=False, kinds=REAL_KINDS
 )
 def relu(input) -> Any:
-    """max(x, 0)."""
+    """The rectified linear unit max(x, 0)."""
     return ops.relu(input)
 
 
 @activation(node="HardtanhBackward0", kinds=REAL_KINDS)
 def relu6(input) -> Any:
-    """x limited to [0, 6]."""
+    """The rectified linear unit up to 6: x limited to [0, 6]."""
     return hard_clip(input, 0, 6)
 
 
 @activation("", "nn.functional", kinds=REAL_KINDS)
 def hardtanh(input, min_val: float = -1.0, max_val: float = 1.0) -> Any:
-    """x limited to [min_val, max_val]."""
+    """The piecewise linear tanh: x limited to [min_val, max_val]."""
     if min_val > max_val:
         raise ArgumentValueError(
             "min_val cannot be greater than max_val", hint=f"they are {min_val} and {max_val}"
@@ -109,26 +109,26 @@ def hardtanh(input, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 
 @activation("", "nn.functional")
 def leaky_relu(input, negative_slope: float = 0.01) -> Any:
-    """x, times the slope where it is not positive."""
+    """The leaky rectified linear unit: x, times the slope where it is not positive."""
     return ops.where(ops.greater(input, 0), input, input * number_like(negative_slope, input))
 
 
 @activation("function", "function nn.functional", out=True, kinds=REAL_KINDS)
 def threshold(input, threshold: float, value: float) -> Any:
-    """x, or the value where x is not above the threshold."""
+    """The entries above a threshold: x, or the value where x is not above the threshold."""
     low, other = number_like(threshold, input), number_like(value, input)
     return ops.where(ops.less_equal(input, low), other, input)
 
 
 @activation()
 def hardsigmoid(input) -> Any:
-    """x/6 + ½ limited to [0, 1]."""
+    """The piecewise linear sigmoid: x/6 + ½ limited to [0, 1]."""
     return hard_clip(input + 3, 0, 6) / 6
 
 
 @activation()
 def hardswish(input) -> Any:
-    """x times the hard sigmoid of x."""
+    """The product x times the hard sigmoid of x."""
     inner = input * (input + 3) / 6
     return ops.where(
         ops.less_equal(input, -3), input * 0, ops.where(ops.greater_equal(input, 3), input, inner)
@@ -137,7 +137,7 @@ def hardswish(input) -> Any:
 
 @operation("input", spaces="function method nn.functional", kinds="f")
 def hardshrink(input, lambd: float = 0.5) -> Any:
-    """x where |x| > lambd, and 0 elsewhere."""
+    """The hard shrinkage: x where |x| > lambd, and 0 elsewhere."""
     lambd = number_like(lambd, input)
     inside = ops.logical_and(ops.less_equal(input, lambd), ops.greater_equal(input, -lambd))
     return ops.where(inside, 0, input)
@@ -145,7 +145,7 @@ def hardshrink(input, lambd: float = 0.5) -> Any:
 
 @operation("input", spaces="nn.functional", kinds="f")
 def softshrink(input, lambd: float = 0.5) -> Any:
-    """x moved towards 0 by lambd, as far as 0."""
+    """The soft shrinkage: x moved towards 0 by lambd, as far as 0."""
     lambd, greatest = number_like(lambd, input), np.finfo(value_dtype(input)).max
     if not 0 <= lambd <= greatest:
         raise TensorError(
@@ -158,7 +158,8 @@ def softshrink(input, lambd: float = 0.5) -> Any:
 
 @operation("input weight", spaces="function method nn.functional", out=False, node="PreluKernelBackward0")
 def prelu(input, weight) -> Any:
-    """x, times the weight (one number, or one for each channel: dimension 1) where it is not positive."""
+    """The parametric rectified linear unit: x, times the weight (one number, or one for each channel: dimension 1)
+    where it is not positive."""
     if weight.ndim == 1 and weight.shape[0] != 1 and input.ndim > 1:
         weight = ops.reshape(weight, shape=(weight.shape[0], *(1,) * (input.ndim - 2)))
     if weight.ndim and not input.ndim:
@@ -177,7 +178,7 @@ def scaled_elu(x, scale, alpha, rate: float = 1) -> Any:
 
 @activation("", "nn.functional")
 def elu(input, alpha: float = 1.0) -> Any:
-    """x where it is positive, and alpha·(eˣ − 1) elsewhere."""
+    """The exponential linear unit: x where it is positive, and alpha·(eˣ − 1) elsewhere."""
     return scaled_elu(input, 1, number_like(alpha, input))
 
 
@@ -186,13 +187,14 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.673263242354377284
 
 @activation("function", "function nn.functional", node="EluBackward0")
 def selu(input) -> Any:
-    """elu with the scale and alpha that keep mean 0 and variance 1."""
+    """The scaled exponential linear unit: elu with the scale and alpha that keep mean 0 and variance 1."""
     return scaled_elu(input, SELU_SCALE, SELU_ALPHA)
 
 
 @activation("function", "function nn.functional")
 def celu(input, alpha: float = 1.0) -> Any:
-    """x where it is positive, and alpha·(e^(x/alpha) − 1) elsewhere."""
+    """The continuously differentiable exponential linear unit: x where it is positive, and alpha·(e^(x/alpha) − 1)
+    elsewhere."""
     alpha = number_like(alpha, input)
     if alpha == 0:
         raise TensorError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -214,7 +216,8 @@ def softplus_tangent(y, primals, tangents, params: dict) -> Any:
 
 @operation("input", spaces="nn.functional", kinds="f", tangent=softplus_tangent)
 def softplus(input, beta: float = 1, threshold: float = 20) -> Any:
-    """log(1 + e^(beta·x))/beta, or x itself where beta·x is above the threshold."""
+    """The smoothed rectified linear unit: log(1 + e^(beta·x))/beta, or x itself where beta·x is above the
+    threshold."""
     scaled, is_large = scale_for_softplus(input, {"beta": beta, "threshold": threshold})
     smooth = ops.softplus(scaled)
     return ops.where(is_large, input, smooth if scaled is input else smooth / number_like(beta, input))
@@ -222,19 +225,19 @@ def softplus(input, beta: float = 1, threshold: float = 20) -> Any:
 
 @operation("input", spaces="nn.functional", node="LogSigmoidBackward0", kinds="f")
 def logsigmoid(input) -> Any:
-    """log(1/(1 + e⁻ˣ)), without overflow or lost digits."""
+    """The logarithm of the logistic function: log(1/(1 + e⁻ˣ)), without overflow or lost digits."""
     return ops.negative(ops.softplus(ops.negative(input)))
 
 
 @activation(kinds="fc")
 def silu(input) -> Any:
-    """x·sigmoid(x)."""
+    """The activation x·sigmoid(x)."""
     return ops.silu(input)
 
 
 @activation()
 def mish(input) -> Any:
-    """x·tanh(softplus(x))."""
+    """The activation x·tanh(softplus(x))."""
     return input * ops.tanh(ops.softplus(input))
 
 
@@ -285,8 +288,8 @@ def gelu_values(input, approximate: str) -> Any:
 @expose("nn.functional")
 @with_out
 def gelu(input, *, approximate: str = "none") -> Any:
-    """x·Φ(x) with the distribution function Φ of the normal law; approximate="tanh" replaces it by
-    (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2."""
+    """The Gaussian error linear unit: x·Φ(x) with the distribution function Φ of the normal law; approximate="tanh"
+    replaces it by (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2."""
     if approximate not in ("none", "tanh"):
         raise TensorError("approximate argument must be either none or tanh.", hint=f"not {approximate!r}")
     return gelu_values(input, approximate)[0]
@@ -295,19 +298,19 @@ def gelu(input, *, approximate: str = "none") -> Any:
 # -- rational and gated ------------------------------------------
 @operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
 def softsign(input) -> Any:
-    """x/(1 + |x|)."""
+    """The activation x/(1 + |x|)."""
     return input / (1 + ops.absolute(input))
 
 
 @operation("input", spaces="nn.functional", out=False, node="SubBackward0", promote="float")
 def tanhshrink(input) -> Any:
-    """x − tanh(x)."""
+    """The activation x − tanh(x)."""
     return input - ops.tanh(input)
 
 
 @operation("input", spaces="nn.functional")
 def glu(input, dim: int = -1) -> Any:
-    """a·sigmoid(b) for the halves a and b along a dimension."""
+    """The gated linear unit: a·sigmoid(b) for the halves a and b along a dimension."""
     if not input.ndim:
         raise TensorError("glu does not support scalars because halving size must be even")
     axis = normalize_dim(dim, input.ndim)

@@ -93,7 +93,8 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """-log of the probability that a sequence of classes, without its blanks and repetitions, is the target.
+    """The loss of connectionist temporal classification: -log of the probability that a sequence of classes, without
+    its blanks and repetitions, is the target.
 
     The derivative is that of the function; torch's supposes that `log_probs` come out of `log_softmax`, and is the same
     behind that.

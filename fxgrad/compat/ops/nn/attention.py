@@ -78,8 +78,8 @@ def attention_arguments(
     by_value=False,
 )
 def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: bool, scale: float) -> Any:
-    """softmax(query @ keyᵀ·scale + attn_mask) @ value over the last two dimensions; zeros for a query to which all
-    keys are masked.
+    """The attention softmax(query @ keyᵀ·scale + attn_mask) @ value over the last two dimensions; zeros for a query to
+    which all keys are masked.
 
     Args:
         attn_mask: added to the scores; a boolean one is True where a query takes part in a key.

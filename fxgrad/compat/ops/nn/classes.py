@@ -214,8 +214,8 @@ def multi_margin_loss(
 
 @loss(promote=None, kinds="f")
 def multilabel_margin_loss(input, target, reduction: str = "mean") -> Any:
-    """Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the first −1, and all classes i that are none,
-    divided by the number of classes."""
+    """The margin loss of several labels: Σ max(1 − (x[j] − xᵢ), 0) over the target classes j, which end at the
+    first −1, and all classes i that are none, divided by the number of classes."""
     x, target = as_batch("multilabel_margin_loss", input, target, True)
     n, count = aval_of(x).shape
     ended = ops.cumsum(ops.convert(ops.less(target, 0), dtype=np.dtype(int)), axis=1)

@@ -162,8 +162,8 @@ def conv_transpose(
 # -- windows ------------------------------------------
 @operation("input weight bias", spaces="function nn.functional", out=False)
 def conv_tbc(input, weight, bias, pad: int = 0) -> Any:
-    """conv1d of a sequence (time, batch, channels) by a weight (taps, in_channels, out_channels); the result has the
-    form of the input."""
+    """The convolution conv1d of a sequence (time, batch, channels) by a weight (taps, in_channels, out_channels);
+    the result has the form of the input."""
     if aval_of(input).ndim != 3:
         raise TensorError("Input must have 3 dims: time, batch, in_channel")
     x, w = ops.permute(input, axes=(1, 2, 0)), ops.permute(weight, axes=(2, 1, 0))

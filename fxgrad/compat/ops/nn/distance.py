@@ -24,7 +24,8 @@ def pairwise_distance(x1, x2, p: float = 2.0, eps: float = 1e-6, keepdim: bool =
 
 @operation("x1 x2", promote="arithmetic", spaces="function nn.functional", out=False, kinds="f")
 def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8) -> Any:
-    """⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less than eps."""
+    """The cosine of the angle between vectors: ⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less
+    than eps."""
     if not eps >= 0:
         raise TensorError(f"eps must be non-negative, got: {eps}")
     shape = np.broadcast_shapes(aval_of(x1).shape, aval_of(x2).shape)
@@ -51,14 +52,15 @@ def pdist(input, p: float = 2.0) -> Any:
 
 @operation("input", spaces="nn.functional", node="DivBackward0")
 def normalize(input, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
-    """x divided by its p-norm along a dimension, which is not taken for less than eps."""
+    """The vectors x divided by its p-norm along a dimension, which is not taken for less than eps."""
     length = p_norm(input, p, dim, True)
     return input / ops.where(ops.less(length, eps), eps, length)
 
 
 @loss("input1 input2 target", "function", promote="float")
 def cosine_embedding_loss(input1, input2, target, margin: float = 0, reduction: str = "mean") -> Any:
-    """1 − cos of pairs where the target is 1, and max(cos − margin, 0) where it is −1."""
+    """The loss of pairs by their cosine: 1 − cos of pairs where the target is 1, and max(cos − margin, 0) where it
+    is −1."""
     axis = aval_of(input1).ndim - 1
     # torch's epsilon is added to the squares here.
     squares = [ops.reduce_sum(x * x, axes=(axis,)) + 1e-12 for x in (input1, input2)]
@@ -85,8 +87,8 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is as near as it is to the
-    nearer of the other two."""
+    """The loss of triplets: max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is
+    as near as it is to the nearer of the other two."""
     check_margin(margin)
     near = p_norm(anchor - positive + eps, p, -1)
     far = p_norm(anchor - negative + eps, p, -1)
@@ -106,7 +108,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """triplet_margin_loss with a distance of one's own: a function of two Tensors."""
+    """The triplet_margin_loss with a distance of one's own: a function of two Tensors."""
     check_margin(margin)
     distance = distance_function or pairwise_distance
     far = distance(anchor, negative)

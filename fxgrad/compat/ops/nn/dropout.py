@@ -100,7 +100,7 @@ dropout1d, dropout2d, dropout3d = map(declare_feature_dropout, (1, 2, 3))
 
 @expose("function")
 def feature_dropout(input, p: float, train: bool) -> Any:
-    """dropout of whole channels."""
+    """The dropout of whole channels."""
     return drop_entries(input, p, train, False, feature_shape(input, None))
 
 
@@ -134,11 +134,12 @@ def feature_alpha_dropout(input, p: float = 0.5, training: bool = False, inplace
 def declare_torch_dropout(name: str, function, **options) -> None:
     """Declare the same function as `torch.name`, with torch's other parameters."""
 
-    @expose("function", name)
     def drop(input, p: float, train: bool) -> Any:
         return function(input, p, train, **options)
 
-    drop.__doc__ = f"nn.functional.{function.__name__}{' in place' if options else ''}."
+    place = ", in place" if options else ""
+    drop.__doc__ = f"`nn.functional.{function.__name__}`{place}, under the name of its operation."
+    expose("function", name)(drop)
 
 
 for function in (dropout, alpha_dropout, feature_alpha_dropout):
@@ -173,7 +174,8 @@ def draw_slopes(input, lower: float, upper: float) -> Any:
 def rrelu(
     input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Any:
-    """x, where it is not positive times a random slope in [lower, upper]; the middle one unless `training`."""
+    """The randomized leaky rectified linear unit: x, where it is not positive times a random slope in [lower,
+    upper]; the middle one unless `training`."""
     if lower > upper:
         raise TensorError(
             f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}"
@@ -187,7 +189,7 @@ def rrelu(
 
 @expose("function nn.functional")
 def rrelu_(input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
-    """rrelu in place."""
+    """The in-place form of rrelu in place."""
     return rrelu(input, lower, upper, training, True)
 
 

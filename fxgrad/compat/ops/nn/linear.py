@@ -25,7 +25,7 @@ def check_dtypes(what: str, *operands) -> None:
 
 @operation("input weight bias", spaces="nn.functional", node="AddmmBackward0")
 def linear(input, weight, bias=None) -> Any:
-    """input @ weightᵀ + bias.
+    """The linear map input @ weightᵀ + bias.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.functional.linear(torch.ones(2), torch.ones(3, 2), torch.ones(3)).tolist()
@@ -45,7 +45,7 @@ def linear(input, weight, bias=None) -> Any:
 
 @operation("input1 input2 weight bias", spaces="function nn.functional", out=False)
 def bilinear(input1, input2, weight, bias=None) -> Any:
-    """Σᵢⱼ input1ᵢ·weight[k, i, j]·input2ⱼ + bias[k]."""
+    """The bilinear map Σᵢⱼ input1ᵢ·weight[k, i, j]·input2ⱼ + bias[k]."""
     left, right, shape = aval_of(input1).shape, aval_of(input2).shape, aval_of(weight).shape
     if left[:-1] != right[:-1]:
         raise TensorError(

@@ -112,7 +112,8 @@ def l1_loss(input, target, reduction: str = "mean", weight=None) -> Any:
 
 @loss(kinds="f")
 def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) -> Any:
-    """d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2 elsewhere."""
+    """The smoothed absolute difference: d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2
+    elsewhere."""
     if not beta >= 0:
         raise TensorError("smooth_l1_loss does not support negative values for beta.")
     d = input - target
@@ -123,7 +124,7 @@ def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) ->
 
 @operation("input target weight", promote="arithmetic", spaces="nn.functional", out=False, kinds="f")
 def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Any:
-    """d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
+    """Huber's loss: d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
     if not delta > 0:
         raise TensorError("huber_loss does not support non-positive values for delta.")
     d = input - target
@@ -156,7 +157,8 @@ binary_entropy = declare_primitive(
 
 @loss("input target weight", by_value=True)
 def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") -> Any:
-    """−target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms not less than −100."""
+    """The cross entropy of two classes: −target·log(x) − (1 − target)·log(1 − x) of probabilities x, the logarithms
+    not less than −100."""
     have, want = aval_of(target).shape, aval_of(input).shape
     if have != want:
         raise ArgumentValueError(
@@ -173,7 +175,7 @@ def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") ->
 def binary_cross_entropy_with_logits(
     input, target, weight=None, reduction: str = "mean", pos_weight=None
 ) -> Any:
-    """binary_cross_entropy of sigmoid(x), without overflow or lost digits."""
+    """The loss binary_cross_entropy of sigmoid(x), without overflow or lost digits."""
     have, want = aval_of(target).shape, aval_of(input).shape
     if have != want:
         raise ArgumentValueError(
@@ -186,7 +188,8 @@ def binary_cross_entropy_with_logits(
 
 @loss(elsewhere="function")
 def kl_div(input, target, reduction: str = "mean", log_target: bool = False) -> Any:
-    """target·(log(target) − x) for logarithms x of probabilities; "batchmean" divides by the first size."""
+    """The divergence of Kullback and Leibler, entry by entry: target·(log(target) − x) for logarithms x of
+    probabilities; "batchmean" divides by the first size."""
     if log_target:
         losses = ops.exp(target) * (target - input)
     else:
@@ -201,7 +204,8 @@ def kl_div(input, target, reduction: str = "mean", log_target: bool = False) -> 
 def poisson_nll_loss(
     input, target, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
-    """exp(x) − target·x for the logarithm x of a rate; `full` adds Stirling's approximation of log(target!)."""
+    """The loss of a Poisson law: exp(x) − target·x for the logarithm x of a rate; `full` adds Stirling's
+    approximation of log(target!)."""
     losses = ops.exp(input) - target * input if log_input else input - target * ops.log(input + eps)
     if full:
         stirling = target * ops.log(target) - target + 0.5 * ops.log(2 * math.pi * target)
@@ -232,8 +236,8 @@ def gaussian_arguments(
     by_value=True,
 )
 def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str) -> Any:
-    """(log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2. The variance is not less than
-    eps; its derivative is as if it were not limited."""
+    """The loss of a normal law: (log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2.
+    The variance is not less than eps; its derivative is as if it were not limited."""
     if not isinstance(var, Tracer) and (var < 0).any():
         raise ArgumentValueError("var has negative entry/entries")
     var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
@@ -244,7 +248,7 @@ def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str
 # -- margins ------------------------------------------
 @loss(elsewhere="function")
 def hinge_embedding_loss(input, target, margin: float = 1.0, reduction: str = "mean") -> Any:
-    """x where the target is 1, and max(margin − x, 0) where it is −1."""
+    """The hinge loss of distances: x where the target is 1, and max(margin − x, 0) where it is −1."""
     apart = ops.where(ops.not_equal(target, 1), hinge(margin - input), 0)
     near = ops.where(ops.not_equal(target, -1), input, 0)
     return reduce_losses(apart + near, reduction)
@@ -252,11 +256,11 @@ def hinge_embedding_loss(input, target, margin: float = 1.0, reduction: str = "m
 
 @loss("input1 input2 target", "function", promote="float")
 def margin_ranking_loss(input1, input2, target, margin: float = 0, reduction: str = "mean") -> Any:
-    """max(−target·(input1 − input2) + margin, 0)."""
+    """The loss of pairs in the wrong order: max(−target·(input1 − input2) + margin, 0)."""
     return reduce_losses(hinge(margin - target * (input1 - input2)), reduction)
 
 
 @loss()
 def soft_margin_loss(input, target, reduction: str = "mean") -> Any:
-    """log(1 + e^(−target·x)), without overflow."""
+    """The logistic loss of labels ±1: log(1 + e^(−target·x)), without overflow."""
     return reduce_losses(ops.softplus(ops.negative(target * input)), reduction)

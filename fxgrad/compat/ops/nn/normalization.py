@@ -313,7 +313,8 @@ def rms_norm_arguments(input, normalized_shape, weight=None, eps: float | None =
     node="FusedRmsNormBackward0",
 )
 def rms_norm(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
-    """x/√(mean(x²) + eps)·weight over the last dimensions; eps is the spacing of numbers near 1 where none is given."""
+    """The entries, divided by their root mean square: x/√(mean(x²) + eps)·weight over the last dimensions; eps is
+    the spacing of numbers near 1 where none is given."""
     if eps is None:
         eps = finfo(from_numpy_dtype(aval_of(input).dtype)).eps
     x = widen(input)
@@ -464,7 +465,8 @@ expose_with(f"{STATISTICS}, use_input_stats, momentum, eps, cudnn_enabled=True",
 
 @operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float", kinds="f")
 def local_response_norm(input, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """x/(k + alpha·m)^beta with the mean m of the squares of `size` neighbouring channels, zeros beyond the ends."""
+    """The response normalization x/(k + alpha·m)^beta with the mean m of the squares of `size` neighbouring
+    channels, zeros beyond the ends."""
     rank = aval_of(input).ndim
     squares = ops.move_axis(ops.square(input), 1, rank - 1)
     around = ((size // 2, (size - 1) // 2),)

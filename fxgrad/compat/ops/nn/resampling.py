@@ -181,26 +181,26 @@ def interpolate(
 def upsample(
     input, size=None, scale_factor=None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Any:
-    """interpolate, under its former name."""
+    """The function interpolate, under its former name."""
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 @expose("nn.functional")
 def upsample_nearest(input, size=None, scale_factor=None) -> Any:
-    """interpolate with mode="nearest"."""
+    """The function interpolate with mode="nearest"."""
     return interpolate(input, size, scale_factor)
 
 
 @expose("nn.functional")
 def upsample_bilinear(input, size=None, scale_factor=None) -> Any:
-    """interpolate with mode="bilinear" and the corners aligned."""
+    """The function interpolate with mode="bilinear" and the corners aligned."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 # -- channels for pixels ------------------------------------------
 @operation("input", spaces="function nn.functional", out=False)
 def pixel_shuffle(input, upscale_factor: int) -> Any:
-    """(…, C·r², H, W) → (…, C, H·r, W·r)."""
+    """The entries of channels as pixels: (…, C·r², H, W) → (…, C, H·r, W·r)."""
     *lead, channels, height, width = aval_of(input).shape
     r = upscale_factor
     if r < 1 or channels % (r * r):
@@ -216,7 +216,7 @@ def pixel_shuffle(input, upscale_factor: int) -> Any:
 
 @operation("input", spaces="function nn.functional", out=False)
 def pixel_unshuffle(input, downscale_factor: int) -> Any:
-    """(…, C, H·r, W·r) → (…, C·r², H, W): the inverse of pixel_shuffle."""
+    """The pixels as entries of channels: (…, C, H·r, W·r) → (…, C·r², H, W): the inverse of pixel_shuffle."""
     *lead, channels, height, width = aval_of(input).shape
     r = downscale_factor
     for name, n in (("height", height), ("width", width)):

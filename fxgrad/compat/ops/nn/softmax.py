@@ -63,7 +63,7 @@ def softmax_tangent(y, primals, tangents, params: dict) -> Any:
 
 @operation("input", spaces="function method special", tangent=softmax_tangent)
 def softmax(input, dim: int, dtype=None) -> Any:
-    """eˣ divided by its sum along a dimension.
+    """The softmax: eˣ divided by its sum along a dimension.
 
     >>> import fxgrad.compat as torch
     >>> torch.softmax(torch.zeros(2), 0).tolist()
@@ -109,5 +109,5 @@ def functional_log_softmax(input, dim: int | None = None, _stacklevel: int = 3, 
 
 @expose("nn.functional")
 def softmin(input, dim: int | None = None, _stacklevel: int = 3, dtype=None) -> Any:
-    """softmax(−x)."""
+    """The softmax(−x)."""
     return softmax(-input, softmax_axis(input, dim), dtype)

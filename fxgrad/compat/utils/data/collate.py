@@ -24,6 +24,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Raises:
         RuntimeError: sequences of different lengths.
         TypeError: anything else.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.utils.data.default_collate([(1, 2.0), (3, 4.0)])
+    [tensor([1, 3]), tensor([2., 4.], dtype=torch.float64)]
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -51,7 +55,19 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(data) -> Any:
-    """Convert the arrays of a sample to Tensors."""
+    """Convert the arrays of a sample to Tensors.
+
+    Args:
+        data: a sample.
+
+    Returns:
+        The sample.
+
+    >>> import fxgrad.compat as torch
+    >>> import numpy as np
+    >>> torch.utils.data.default_convert({"x": np.ones(2)})
+    {'x': tensor([1., 1.], dtype=torch.float64)}
+    """
     if isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "biufc":
         return as_tensor(data)
     if isinstance(data, Mapping):

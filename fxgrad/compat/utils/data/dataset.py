@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
 
 class Dataset:
-    """Samples known by numbers: subclasses define `__getitem__`, and `__len__` as a rule."""
+    """Samples known by numbers: subclasses define `__getitem__`, and `__len__` as a rule.
+
+    >>> import fxgrad.compat as torch
+    >>> class Squares(torch.utils.data.Dataset):
+    ...     def __len__(self):
+    ...         return 4
+    ...
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Squares(), batch_size=2)]
+    [[0, 1], [4, 9]]
+    """
 
     def __getitem__(self, index) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
@@ -31,7 +42,15 @@ class Dataset:
 
 
 class IterableDataset(Dataset, Iterable):
-    """Samples that come one after the other: subclasses define `__iter__`."""
+    """Samples that come one after the other: subclasses define `__iter__`.
+
+    >>> import fxgrad.compat as torch
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> [batch.tolist() for batch in torch.utils.data.DataLoader(Count(), batch_size=2)]
+    [[0, 1], [2]]
+    """
 
     def __add__(self, other: Dataset) -> Dataset:
         return ChainDataset([self, other])
@@ -42,6 +61,13 @@ class ChainDataset(IterableDataset):
 
     Raises:
         AssertionError: when asked for samples, one is not iterable only.
+
+    >>> import fxgrad.compat as torch
+    >>> class Count(torch.utils.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(2))
+    >>> list(torch.utils.data.ChainDataset([Count(), Count()]))
+    [0, 1, 0, 1]
     """
 
     def __init__(self, datasets: Iterable[Dataset]):
@@ -58,6 +84,10 @@ class ChainDataset(IterableDataset):
 
 class StackDataset(Dataset):
     """Samples made of those of several datasets: tuples, or dicts if these are given by name.
+
+    Args:
+        args: the datasets.
+        kwargs: the datasets, by name.
 
     Raises:
         ArgumentValueError: there are none, or their lengths differ, or some are given by name and some not.
@@ -98,6 +128,9 @@ class StackDataset(Dataset):
 
 class TensorDataset(Dataset):
     """A dataset of the entries of Tensors along their first dimension.
+
+    Args:
+        tensors: Tensors with the same first size.
 
     >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.utils.data import DataLoader, TensorDataset

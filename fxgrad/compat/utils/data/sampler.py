@@ -20,7 +20,15 @@ DRAWN_AT_ONCE = 32  # numbers that are drawn with replacement, so that a long pa
 
 
 class Sampler:
-    """An order of samples: subclasses define `__iter__`, which gives numbers."""
+    """An order of samples: subclasses define `__iter__`, which gives numbers.
+
+    >>> import fxgrad.compat as torch
+    >>> class Backwards(torch.utils.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    >>> [int(x) for x in torch.utils.data.DataLoader([5, 6, 7], sampler=Backwards(), batch_size=None)]
+    [7, 6, 5]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError
@@ -30,7 +38,15 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """All samples in their order."""
+    """All samples in their order.
+
+    Args:
+        data_source: a dataset.
+
+    >>> import fxgrad.compat as torch
+    >>> list(torch.utils.data.SequentialSampler([5, 6, 7]))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source):
         self.data_source = data_source
@@ -97,7 +113,16 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """These numbers in a random order, anew each time."""
+    """These numbers in a random order, anew each time.
+
+    Args:
+        indices: the numbers.
+        generator: a `torch.Generator`; None: the default one.
+
+    >>> import fxgrad.compat as torch
+    >>> sorted(torch.utils.data.SubsetRandomSampler([1, 3]))
+    [1, 3]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None):
         self.indices, self.generator = indices, generator

@@ -1,0 +1,79 @@
+"""Docstrings that are put together when somebody reads them: those of all functions would take longer than the import.
+
+A function keeps its docstring in a slot of its own, which no property can stand for. So what is in the slot is a
+`LateText`: a str whose content is the declared sentence, and whose methods answer for the whole text. `help`,
+`inspect.getdoc`, doctest, Sphinx and IPython use these; a function written in C that reads the memory of a str, such
+as those of `re`, finds the declared sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class LateText(str):
+    """The docstring of `subject`, a function or class: what is declared of it, completed when it is read."""
+
+    __slots__ = ("subject",)
+
+    subject: Any
+
+    def __str__(self) -> str:
+        from .documentation import document  # which knows the namespaces, whose functions have these texts
+
+        return document(self.subject, self.declared)
+
+    @property
+    def declared(self) -> str:
+        """What the declaration says."""
+        return str.__str__(self)
+
+    def __reduce__(self) -> Any:
+        return str, (str(self),)
+
+
+def complete_late(subject: Any) -> None:
+    """Have the docstring of a function completed when it is read."""
+    declared = subject.__doc__
+    if type(declared) is not LateText:
+        subject.__doc__ = text = LateText(declared or "")
+    else:
+        subject.__doc__ = text = LateText(declared.declared)
+    text.subject = subject
+
+
+def ask_whole_text(name: str) -> Callable[..., Any]:
+    """Make the method of a LateText that is that of str on the whole text."""
+    method = getattr(str, name)
+
+    def call(self, *args, **options) -> Any:
+        return method(str(self), *args, **options)
+
+    call.__name__ = name
+    return call
+
+
+KEPT = {
+    "__class__",
+    "__doc__",
+    "__getattribute__",
+    "__hash__",
+    "__init__",
+    "__new__",
+    "__str__",
+    "__sizeof__",
+}
+KEPT |= {
+    "__delattr__",
+    "__dir__",
+    "__init_subclass__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__setattr__",
+    "__subclasshook__",
+}
+for name in set(dir(str)) - KEPT - {"maketrans", "__getnewargs__", "__getstate__"}:
+    setattr(LateText, name, ask_whole_text(name))

@@ -1,0 +1,96 @@
+"""What the docstrings of functions with a namesake in NumPy or SciPy say besides their own text: whose values they
+have, whether and how they differentiate, what is refused.
+
+A docstring in the source says what is computed, and ends with an example. The sentences here come in between. They
+are made of what the declaration says; `tests/numpy/test_documentation.py` holds them against NumPy's signatures and
+against derivatives.
+"""
+
+from __future__ import annotations
+
+from inspect import CO_VARARGS
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+# How a function differentiates, as declarations say it; lines that follow others.
+DIFFERENTIABLE = "\n    It has derivatives of every order, in both modes."
+LINEAR = "\n    It is linear: forward mode applies it to tangents, reverse mode applies its transpose to cotangents."
+ZERO_DERIVATIVE = "\n    Its derivative is 0 everywhere, at steps by convention."
+NO_DERIVATIVE = "\n    It has no derivative: the result does not consist of floating-point numbers."
+
+REFUSES_OUT = "\n    `out=` raises ImmutableError: nothing is written into."
+SHOWS = "\n    The result may be a view, where NumPy's is: what is written into it shows in the argument."
+
+# The options of NumPy's ufuncs, and of those that work on vectors and matrices.
+OF_UFUNCS = ("out", "where", "dtype", "casting", "order", "subok", "signature")
+OF_GENERALIZED_UFUNCS = ("out", "axes", "axis", "keepdims", "dtype", "casting", "order", "subok", "signature")
+
+# By library: what a function has in common with its namesake, and where the manual is.
+AGREEMENTS = {
+    "numpy": "Arguments, values, dtypes and errors, of traced values too, are those of",
+    "scipy": "Arguments and values, of traced ones too, are those of",
+}
+MANUALS = {
+    "numpy": "https://numpy.org/doc/stable/reference/generated/",
+    "scipy": "https://docs.scipy.org/doc/scipy/reference/generated/",
+}
+
+ONLY_OPERANDS = f"\n    The ufunc's options (`{'`, `'.join(OF_UFUNCS)}`) raise TypeError."
+
+
+def refuse_options(parameters: tuple[str, ...], generalized: bool) -> str:
+    """Say which options of a ufunc are not among the parameters of the composite that stands for it."""
+    options = OF_GENERALIZED_UFUNCS if generalized else OF_UFUNCS
+    lacking = "`, `".join([option for option in options[1:] if option not in parameters])
+    return f"{REFUSES_OUT}\n    Under transforms the ufunc's other options (`{lacking}`) raise TypeError."
+
+
+def name_additions(options: tuple[str, ...]) -> str:
+    """Name the options that a function has and its namesake has not."""
+    return f"\n    Additions of this library: `{'`, `'.join(options)}`." if options else ""
+
+
+def describe(text: str | None, name: str, parameters: str, derivative: str, details: str = "") -> str | None:
+    """Put into a docstring, before its example, whose values a function has and how it differentiates.
+
+    Args:
+        text: the docstring in the source; None under `python -OO`.
+        name: the full name of the function whose values these are: "numpy.sum".
+        parameters: those that it has in common with that function, as text.
+        derivative: how it differentiates, one of the lines above; empty where the text says so itself.
+        details: further lines, on how the function differs from its namesake.
+    """
+    if text is None:
+        return None
+    end = text.find("\n\n    >>> ")
+    if end < 0:
+        end, text = len(text.rstrip()), f"{text.rstrip()}\n    "
+    library = name[:5]
+    return (
+        f"{text[:end]}\n\n    {AGREEMENTS[library]}\n    `{name}({parameters})`.{details}{derivative}\n\n"
+        f"    {MANUALS[library]}{name}.html{text[end:]}"
+    )
+
+
+def described(
+    name: str, derivative: str, details: str = "", further: tuple[str, ...] = ()
+) -> Callable[[F], F]:
+    """Complete the docstring of a function that is no composite; `further` are the parameters that are additions."""
+
+    def complete(function: F) -> F:
+        shared = ", ".join([p for p in parameters_of(function) if p not in further])
+        said = details + name_additions(further)
+        function.__doc__ = describe(function.__doc__, name, shared, derivative, said)
+        return function
+
+    return complete
+
+
+def parameters_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the parameters of a function, that of further arguments included."""
+    code: Any = function.__code__  # type: ignore[attr-defined]
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)]

@@ -1,0 +1,264 @@
+"""Functions that join arrays, and that split them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ops
+from ..core.aval import aval_of
+from ..core.errors import ShapeError
+from ..core.typing import Array, ArrayLike, Axis, DType
+from .composite import (
+    at_axis,
+    cast,
+    composite,
+    normalize_axis,
+    operand,
+    operands,
+)
+from .documentation import LINEAR
+from .manipulation import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    expand_dims,
+    ravel,
+    slice_axis,
+)
+
+
+@composite(np.concatenate, derivative=LINEAR)
+def concatenate(arrays: ArrayLike, /, axis: Axis = 0, out: None = None, *, dtype: DType = None,
+                casting: str = "same_kind") -> Array:  # fmt: skip
+    """Arrays joined along an axis, in their common dtype; axis=None joins their entries.
+
+    >>> import fxgrad as fx, fxgrad.numpy as fnp
+    >>> fx.grad(lambda x: fnp.sum(fnp.concatenate([x, x**2])))(fnp.ones(2))
+    array([3., 3.])
+    """
+    arrays = operands(arrays)
+    if not arrays:
+        raise ShapeError("need at least one array to concatenate")
+    if axis is None:
+        arrays, axis = [ravel(x) for x in arrays], 0
+    if any(x.ndim == 0 for x in arrays):
+        raise ShapeError("zero-dimensional arrays cannot be concatenated", hint="use fnp.stack")
+    arrays = ops.promote_dtypes(arrays) if dtype is None else [cast(x, dtype) for x in arrays]
+    return ops.concatenate(*arrays, axis=normalize_axis(axis, arrays[0].ndim))
+
+
+concat = concatenate
+
+
+@composite(np.stack, derivative=LINEAR)
+def stack(
+    arrays: ArrayLike, axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
+) -> Array:
+    """Arrays of one shape joined along a new axis.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])], axis=1)
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    arrays = operands(arrays)
+    if not arrays:
+        raise ShapeError("need at least one array to stack")
+    if len({x.shape for x in arrays}) > 1:
+        raise ShapeError("all input arrays must have the same shape")
+    return concatenate([expand_dims(x, axis) for x in arrays], axis, dtype=dtype)
+
+
+@composite(np.unstack, derivative=LINEAR)
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """The parts of an array along an axis, without it: a tuple.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.unstack(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    (array([1., 2.]), array([3., 4.]))
+    """
+    x = operand(x)
+    if x.ndim == 0:
+        raise ShapeError("Input array must be at least 1-d.")
+    axis = normalize_axis(axis, x.ndim)
+    return tuple(ops.getitem(x, index=(*at_axis(i, axis), *(slice(None),) * (x.ndim - axis - 1)))
+                 for i in range(x.shape[axis]))  # fmt: skip
+
+
+@composite(np.vstack, derivative=LINEAR)
+def vstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
+    """Arrays joined along the first axis; vectors are rows.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.vstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    return concatenate([atleast_2d(x) for x in tup], dtype=dtype)
+
+
+row_stack = vstack  # its former name
+
+
+@composite(np.hstack, derivative=LINEAR)
+def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
+    """Arrays joined along the second axis; vectors one after the other.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.hstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
+    array([1., 2., 3., 4.])
+    """
+    arrays = [atleast_1d(x) for x in tup]
+    return concatenate(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype)
+
+
+@composite(np.dstack, derivative=LINEAR)
+def dstack(tup: ArrayLike) -> Array:
+    """Arrays joined along the third axis; vectors and matrices get it.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.dstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
+    array([[[1., 3.],
+            [2., 4.]]])
+    """
+    return concatenate([atleast_3d(x) for x in tup], 2)
+
+
+@composite(np.column_stack, derivative=LINEAR)
+def column_stack(tup: ArrayLike) -> Array:
+    """Vectors and matrices joined as the columns of a matrix.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.column_stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    return concatenate([x if x.ndim > 1 else ops.reshape(x, shape=(x.size, 1)) for x in operands(tup)], 1)
+
+
+@composite(np.block, derivative=LINEAR)
+def block(arrays: ArrayLike) -> Array:
+    """An array from nested lists of blocks: the innermost are joined along the last axis.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.block([[fnp.eye(2), fnp.zeros((2, 1))], [fnp.ones((1, 2)), 7.0]])
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [1., 1., 7.]])
+    """
+
+    def depth(item: Any) -> int:
+        return 1 + depth(item[0]) if isinstance(item, list) else 0
+
+    def widest(item: Any) -> int:
+        return max(map(widest, item)) if isinstance(item, list) else len(aval_of(operand(item)).shape)
+
+    levels = depth(arrays)
+    ndim = max(levels, widest(arrays))
+
+    def build(item: Any, level: int) -> Any:
+        if isinstance(item, list):
+            return concatenate([build(i, level + 1) for i in item], level - levels)
+        item = operand(item)
+        return ops.reshape(item, shape=(*(1,) * (ndim - item.ndim), *item.shape))
+
+    return build(arrays, 0)
+
+
+@composite(np.append, derivative=LINEAR)
+def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> Array:
+    """An array and values after it, along an axis or both flattened: a new array.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.append(fnp.array([1.0, 2.0]), 3.0)
+    array([1., 2., 3.])
+    """
+    if axis is None:
+        arr, values, axis = ravel(arr), ravel(values), 0
+    return concatenate([arr, values], axis)
+
+
+@composite(np.array_split, derivative=LINEAR)
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Parts of an array along an axis, in a list: at the given places, or so many of nearly equal size.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.array_split(fnp.arange(5.0), 2)
+    [array([0., 1., 2.]), array([3., 4.])]
+    """
+    ary = operand(ary)
+    axis = normalize_axis(axis, ary.ndim)
+    size = ary.shape[axis]
+    if hasattr(indices_or_sections, "__len__"):
+        places = [int(i) for i in indices_or_sections]
+    else:
+        count = int(indices_or_sections)
+        if count <= 0:
+            raise ShapeError("number sections must be larger than 0.")
+        places = [size // count * i + min(i, size % count) for i in range(1, count)]
+    return [slice_axis(ary, axis, start, stop) for start, stop in zip([0, *places], [*places, size])]
+
+
+@composite(np.split, derivative=LINEAR)
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Parts of an array along an axis, in a list: at the given places, or so many of equal size; ValueError where this
+    does not go.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.split(fnp.arange(4.0), [1, 3])
+    [array([0.]), array([1., 2.]), array([3.])]
+    """
+    ary = operand(ary)
+    if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
+        raise ShapeError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+@composite(np.hsplit, derivative=LINEAR)
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Parts of an array along the second axis, of a vector along its only one: see `split`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.hsplit(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 2)
+    [array([[1.],
+           [3.]]), array([[2.],
+           [4.]])]
+    """
+    ary = operand(ary)
+    if ary.ndim == 0:
+        raise ShapeError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
+
+
+@composite(np.vsplit, derivative=LINEAR)
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Parts of an array along the first axis, of two or more: see `split`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> fnp.vsplit(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 2)
+    [array([[1., 2.]]), array([[3., 4.]])]
+    """
+    if operand(ary).ndim < 2:
+        raise ShapeError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+@composite(np.dsplit, derivative=LINEAR)
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
+    """Parts of an array along the third axis: see `split`.
+
+    >>> import fxgrad.numpy as fnp
+    >>> [part.shape for part in fnp.dsplit(fnp.ones((2, 3, 4)), 2)]
+    [(2, 3, 2), (2, 3, 2)]
+    """
+    if operand(ary).ndim < 3:
+        raise ShapeError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+__all__ = [
+    "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit", "dstack",
+    "hsplit", "hstack", "row_stack", "split", "stack", "unstack", "vsplit", "vstack",
+]  # fmt: skip

@@ -1,0 +1,82 @@
+"""Errors that teach: every class has a page, which is its docstring: when it comes, what fails, what does not."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import fxgrad as fx
+import fxgrad.compat.errors
+
+PAGES = Path(__file__).parent.parent.parent / "docs" / "errors"
+FOLDERS = {"fxgrad": PAGES, "fxgrad.compat.errors": PAGES / "compat"}
+
+# Public name → class.
+CLASSES = {
+    f"{namespace}.{name}": getattr(importlib.import_module(namespace), name)
+    for namespace in FOLDERS
+    for name in importlib.import_module(namespace).__all__
+    if name.endswith("Error")
+}
+
+
+def derived(kind):
+    return {kind}.union(*map(derived, kind.__subclasses__()))
+
+
+def test_every_class_can_be_named_by_users():
+    for package in (fx.core, fx.numpy, fxgrad.compat):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if module.name.rpartition(".")[2] in ("errors", "refs", "missing"):
+                importlib.import_module(module.name)
+    ours = {kind for kind in derived(fx.FxgradError) if kind.__module__.startswith("fxgrad.")}
+    assert ours == {*CLASSES.values()}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_docstring_has_a_program_that_fails_and_one_that_does_not(name):
+    kind = CLASSES[name]
+    examples = doctest.DocTestParser().get_examples(inspect.getdoc(kind))
+    failing = [i for i, example in enumerate(examples) if example.exc_msg]
+    assert failing and failing[0] < len(examples) - 1, "a cure follows"
+    shown = examples[failing[-1]].exc_msg
+    assert f"see: errors/{'compat/' * ('.compat.' in name)}" in shown
+    assert re.match(r"[\w.]+Error: \S*\w", shown), "what the message says"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_message_ends_with_the_page_and_the_page_is_the_docstring(name):
+    namespace, _, short = name.rpartition(".")
+    page = FOLDERS[namespace] / f"{short}.md"
+    assert page.read_text(encoding="utf-8") == f"# {short}\n\n```{{error-class}} {name}\n```\n"
+    try:
+        raise make(CLASSES[name])
+    except fx.FxgradError as error:
+        last = str(error).splitlines()[-1]
+    assert last == f"  see: {page.relative_to(PAGES.parent).with_suffix('')}"
+
+
+def make(kind):
+    needed = [p for p in inspect.signature(kind).parameters.values() if p.default is p.empty and p.kind < 2]
+    return kind("wrong", *[None] * (len(needed) - 1))
+
+
+@pytest.mark.parametrize("namespace", FOLDERS)
+def test_the_index_lists_every_page_once(namespace):
+    folder = FOLDERS[namespace]
+    text = (folder / "index.md").read_text(encoding="utf-8")
+    blocks = re.findall(rf"```{{errors}} {namespace}\n(.*?)\n```", text, re.DOTALL)
+    listed = sorted(" ".join(blocks).split())
+    assert listed == sorted(page.stem for page in folder.glob("*Error.md"))
+    assert listed == sorted(n.rpartition(".")[2] for n in CLASSES if n.rpartition(".")[0] == namespace)
+
+
+def test_a_class_of_the_users_own_has_the_page_of_its_base():
+    class OurError(fx.ShapeError):
+        pass
+
+    assert str(OurError("wrong")).endswith("  see: errors/ShapeError")
