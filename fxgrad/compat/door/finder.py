@@ -18,26 +18,32 @@ if TYPE_CHECKING:
 class LoadedError(FxgradError, ImportError):
     """The error of `install` where the real torch is loaded already: Python would go on with that one.
 
-    >>> import sys, types
-    >>> import fxgrad.compat
-    >>> kept = {name: sys.modules.pop(name) for name in [*sys.modules] if name.partition(".")[0] == "torch"}
-    >>> sys.modules["torch"] = types.ModuleType("torch")
-    >>> fxgrad.compat.install()
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.door.finder.LoadedError: fxgrad.compat cannot stand for torch: 'torch' (without a file) is ...
+    >>> program = '''
+    ... import sys, types
+    ... import fxgrad.compat
+    ... sys.modules["torch"] = types.ModuleType("torch")
+    ... try:
+    ...     fxgrad.compat.install()
+    ... except ImportError as error:
+    ...     print(error)
+    ... '''
+    >>> import subprocess, sys  # since a torch that is loaded here has to stay
+    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
+    fxgrad.compat cannot stand for torch: 'torch' (without a file) is loaded already
       at:  ...
       try: call fxgrad.compat.install() before anything imports torch, or run the program by ...
       see: errors/compat/LoadedError
 
     Install it before:
 
-    >>> del sys.modules["torch"]
-    >>> with fxgrad.compat.install():
+    >>> program = '''
+    ... import fxgrad.compat
+    ... with fxgrad.compat.install():
     ...     import torch
-    ...     print(torch.ones(2))
+    ... print(torch.ones(2))
+    ... '''
+    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
     tensor([1., 1.])
-    >>> sys.modules.update(kept)
     """
 
 
