@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 KINDS = ("cpu", "cuda")
 
 
-@dataclass(frozen=True)
 class Device:
     """A device: `kind` is "cpu" or "cuda", `index` its number among those of its kind.
 
@@ -34,8 +32,27 @@ class Device:
     (Device('cpu:0'), True, 'cuda:1')
     """
 
-    kind: str
-    index: int = 0
+    __slots__ = ("_place",)
+
+    # No dataclass: `dataclasses` would take an eighth of the package's import.
+    def __init__(self, kind: str, index: int = 0):
+        self._place = kind, index
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind: "cpu" or "cuda"."""
+        return self._place[0]
+
+    @property
+    def index(self) -> int:
+        """The number among the devices of this kind."""
+        return self._place[1]
+
+    def __eq__(self, other: object) -> bool:
+        return self._place == other._place if isinstance(other, Device) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._place)
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.index}"

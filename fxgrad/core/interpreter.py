@@ -56,6 +56,7 @@ class Interpreter:
     the `extent` of its axis: how many entries it maps, or the axis of a mesh of processes.
     A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened. One that
     is `transparent` has no tracers and only looks on: what depends on the level that is open depends on the next one.
+    One that `knows_copies` (`transforms.copies`) makes many values of one, and one of many, for derivatives inside.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> class Counter(fx.Interpreter):
@@ -90,6 +91,7 @@ class Interpreter:
     observes: ClassVar[bool] = False
     permanent: bool = False
     transparent: ClassVar[bool] = False
+    knows_copies: ClassVar[bool] = False
     __slots__ = ("outer", "site")
 
     def __init__(self, site: Any = None):
@@ -98,7 +100,7 @@ class Interpreter:
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The result of applying `primitive` to `args`, some of which may be this interpreter's tracers."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}, an interpreter, does not define `process`")
 
     def bind_outer(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
         """Apply the primitive one level further out."""
@@ -258,6 +260,16 @@ def acting_level(context: Context | None = None) -> Interpreter:
     return level
 
 
+def copy_level() -> Any:
+    """The innermost level that knows which values are the same on all ranks, or None."""
+    level = CURRENT.get().interpreter
+    while level.outer is not None:
+        if level.knows_copies:
+            return level
+        level = level.outer.interpreter
+    return None
+
+
 def named_axes() -> tuple[tuple[Any, Any], ...]:
     """(name, extent) of the mapped axes that are open and have a name, innermost first."""
     return tuple([(level.axis_name, level.extent) for level in levels() if level.axis_name is not None])
@@ -332,7 +344,7 @@ class Tracer:
     @property
     def aval(self) -> Aval:
         """The abstract value."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__}, a tracer, does not define `aval`")
 
     @property
     def shape(self) -> tuple[int, ...]:

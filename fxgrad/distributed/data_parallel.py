@@ -19,7 +19,7 @@ from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError, UnsupportedError
-from ..core.interpreter import acting_level, api_boundary, levels
+from ..core.interpreter import acting_level, api_boundary, copy_level, levels
 from ..core.pytree_keys import keystr
 from ..core.staging import GraphInterpreter
 from ..core.surface import release
@@ -27,7 +27,6 @@ from ..numpy.placement import device_get
 from ..ops.masked import densify
 from ..ops.ranks import copy_to_ranks, sum_ranks, unite_copies
 from ..ops.ranks import share as equal_share
-from ..transforms.copies import copy_level
 from ..transforms.derived_function import derive
 from ..transforms.reverse import backward, watch_leaves
 from ..transforms.vjp import differentiator, input_cotangents

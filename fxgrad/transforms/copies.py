@@ -20,7 +20,7 @@ from .. import ops  # noqa: F401  before its parts
 from ..core import pytree
 from ..core.errors import ConcretizationError, UnsupportedError
 from ..core.graph import Literal
-from ..core.interpreter import CURRENT, Interpreter, PrimalTracer, Tracer, ensure_open, levels
+from ..core.interpreter import Interpreter, PrimalTracer, Tracer, copy_level, ensure_open, levels
 from ..core.primitive import HigherOrder
 from ..core.staging import GraphInterpreter, GraphTracer
 from ..ops.ranks import BetweenRanks, copy_to_ranks, unite_copies
@@ -53,6 +53,7 @@ class CopyInterpreter(Interpreter):
     """Hands every operation to the level outside, and follows which results differ between the ranks of a mesh."""
 
     name = "shard_map"
+    knows_copies = True
     __slots__ = ("mesh",)
 
     def __init__(self, site: Any, mesh: Any):
@@ -82,6 +83,14 @@ class CopyInterpreter(Interpreter):
             ensure_open(value, "shard_map")
         return value, NOWHERE
 
+    def spread(self, value: Any) -> Any:
+        """Return an argument of a derivative, of which each rank has a copy if it is one value."""
+        return copy_along(value, self.mesh, varying_axes(value, self))
+
+    def unite(self, value: Any) -> Any:
+        """Return a result of which a derivative is taken, as one value if it is the same on every rank."""
+        return unite_along(value, self.mesh, varying_axes(value, self))
+
 
 def varying_results(primitive: Any, varying: Sequence[Names], params: dict) -> Any:
     """Return the axes along which the results of an operation differ, for operands that do along these: one set for all
@@ -96,16 +105,6 @@ def varying_results(primitive: Any, varying: Sequence[Names], params: dict) -> A
 
         return varying_results_of_bodies(primitive, varying, params)
     return along
-
-
-def copy_level() -> CopyInterpreter | None:
-    """The innermost level that knows which values are the same on all ranks, if there is one."""
-    level = CURRENT.get().interpreter
-    while level.outer is not None:
-        if type(level) is CopyInterpreter:
-            return level
-        level = level.outer.interpreter
-    return None
 
 
 def varying_axes(value: Any, level: CopyInterpreter) -> Names:
@@ -162,16 +161,6 @@ def note_axes(fun: Callable[..., Any], varying: Sequence[Names]) -> Callable[...
         return fun(*args)
 
     return noting
-
-
-def spread_copies(value: Any, level: CopyInterpreter) -> Any:
-    """Return an argument of a derivative, of which each rank has a copy if it is one value."""
-    return copy_along(value, level.mesh, varying_axes(value, level))
-
-
-def unite_value(value: Any, level: CopyInterpreter) -> Any:
-    """Return a result of which a derivative is taken, as one value if it is the same on every rank."""
-    return unite_along(value, level.mesh, varying_axes(value, level))
 
 
 def copy_along(value: Any, mesh: Any, varying: Container[str]) -> Any:

@@ -16,7 +16,7 @@ from ..core.cache import Cache
 from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, Tracer, api_boundary, is_plain, leave_library, named_axes
+from ..core.interpreter import CURRENT, Tracer, api_boundary, copy_level, is_plain, leave_library, named_axes
 from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage
@@ -27,7 +27,6 @@ from ..kernels.codegen.source import compile_graph, failing_equation
 from ..passes import optimize
 from ..passes.fusion import fuse, relax
 from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
-from .copies import copy_level
 from .derived_function import describe_function, load_methods, pickled_form
 from .flat_function import FlatFunction
 from .guard import make_guard
@@ -178,6 +177,7 @@ class jit(Generic[P, R]):
     Raises:
         ConcretizationError: `fun` needs the value of a traced argument.
         StaticArgumentError: a static argument is not hashable.
+        StructureError: `fun` is no function, or one that yields its results.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> f = fx.jit(lambda x, n: fnp.sin(x) ** n, static_argnums=1)
@@ -525,6 +525,9 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     Returns:
         (converted, closed_over): converted(*args, *closed_over) is fun(*args); closed_over has the floating-point,
         complex and traced values that `fun` uses from outside.
+
+    Raises:
+        StructureError: by the function that it returns, of other arguments than it was made for.
 
     >>> import fxgrad as fx, numpy as np
     >>> w = np.ones(2)

@@ -19,6 +19,7 @@ from ..core.interpreter import (
     Tracer,
     api_boundary,
     as_value,
+    copy_level,
     ensure_open,
     holds_objects,
     leave_library,
@@ -40,7 +41,6 @@ from .arguments import (
     path_in_arguments,
     zero_tangent,
 )
-from .copies import copy_level, spread_copies, unite_value
 from .derived_function import derive
 from .flat_function import FlatFunction, split_aux, strip_tracers
 from .linear_function import LinearFunction
@@ -129,14 +129,14 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     aux = None
     with opened(interpreter):
         level = copy_level()
-        arguments = inputs if level is None else [spread_copies(t, level) for t in inputs]
+        arguments = inputs if level is None else list(map(level.spread, inputs))
         result = fun(*pytree.unflatten(structure, arguments))
         if has_aux:
             result, aux = split_aux(result, "vjp")
         results, out_structure = pytree.flatten(result)
         results = [as_value(r) if holds_objects(r) else r for r in results]
         if level is not None:
-            results = [unite_value(r, level) for r in results]
+            results = list(map(level.unite, results))
     pairs = [primal_and_node(interpreter, r) for r in results]
     interpreter.snapshots.clear()
     ys = [admit_or_float0(y, "vjp: a result") for y, _ in pairs]
@@ -307,14 +307,14 @@ def differentiator(
         try:
             level = None if interpreter.outer.interpreter.outer is None else copy_level()
             traced = structure.unflatten(
-                inputs if level is None else [spread_copies(t, level) for t in inputs]
+                inputs if level is None else list(map(level.spread, inputs))
             )
             for place, t in zip(chosen, (traced,) if single else traced):
                 traced_args[place] = t
             result = fun(*traced_args, **kwargs)
             result, aux = split_aux(result, name) if has_aux else (result, None)
             if level is not None:
-                result = unite_value(result, level)
+                result = level.unite(result)
         finally:
             CURRENT.reset(token)
         kind = type(result)
