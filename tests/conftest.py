@@ -2,6 +2,7 @@
 where the oracles of parity/ are missing: what imports one, or a file that does, is not collected."""
 
 import ast
+import gc
 import sys
 from functools import cache
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ from fxgrad.passes import PASSES
 from tests import cupy_stand_in
 
 TESTS = Path(__file__).parent
-ORACLES = ("jax", "torch")
+ORACLES = ("autograd", "jax", "torch")
 MISSING = [name for name in ORACLES if find_spec(name) is None]
 
 
@@ -64,6 +65,18 @@ settings.register_profile("search", parent=settings.get_profile("ci"), derandomi
 settings.load_profile("ci")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """The garbage collector is not to go through a hundred thousand tests, none of which dies before the last."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_itemcollected(item):
     """Every test gets its lanes by itself."""
     test = item.nodeid.partition("[")[0]
@@ -108,9 +121,16 @@ def pytest_runtest_setup():
         sys.modules[library].default_generator.manual_seed(0)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """What JAX has compiled, megabytes for a test, goes with the last test of a file."""
+    if "jax" in oracles(item.path) and (nextitem is None or nextitem.path != item.path):
+        sys.modules["jax"].clear_caches()
+
+
 def pytest_terminal_summary(terminalreporter):
     if MISSING:
-        names = " and ".join(MISSING)
+        names = ", ".join(MISSING)
         terminalreporter.write_line(
             f"tests/parity: what needs {names} is left out (pip install 'fxgrad[parity]')"
         )

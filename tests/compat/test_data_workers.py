@@ -27,12 +27,11 @@ pytestmark = [
 FORK = {"multiprocessing_context": "fork", "timeout": 60}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def nothing_of_others():
-    """Workers do not collect the garbage of the tests before."""
+    """Workers do not collect what the tests before have left."""
+    gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 class Squares(data.Dataset):

@@ -116,7 +116,10 @@ CACHES = []
 def every_memory_at_hand():
     """All of them are listed in CACHES, those that are made by a test as well."""
     made = Cache.__init__
+    gc.unfreeze()  # what tests/conftest.py has frozen is not among the objects
     CACHES.extend(found for found in gc.get_objects() if type(found) is Cache)
+    gc.collect()
+    gc.freeze()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Cache, "__init__", lambda self, *limit: CACHES.append(self) or made(self, *limit))
         yield

@@ -1,5 +1,6 @@
-"""What every test is given: its lanes, and random numbers from one seed."""
+"""What every test is given: its lanes, random numbers from one seed, and garbage that is its own."""
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,9 @@ def test_what_is_called_slow_is_there():
 def test_random_numbers_do_not_depend_on_what_was_run_before(turn):
     seeded = fxt.Generator().manual_seed(0)
     assert fxt.rand(3).tolist() == fxt.rand(3, generator=seeded).tolist()
+
+
+def test_the_garbage_collector_does_not_go_through_the_other_tests(request):
+    assert gc.isenabled()
+    assert not [found for found in gc.get_objects() if isinstance(found, pytest.Item)]
+    assert request.session.items
