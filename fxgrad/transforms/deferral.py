@@ -36,7 +36,7 @@ from ..core.pullback import PullbackRule
 from ..ops.kinds import Elementwise
 from ..ops.masked import Masked, densify
 from .jit import jit
-from .reverse import LARGE, ResultCotangents, ReverseInterpreter, ReverseTracer, backward
+from .reverse import LARGE, ResultCotangents, ReverseInterpreter, ReverseTracer, backward, next_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -133,8 +133,7 @@ class Segment(PullbackRule):
             def pullback(cts: Sequence[Any], supports: Sequence[Any], *leaves: Any) -> list[Any]:
                 interpreter, given = ReverseInterpreter("vjp", None), list(leaves)
                 for place in self.differentiated:
-                    interpreter.count -= 1
-                    node = [interpreter.count, None, None, None, None]
+                    node = [next_order(), None, None, None, None]
                     given[place] = ReverseTracer(interpreter, leaves[place], node)
                 with opened(interpreter):
                     results = self.run(given, kept)
@@ -304,9 +303,8 @@ class DeferringInterpreter(ReverseInterpreter):
         if segment is None:
             segment = segments[key] = Segment(program, kept, differentiated, inner)
         values = segment.forward(*leaves)
-        self.count -= 1
         plain = segment.pull_plain if len(held) == 1 else None
-        node = [self.count, plain, tuple(leaves), tuple([nodes[i] for i in differentiated]), segment]
+        node = [next_order(), plain, tuple(leaves), tuple([nodes[i] for i in differentiated]), segment]
         for index, ((e, _), value) in enumerate(zip(held, values)):
             e.node = node if plain else self.select_result(value, index, node).node
             e.value = value

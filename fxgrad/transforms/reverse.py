@@ -12,6 +12,7 @@ for every parent, and `pull_plain` is the faster form of it for NumPy values, wh
 from __future__ import annotations
 
 from heapq import heappop, heappush, heappushpop
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,29 +44,30 @@ class ReverseTracer(PrimalTracer):
 
 
 new_tracer = object.__new__
+# Threads that have a copy of the context record into one level at the same time: no two nodes may get one number.
+next_order = count(-1, -1).__next__
 
 
 class ReverseInterpreter(Interpreter):
     """Reverse mode: it records the nodes of one transform."""
 
-    __slots__ = ("count", "name", "snapshots", "unobserved")
+    __slots__ = ("name", "snapshots", "unobserved")
 
     def __init__(self, name: str, site: Any):
         self.outer, self.name, self.site = CURRENT.get(), name, site
         self.unobserved = self.outer.observer is None  # whether plain values may go straight to kernels
-        self.count = 0
         self.snapshots = Snapshots()
 
     def new(self, value: Any) -> ReverseTracer:
         """Make the tracer of an input. The array is copied: what the user writes into it later does not reach
         residuals."""
-        self.count -= 1
+        order = next_order()
         if type(value) is np.ndarray:
             value = value.copy()
         tracer = new_tracer(ReverseTracer)  # without __init__, for speed
         tracer.interpreter, tracer.primal = self, value
         differentiable = type(value) is float or is_differentiable(dtype_of(value))
-        tracer.node = [self.count, None, None, None, None] if differentiable else None
+        tracer.node = [order, None, None, None, None] if differentiable else None
         return tracer
 
     def tap(self, value: Any) -> tuple[ReverseTracer, list]:
@@ -74,9 +76,8 @@ class ReverseInterpreter(Interpreter):
         node = None
         if isinstance(value, ReverseTracer) and value.interpreter is self:
             value, node = value.primal, value.node
-        leaf = [self.count - 1, None, None, None, None]
-        self.count -= 2
-        return ReverseTracer(self, value, [self.count, None, (), (node, leaf), TAP]), leaf
+        leaf = [next_order(), None, None, None, None]
+        return ReverseTracer(self, value, [next_order(), None, (), (node, leaf), TAP]), leaf
 
     def constant(self, primitive: Any, values: tuple, params: dict) -> Any:
         """Apply a primitive to traced operands that are all constant."""
@@ -131,8 +132,7 @@ class ReverseInterpreter(Interpreter):
             if primitive.multiple_results:
                 return [ReverseTracer(self, v, None) for v in y]
             return ReverseTracer(self, y, None) if may_share(y, values) else y
-        self.count = order = self.count - 1
-        node = [order, rule.pull_plain if plain else None, residuals, parents, rule]
+        node = [next_order(), rule.pull_plain if plain else None, residuals, parents, rule]
         if primitive.multiple_results:
             return [self.select_result(v, i, node) for i, v in enumerate(y)]
         tracer = new_tracer(ReverseTracer)
@@ -141,8 +141,7 @@ class ReverseInterpreter(Interpreter):
 
     def select_result(self, value: Any, index: int, node: list) -> ReverseTracer:
         """Return the tracer of one result of an operation that has several."""
-        self.count -= 1
-        return ReverseTracer(self, value, [self.count, None, (index,), (node,), SELECTION])
+        return ReverseTracer(self, value, [next_order(), None, (index,), (node,), SELECTION])
 
 
 def may_share(y: Any, values: Sequence[Any]) -> bool:

@@ -70,7 +70,7 @@ def test_the_mode_is_that_of_the_task(anomalies):
 
     copied = contextvars.copy_context()
     threads = [
-        threading.Thread(target=note, args=("new",)),
+        threading.Thread(target=contextvars.Context().run, args=(note, "new")),
         threading.Thread(target=copied.run, args=(note, "copied")),
     ]
     for thread in threads:

@@ -7,6 +7,7 @@ import concurrent.futures
 import sqlite3
 import sys
 import threading
+from contextvars import Context
 from types import SimpleNamespace
 
 import pytest
@@ -226,7 +227,7 @@ def test_without_a_profile_parts_do_nothing():
 
 def test_other_threads_are_not_measured():
     with profile() as prof:
-        alone = threading.Thread(target=lambda: torch.ones(2).sin())
+        alone = threading.Thread(target=Context().run, args=(lambda: torch.ones(2).sin(),))
         alone.start()
         alone.join(10)
         torch.ones(2).cos()

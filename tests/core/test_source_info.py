@@ -12,6 +12,7 @@ import sys
 import threading
 import traceback
 import weakref
+from contextvars import Context
 from types import SimpleNamespace
 
 import numpy as np
@@ -300,7 +301,9 @@ def test_filtering_can_be_switched_off_for_this_thread_only():
     elsewhere = []
     try:
         source_info.set_traceback_filtering(False)
-        thread = threading.Thread(target=lambda: elsewhere.append(functions(caught(wrapper, fail))))
+        thread = threading.Thread(
+            target=Context().run, args=(lambda: elsewhere.append(functions(caught(wrapper, fail))),)
+        )
         thread.start()
         thread.join()
         assert functions(caught(wrapper, user, fail)) == ["caught", "wrapper", "call", "user", "fail"]

@@ -258,7 +258,7 @@ def test_a_thread_is_measured_in_a_copy_of_the_context_only():
     with fx.profile() as p:
         for run in (lambda: fnp.cos(X), lambda: contextvars.copy_context().run(fnp.sin, X)):
             context = contextvars.copy_context()
-            alone = threading.Thread(target=run)
+            alone = threading.Thread(target=contextvars.Context().run, args=(run,))
             alone.start()
             alone.join(10)
         inside = threading.Thread(target=context.run, args=(fnp.exp, X))
@@ -412,3 +412,25 @@ def test_memory_of_a_device(stand_in):
     assert p.peak_memory == 16000
     assert p.table().endswith("16 k bytes at most")
     assert sum(e.device_allocated for e in p.events) == 16000  # they are freed in no step
+
+
+def test_a_named_part_is_an_event_with_its_operations_inside():
+    @fx.named_scope("layer")
+    def layer(x, depth):
+        return fnp.sin(x) if depth == 0 else layer(x, depth - 1)
+
+    with fx.profile() as p:
+        layer(X, 1)
+    outer, inner = (event for event in p.events if event.name == "layer")
+    (sin,) = (event for event in p.events if event.name == "sin")
+    assert inner.parent is outer and sin.parent is inner
+    assert layer(X, 1) == pytest.approx(np.sin(X))  # without a profile
+
+
+def test_a_named_part_of_a_jitted_function_does_not_change_it():
+    def scoped(x):
+        with fx.named_scope("part"):
+            return fnp.sin(x) * 2
+
+    with fx.profile():
+        assert fx.jit(fx.grad(scoped))(1.0) == pytest.approx(2 * np.cos(1.0))

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import weakref
+from contextvars import Context
 
 import array_api_strict as strict
 import numpy as np
@@ -510,7 +511,7 @@ def test_threads_do_not_see_each_others_context():
             found.append(fnp.log(np.float64(-1.0)))
 
     with fx.debug_nans():
-        thread = threading.Thread(target=other)
+        thread = threading.Thread(target=Context().run, args=(other,))
         thread.start()
         thread.join()
     assert np.isnan(found[0])
@@ -575,3 +576,10 @@ def test_programs_of_finite_numbers_are_not_disturbed(source, stack):
     without it (up to the order of roundings)."""
     f = build(source, stack, fx, fnp)
     np.testing.assert_allclose(quiet(f, X), f(X), rtol=1e-9, atol=1e-11)
+
+
+def test_it_can_be_switched_off_by_its_argument():
+    with fx.debug_nans(False), np.errstate(invalid="ignore"):
+        assert np.isnan(fnp.log(-1.0))
+    with pytest.raises(fx.NonFiniteError), fx.debug_nans(True):
+        fnp.log(-1.0)

@@ -3,10 +3,13 @@
 import asyncio
 import gc
 import itertools
+import operator
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -487,6 +490,31 @@ def test_tasks_at_once():
 
     for result, want in zip(asyncio.run(every()), expected):
         equal(result, want)
+
+
+@pytest.mark.parametrize(
+    "transform", [fx.grad, fx.hessian, lambda f: lambda x: fx.vmap(fx.grad(f))(np.stack([x, x]))]
+)
+def test_threads_that_record_at_once_lose_nothing(transform):
+    """Threads with a copy of the context record into one level: without a global lock they do it at the same time."""
+
+    def waves(x, k):
+        y = x * (k + 1.0)
+        for _ in range(50):
+            y = fnp.sin(y) + 0.1 * x
+        return y
+
+    def product(parts):
+        return fnp.sum(reduce(operator.mul, parts) + sum(map(fnp.cos, parts)))
+
+    def at_once(x):
+        with ThreadPoolExecutor(6) as pool:
+            runs = [pool.submit(copy_context().run, waves, x, k) for k in range(6)]
+            return product([run.result() for run in runs])
+
+    expected = transform(lambda x: product([waves(x, k) for k in range(6)]))(X)
+    for _ in range(5):
+        np.testing.assert_allclose(transform(at_once)(X), expected, rtol=1e-11)
 
 
 def test_rules_that_are_derived_by_many_threads_at_once():
