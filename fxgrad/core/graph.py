@@ -19,21 +19,23 @@ from .aval import Aval, aval_of
 from .errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
     from .primitive import Primitive
 
 
 class Var:
-    """A value of the graph, bound once: by an input or by an equation. Compared by identity."""
+    """A value of the graph, bound once: by an input or by an equation. Compared by identity. Listings ask an input
+    that stands for an argument for its name: `label()`."""
 
-    __slots__ = ("aval",)
+    __slots__ = ("aval", "label")
 
     aval: Aval
+    label: Callable[[], str] | None
 
     def __init__(self, aval: Aval):
-        self.aval = aval
+        self.aval, self.label = aval, None
 
 
 class Literal:
@@ -141,16 +143,21 @@ class Graph:
 
     @property
     def in_avals(self) -> list[Aval]:
+        """The avals of the inputs."""
         return [v.aval for v in self.inputs]
 
     @property
     def out_avals(self) -> list[Aval]:
+        """The avals of the outputs."""
         return [v.aval for v in self.outputs]
 
     def __call__(self, *args: Any) -> list[Any]:
         """Apply the equations to `args` under the current interpreter; a list of results."""
         if len(args) != len(self.inputs):
-            raise GraphError(f"{self.name} takes {len(self.inputs)} values, {len(args)} were given")
+            raise GraphError(
+                f"{self.name} takes {len(self.inputs)} values, {len(args)} were given",
+                hint="one value for each of its inputs: fx.tree.leaves(arguments)",
+            )
         values: dict[Any, Any] = dict(self.captured)
         values.update(zip(self.inputs, args))
         last_use = self.last_uses()

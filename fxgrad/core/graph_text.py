@@ -8,13 +8,14 @@
       d = c * k              f64[]   demo/training.py:4
       return d
 
-Inputs are x, y, z, captured values k, the others a, b, c, …; a sub-graph stands below its equation. The text
-holds no addresses and no order of a set: equal graphs print alike.
+Inputs have the names of the arguments, or x, y, z; captured values are k, the others a, b, c, …; a sub-graph stands
+below its equation. The text holds no addresses and no order of a set: equal graphs print alike.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import chain, count
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -77,11 +78,16 @@ def captured_text(value: Any) -> str:
 
 def variable_names(graph: Graph) -> dict[Var, str]:
     """A name for every variable of a graph (those of its sub-graphs have their own)."""
-    count = len(graph.inputs)
-    called = dict(zip(graph.inputs, "xyz" if count <= 3 else (f"x{i}" for i in range(count))))
-    constants = ["k"] if len(graph.captured) == 1 else [f"k{i}" for i in range(len(graph.captured))]
-    called.update(zip(graph.captured, constants))
+    called = {v: name for name, v in {v.label(): v for v in graph.inputs if v.label}.items()}
     taken = set(called.values())
+    for group, letters in (
+        ([v for v in graph.inputs if v not in called], "xyz"),
+        (graph.captured, "k"),
+    ):
+        few = letters if len(group) <= len(letters) else ""
+        names = chain(few, (f"{letters[0]}{i}" for i in count()))
+        called.update(zip(group, (name for name in names if name not in taken)))
+    taken.update(called.values())
     free = (name for name in letter_names() if name not in taken and not iskeyword(name))
     called.update((var, next(free)) for equation in graph.equations for var in equation.outputs)
     return called

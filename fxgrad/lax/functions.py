@@ -42,7 +42,10 @@ class StagedFunction:
         wanted: Sequence[Aval] | None = None,
     ):
         if not callable(fun):
-            raise StructureError(f"{place} must be a function, not a {type(fun).__name__}")
+            raise StructureError(
+                f"{place} must be a function, not a {type(fun).__name__}",
+                hint="the function itself, f, and not what it returns, f(x)",
+            )
         self.fun, self.structure, self.avals, self.place, self.site = fun, structure, avals, place, site
 
         flat_fun = FlatFunction(fun, structure, place, name_leaves=True)
@@ -51,7 +54,7 @@ class StagedFunction:
             results = flat_fun(*tracers)
             return results if wanted is None else list(map(cast_to_aval, results, wanted))
 
-        self.graph = stage(body, avals, function_name(fun), site, level=place)
+        self.graph = flat_fun.name_inputs(stage(body, avals, function_name(fun), site, level=place))
         self.out_structure = flat_fun.out_structure
 
     def restage(self, wanted: Sequence[Aval]) -> StagedFunction:
@@ -117,6 +120,7 @@ def stage_loop_body(
             if joined is None:
                 raise StructureError(
                     f"{place}: the carry has the structure {carry} before a step and {after} after it",
+                    hint="return the carry with the containers that it came in",
                     site=site,
                 )
             if joined != carry:

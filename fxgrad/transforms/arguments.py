@@ -4,7 +4,9 @@ leaf."""
 from __future__ import annotations
 
 import inspect
+import re
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +39,22 @@ class LeafName:
 
     def __str__(self) -> str:
         return f"{self.what} {self.path()}".rstrip()
+
+
+def wrong_argnums(name: str, argnums: Any, count: int) -> StructureError:
+    """What to raise for `argnums` that name no argument, or one twice, of a call with `count` positional ones."""
+    positions = [argnums] if isinstance(argnums, int | np.integer) else argnums
+    if all(-count <= p < count for p in positions):
+        return StructureError(
+            f"{name}: argnums={argnums} names an argument twice",
+            hint="each argument once; negative numbers count from the last",
+        )
+    return StructureError(
+        f"{name}: argnums={argnums} for a call with {count} positional arguments",
+        hint=f"argnums={' or '.join(map(str, range(count)))}; arguments given by their names have no number"
+        if count
+        else "give the arguments by position: those given by their names have no number",
+    )
 
 
 def admit(value: Any, what: str | LeafName) -> Any:
@@ -87,19 +105,32 @@ def argument_path(structure: Any, index: int, keywords: bool) -> str:
     return ("args" if path.startswith("[0]") else "kwargs") + path[3:]
 
 
+def positional_names(fun: Callable[..., Any]) -> Sequence[str]:
+    """Return the names of the parameters of a function that may be given by position."""
+    if type(fun) is FunctionType and not fun.__dict__:  # in a fiftieth of the time
+        return fun.__code__.co_varnames[: fun.__code__.co_argcount]
+    try:
+        parameters = inspect.signature(fun).parameters.values()
+    except (TypeError, ValueError):  # some functions written in C have no signature
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
 def parameter_path(fun: Callable[..., Any], structure: Any, index: int) -> str:
     """Write the path of a leaf of (args, kwargs) by the name of the function's parameter, `params['w']`."""
     path = argument_path(structure, index, True)
     place, _, rest = path.removeprefix("args[").partition("]")
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):  # some functions written in C have no signature
-        parameters = []
-    if path.startswith("args[") and int(place) < len(parameters):
-        parameter = parameters[int(place)]
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            return parameter.name + rest
-    return path
+    names = positional_names(fun)
+    return names[int(place)] + rest if path.startswith("args[") and int(place) < len(names) else path
+
+
+def input_name(names: Sequence[str], structure: Any, index: int, keywords: bool) -> str:
+    """Return the path of a leaf of args, or of (args, kwargs), as one name: `params_w` for `params["w"]`, where the
+    parameters of the function have these names."""
+    path = structure.paths()[index]
+    group, place, *rest = path if keywords else (0, *path)
+    start = (place,) if group else (names[place],) if place < len(names) else ("args", place)
+    return re.sub(r"\W+", "_", "_".join(map(str, (*start, *rest))))
 
 
 def tangent_dtype(dtype: Any) -> Any:
@@ -159,7 +190,7 @@ def admit_tangents(
     """
     if not is_alike(structure, given_structure):
         raise StructureError(
-            f"{operation}: the {what}s have the structure {given_structure}, expected {structure}",
+            f"{operation}: the {what}s {pytree.describe_difference(given_structure, structure)}",
             hint="containers of the same kinds, with the same keys and lengths, as what they belong to",
         )
     found = []
@@ -173,7 +204,10 @@ def admit_tangents(
         if have.shape == want.shape and have.dtype == dtype:
             continue
         if have.shape != want.shape:
-            raise ShapeError(f"{place} has shape {have.shape}, expected {want.shape}")
+            raise ShapeError(
+                f"{place} has shape {have.shape}, expected {want.shape}",
+                hint=f"fnp.broadcast_to(value, {want.shape}) where it is too small, or sum it where it is too large",
+            )
         fits = np.can_cast(have.dtype, dtype, "same_kind") or have.dtype.kind in "iu"
         if not (want.weak and dtype == float0) and not (
             fits and dtype != float0 and (have.weak or want.weak)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from ..core.interpreter import (
     use_context,
 )
 from ..core.surface import release
-from .arguments import LeafName, admit_or_float0, leaf_path
+from .arguments import LeafName, admit_or_float0, input_name, leaf_path, positional_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ..core.graph import Graph
 
 
 class FlatFunction:
@@ -65,6 +68,13 @@ class FlatFunction:
             results[i] = admit_or_float0(r, self.result_name(i))
         return results
 
+    def name_inputs(self, graph: Graph) -> Graph:
+        """Let the inputs of a Graph of this function have the names of the arguments in listings."""
+        names = positional_names(self.fun)
+        for index, var in enumerate(graph.inputs):
+            var.label = partial(input_name, names, self.structure, index, self.keywords)
+        return graph
+
     def result_name(self, index: int) -> str | LeafName:
         """Return what messages call a leaf of the result."""
         if self.name_leaves:
@@ -79,7 +89,8 @@ def split_aux(result: Any, name: str) -> tuple[Any, Any]:
     if not isinstance(result, tuple | list) or len(result) != 2:
         raise StructureError(
             f"{name}: with has_aux=True the function must return a pair (value, aux), not a "
-            f"{type(result).__name__}"
+            f"{type(result).__name__}",
+            hint="return value, aux; or leave has_aux out",
         )
     return result[0], result[1]
 

@@ -13,6 +13,7 @@ from ..core import pytree, source_info
 from ..core.arrays import cuda_library, namespace_of
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.cache import Cache
+from ..core.common_errors import not_a_function
 from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
 from ..core.graph import Graph
@@ -52,7 +53,7 @@ def stage_call(
             )
     flat_fun = FlatFunction(fun, structure, level, keywords=True)
     graph = stage(flat_fun, [aval_of(v) for v in leaves], name, site, level=level)
-    return graph, flat_fun.out_structure
+    return flat_fun.name_inputs(graph), flat_fun.out_structure
 
 
 def function_name(fun: Any) -> str:
@@ -137,14 +138,28 @@ def split_static(
     if not static:
         return fun, args, ()
     places = {p % len(args) if -len(args) <= p < len(args) else p for p in static}
-    fixed = tuple((p, args[p]) for p in sorted(places) if p < len(args))
-    held = dict(fixed)
+    held = {p: args[p] for p in sorted(places) if p < len(args)}
+    dynamic = tuple([a for i, a in enumerate(args) if i not in held])
+    return DynamicPart(fun, held), dynamic, tuple(held.items())
 
-    def dynamic_fun(*rest: Any, **kwargs: Any) -> Any:
-        others = iter(rest)
-        return fun(*[held[i] if i in held else next(others) for i in range(len(args))], **kwargs)
 
-    return dynamic_fun, tuple(a for i, a in enumerate(args) if i not in held), fixed
+class DynamicPart:
+    """A function of its dynamic arguments: the static ones, by their places, are `held`."""
+
+    __slots__ = ("fun", "held")
+
+    def __init__(self, fun: Callable[..., Any], held: dict[int, Any]):
+        self.fun, self.held = fun, held
+
+    def __call__(self, *rest: Any, **kwargs: Any) -> Any:
+        held, others = self.held, iter(rest)
+        args = [held[i] if i in held else next(others) for i in range(len(held) + len(rest))]
+        return self.fun(*args, **kwargs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        parameters = enumerate(inspect.signature(self.fun).parameters.values())
+        return inspect.Signature([p for i, p in parameters if i not in self.held])
 
 
 class jit(Generic[P, R]):
@@ -220,7 +235,7 @@ class jit(Generic[P, R]):
         backend: str | None = None,
     ):
         if not callable(fun):
-            raise StructureError(f"jit takes a function, not a {type(fun).__name__}")
+            raise not_a_function("jit", fun)
         if inspect.isgeneratorfunction(fun):
             raise StructureError(
                 f"jit takes a function that returns its result, {function_name(fun)} yields it",
@@ -317,7 +332,11 @@ class jit(Generic[P, R]):
     def lookup(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], site: Callable[[], Any]
     ) -> tuple[list[Any], CompiledGraph]:
-        """Return the flat dynamic arguments and the compiled function for arguments of their kind."""
+        """Return the flat dynamic arguments and the compiled function for arguments of their kind.
+
+        Raises:
+            StaticArgumentError: a static argument cannot be hashed.
+        """
         given = kwargs
         fun, dynamic, kwargs, fixed = self.split(args, kwargs)
         leaves, structure = pytree.flatten((dynamic, kwargs))
@@ -363,7 +382,13 @@ class jit(Generic[P, R]):
     def compile(
         self, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], site: Callable[[], Any]
     ) -> CompiledGraph:
-        """Stage and compile a function of the dynamic arguments; to an observer it is a step."""
+        """Stage and compile a function of the dynamic arguments; to an observer it is a step.
+
+        Args:
+            fun: the function of the dynamic arguments.
+            args, kwargs: those that it is staged for.
+            site: gives the line of the user's program, for messages.
+        """
         name = function_name(self.fun)
 
         def run() -> CompiledGraph:
@@ -553,12 +578,14 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
         if len(args) != len(example_args) + len(hoisted):
             raise StructureError(
                 f"the converted function takes {len(example_args)} arguments and {len(hoisted)} "
-                f"closed-over values, {len(args)} were given"
+                f"closed-over values, {len(args)} were given",
+                hint="converted(*example_args, *hoisted)",
             )
         leaves, given = pytree.flatten((args[: len(example_args)], {}))
         if given != structure:
             raise StructureError(
-                f"the converted function was staged for the structure {structure}, not {given}"
+                f"the converted function was staged for the structure {structure}, not {given}",
+                hint="arguments of the containers of example_args, or closure_convert anew",
             )
         return pytree.unflatten(out_structure, converted_graph(*args[len(example_args) :], *leaves))
 

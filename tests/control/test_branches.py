@@ -186,7 +186,7 @@ def test_the_graph_shows_the_branches():
         "branches[0]:",
         "branches[1]:",
     ]
-    assert "switch(x, y, branches=(…, …))" in str(graph)
+    assert "switch(i, x, branches=(…, …))" in str(graph)
     fx.make_graph(fx.grad(switched, (1, 2)))(1, X, Y).check()
 
 

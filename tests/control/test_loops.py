@@ -290,7 +290,7 @@ def test_constants_of_the_loop_are_not_stacked():
 def test_the_graph_shows_the_body():
     graph = fx.make_graph(lambda xs: lax.scan(lambda c, x: (c + fnp.sum(x), c * x), 0.0, xs))(XS)
     text = str(graph.check())
-    assert "scan(4, 0.0, x, body=…, consts=0, carry=1, length=4, reverse=False)" in text
+    assert "scan(4, 0.0, xs, body=…, consts=0, carry=1, length=4, reverse=False)" in text
     assert text.count("control/test_loops.py:") == 4  # the call and the operations of the body
     fx.make_graph(fx.grad(lambda xs: fnp.sum(recurrent(W, xs)[2])))(XS).check()
     graph = fx.make_graph(partial(grown, loop=bounded))(X, X).check()

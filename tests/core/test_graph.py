@@ -1,7 +1,9 @@
 """The traced Graph: printing, pictures, checking, evaluation."""
 
 import itertools
+import re
 import shutil
+from collections import namedtuple
 from pathlib import Path
 from xml.dom import minidom
 
@@ -92,6 +94,31 @@ def test_many_inputs_and_captured_values_are_numbered():
     assert header == "graph(x0: f64[3], x1: f64[3], x2: f64[3], x3: f64[3]) → (f64[3], f64[3,3])"
     assert rest[:2] == ["  k0: f64[3]", "  k1: f64[3,3]"]
     assert rest[-1] == "  return d, k1"
+
+
+def inputs(graph):
+    """The names of the inputs in the printed graph."""
+    return re.findall(r"(\w+):", repr(graph).splitlines()[0])
+
+
+def test_inputs_are_called_as_the_arguments():
+    def step(params, x, *rest, scale):
+        return params["layers"][0].w * x * rest[0] * scale["a b"] + params["b"]
+
+    params = {"layers": [namedtuple("Layer", "w")(1.0)], "b": 2.0}
+    graph = fx.make_graph(step)(params, 3.0, 4.0, scale={"a b": 5.0})
+    assert inputs(graph) == ["params_b", "params_layers_0_0", "x", "args_2", "scale_a_b"]
+    lowered = fx.jit(lambda b, a: a * b + a).lower(1.0, 2.0)
+    assert [inputs(graph) for graph in lowered.passes.values()] == [["b", "a"]] * len(lowered.passes)
+    assert inputs(fx.make_graph(lambda n, x: x**n, static_argnums=0)(2, 3.0)) == ["x"]
+    scan = fx.make_graph(lambda xs: fx.lax.scan(lambda carry, x: (carry * x, x), 1.0, xs))(np.ones(3))
+    assert "body: f(carry: f64[], x: f64[])" in repr(scan)
+
+
+def test_names_of_inputs_are_distinct_from_all_others():
+    lines = repr(fx.make_graph(lambda k, a: k * a + HALF)(np.ones(3), np.ones(3))).splitlines()
+    assert [line.split()[0] for line in lines] == ["f(k:", "k0:", "b", "c", "return"]
+    assert inputs(fx.make_graph(lambda a_0, a: a_0 + a[0])(1.0, [2.0])) == ["x", "a_0"]
 
 
 def test_sub_graphs_stand_below_their_equation_and_addresses_are_left_out():
