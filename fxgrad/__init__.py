@@ -40,12 +40,14 @@ _HOMES = {
     "transforms.custom.jvp_vjp": ("custom_gradient", "custom_jvp", "custom_vjp", "stop_gradient"),
     "transforms.custom.rules": ("custom",),
     "profiling.profile": ("profile",),
+    "profiling.scope": ("named_scope",),
     "core.array_type": ("Array", "block_until_ready"),
     "numpy.missing": ("MissingNameError",),
     "numpy.refs": ("OuterRefError", "Ref", "freeze", "new_ref"),
     "numpy.placement": ("device_get", "device_put"),
     "core.aval": ("Aval", "float0"),
-    "core.devices": ("Device", "default_device", "devices", "pinned_empty"),
+    "core.devices": ("Device", "default_backend", "default_device", "devices", "pinned_empty"),
+    "distributed.counts": ("device_count", "local_device_count", "process_count", "process_index"),
     "core.errors": (
         "ArrayConversionError",
         "AxisError",
@@ -81,13 +83,16 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _SUBMODULES = (
+    "ad_checkpoint",
     "checkpoint_policies",
     "compat",
+    "config",
     "custom_batching",
     "custom_derivatives",
     "debug",
     "distributed",
     "experimental",
+    "flatten_util",
     "lax",
     "nn",
     "numpy",
@@ -98,17 +103,21 @@ _SUBMODULES = (
     "testing",
     "tree",
     "tree_util",
+    "typing",
 )
 
 if TYPE_CHECKING:
     from . import (
+        ad_checkpoint,
         checkpoint_policies,
         compat,
+        config,
         custom_batching,
         custom_derivatives,
         debug,
         distributed,
         experimental,
+        flatten_util,
         lax,
         nn,
         numpy,
@@ -119,10 +128,11 @@ if TYPE_CHECKING:
         testing,
         tree,
         tree_util,
+        typing,
     )
     from .core.array_type import block_until_ready
     from .core.aval import Aval, float0
-    from .core.devices import Device, default_device, devices, pinned_empty
+    from .core.devices import Device, default_backend, default_device, devices, pinned_empty
     from .core.errors import (
         ArrayConversionError,
         AxisError,
@@ -156,10 +166,12 @@ if TYPE_CHECKING:
     from .core.interpreter import Interpreter, Tracer, opened
     from .core.source_info import set_traceback_filtering
     from .core.typing import Array
+    from .distributed.counts import device_count, local_device_count, process_count, process_index
     from .numpy.missing import MissingNameError
     from .numpy.placement import device_get, device_put
     from .numpy.refs import OuterRefError, Ref, freeze, new_ref
     from .profiling.profile import profile
+    from .profiling.scope import named_scope
     from .transforms.callback import io_callback, pure_callback
     from .transforms.checkpoint import checkpoint, checkpoint_name, remat
     from .transforms.coloring import Coloring, color
@@ -188,10 +200,12 @@ __all__ = [*_HOME, *_SUBMODULES]
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f".{name}", __name__)
-    if name not in _HOME:
+    if name.startswith("_"):
         raise AttributeError(f"module 'fxgrad' has no attribute {name!r}")
+    if name not in _HOME:
+        raise import_module(".missing", __name__).missing_name_error(name)
     is_transform = _HOME[name].startswith("transforms")
-    if is_transform:
+    if is_transform or _HOME[name] == "core.interpreter":  # what traced values have belongs to it
         import_module(".transforms.derived_function", __name__).load_methods()
     home = import_module(f".{_HOME[name]}", __name__)
     for function in (getattr(home, n) for n in _HOMES[_HOME[name]] if is_transform):

@@ -100,6 +100,16 @@ def devices(kind: str | None = None) -> list[Device]:
     return found if kind == "cpu" else [*found, *(Device("cuda", i) for i in range(count_cuda_devices()))]
 
 
+def default_backend() -> str:
+    """What new arrays are made on, in JAX's words: "cpu", or "gpu" where the default device is one of CUDA.
+
+    >>> import fxgrad as fx
+    >>> fx.default_backend()
+    'cpu'
+    """
+    return "cpu" if DEFAULT_DEVICE.get() == CPU else "gpu"
+
+
 def as_device(given: Any) -> Device:
     """Return the device that users name: by itself, as "cpu", "cuda" or "cuda:1", as CuPy's, or by None, which is the
     default device.
@@ -159,7 +169,11 @@ class default_device:
 
     @staticmethod
     def set(device: Any) -> None:
-        """Make a device the default one from now on; None is the processor."""
+        """Make a device the default one from now on; None is the processor.
+
+        Raises:
+            DeviceError: there is no such device.
+        """
         DEFAULT_DEVICE.set(CPU if device is None else as_device(device))
 
     def __enter__(self) -> Device:

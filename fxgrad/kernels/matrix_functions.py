@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 # Of the numerator of degree 13, from the lowest power up; good to rounding in double precision up to norms of
-# 5.37 of the exponential, 4.74 of its derivative.
-PADE = (
+# 5.37 of the exponential, 4.74 of its derivative. Divided by the first, so that the exponential of 0 is 1 exactly.
+PADE = tuple([c / 64764752532480000 for c in (
     64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
     670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
-)  # fmt: skip
+)])  # fmt: skip
 RADIUS, SLOPE_RADIUS = 5.37, 4.74
 SMALL = 8  # the order up to which fewer steps on a matrix of twice the order take less time
 STEPS = 60  # of Newton's iteration: a norm is halved in each until it is near 1

@@ -171,3 +171,13 @@ def test_traced_values_know_their_device(stand_in):
     seen = []
     fx.grad(lambda x: (seen.append(x.device), fnp.sum(x.to_device("cpu")))[1])(fx.device_put(X, "cuda:1"))
     assert seen == ["cuda:1"]
+
+
+def test_counts_and_the_backend_have_jaxs_words(stand_in):
+    assert fx.local_device_count() == len(fx.devices()) == fx.device_count()
+    assert fx.local_device_count("cpu") == 1 and fx.process_count() == 1 and fx.process_index() == 0
+    assert fx.default_backend() == "cpu"
+    with fx.default_device("cuda"):
+        assert fx.default_backend() == "gpu"
+    with pytest.raises(fx.DeviceError, match="tpu"):
+        fx.device_count("tpu")

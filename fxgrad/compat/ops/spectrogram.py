@@ -10,7 +10,8 @@ import numpy as np
 from .._core.errors import TensorError
 from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
-from .._make.creation import arange, ones, zeros
+from .._make.creation import ones, zeros
+from .._make.sequences import arange
 from .complex import view_as_real
 from .entries import by_entries
 from .nn.padding import pad
@@ -48,16 +49,23 @@ def complete_window(
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     if hop <= 0:
-        raise TensorError(f"{name}: expected hop_length > 0, but got hop_length={hop}")
+        raise TensorError(
+            f"{name}: expected hop_length > 0, but got hop_length={hop}",
+            hint=f"hop_length={max(n_fft // 4, 1)}",
+        )
     if not 0 < length <= n_fft:
-        raise TensorError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}")
+        raise TensorError(
+            f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}",
+            hint=f"win_length={n_fft}",
+        )
     if window is None:
         warnings.warn(WINDOW_WARNINGS[name], UserWarning, stacklevel=4)
         window = ones(length, dtype=input.real.dtype, device=input.device)
     elif window.ndim != 1 or window.shape[0] != length:
         raise TensorError(
             f"{name}: expected a 1D window tensor of size equal to win_length={length}, but got window with size "
-            f"{list(window.shape)}"
+            f"{list(window.shape)}",
+            hint=f"torch.hann_window({length})",
         )
     left = (n_fft - length) // 2
     return hop, length, pad(window, (left, n_fft - length - left))
@@ -74,6 +82,12 @@ def ensure_reached(envelope) -> Any:
             hint="the windows leave a place that none of them reaches: a smaller hop_length, or center=True",
         )
     return np.asarray(least)
+
+
+def check_onesided(onesided: bool | None, is_complex: bool) -> None:
+    """Raise where half of the frequencies would not have the rest."""
+    if onesided and is_complex:
+        raise TensorError("Cannot have onesided output if window or input is complex", hint="onesided=False")
 
 
 @expose("function method")
@@ -123,18 +137,21 @@ def stft(
         if not return_complex:
             raise TensorError(
                 "stft requires the return_complex parameter be given for real inputs, and will further require that "
-                "return_complex=True in a future PyTorch release."
+                "return_complex=True in a future PyTorch release.",
+                hint="return_complex=True; torch.view_as_real of the result has its parts",
             )
     if not (input.is_floating_point() or input.is_complex()):
-        raise TensorError("stft: expected a tensor of floating point or complex values")
+        raise TensorError("stft: expected a tensor of floating point or complex values", hint="x.float()")
     if input.ndim not in (1, 2):
-        raise TensorError(f"stft: expected a 1D or 2D tensor, but got one of shape {list(input.shape)}")
+        raise TensorError(
+            f"stft: expected a 1D or 2D tensor, but got one of shape {list(input.shape)}",
+            hint="x.flatten(0, -2)" if input.ndim else "x.reshape(1)",
+        )
     if center and align_to_window is not None:
-        raise TensorError("stft align_to_window should only be set when center = false")
+        raise TensorError("stft align_to_window should only be set when center = false", hint="center=False")
     hop, length, weights = complete_window("stft", input, n_fft, hop_length, win_length, window)
     is_complex = input.is_complex() or weights.is_complex()
-    if onesided and is_complex:
-        raise TensorError("Cannot have onesided output if window or input is complex")
+    check_onesided(onesided, is_complex)
     if center:
         signals = input[None] if input.ndim == 1 else input
         signals = pad(signals, (n_fft // 2, n_fft // 2), mode=pad_mode)
@@ -143,7 +160,10 @@ def stft(
         left = (n_fft - length) // 2
         input = pad(input, (left, n_fft - length - left))
     if not 0 < n_fft <= input.shape[-1]:
-        raise TensorError(f"stft: expected 0 < n_fft < {input.shape[-1]}, but got n_fft={n_fft}")
+        raise TensorError(
+            f"stft: expected 0 < n_fft < {input.shape[-1]}, but got n_fft={n_fft}",
+            hint=f"n_fft={input.shape[-1]}, or torch.nn.functional.pad before",
+        )
     frames = unfold(input, -1, n_fft, hop) * weights
     transform = SPACES["fft"]["fft" if is_complex or onesided is False else "rfft"]
     spectra = transform(frames, norm="ortho" if normalized else "backward").transpose(-1, -2)
@@ -189,26 +209,34 @@ def istft(
     """
     if not input.is_complex():
         raise TensorError(
-            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True.",
+            hint="torch.view_as_complex(x), of pairs in a last dimension of 2",
         )
     if input.ndim not in (2, 3):
-        raise TensorError(f"istft: expected a tensor with 2 or 3 dimensions, but got {input.ndim}")
+        raise TensorError(
+            f"istft: expected a tensor with 2 or 3 dimensions, but got {input.ndim}",
+            hint="x.flatten(0, -3)" if input.ndim > 3 else "x.unsqueeze(-1), one frame",
+        )
     if not input.numel():
-        raise TensorError("istft: input tensor cannot be empty.")
+        raise TensorError("istft: input tensor cannot be empty.", hint="only where x.numel() > 0")
     hop, length_of_window, weights = complete_window("istft", input, n_fft, hop_length, win_length, window)
     if hop > length_of_window:
-        raise TensorError("istft: expected 0 < hop_length <= win_length")
+        raise TensorError(
+            "istft: expected 0 < hop_length <= win_length", hint=f"hop_length={max(length_of_window // 4, 1)}"
+        )
     frequencies, count = input.shape[-2:]
     onesided = frequencies != n_fft if onesided is None else onesided
-    if onesided and (return_complex or weights.is_complex()):
-        raise TensorError("Cannot have onesided output if window or input is complex")
+    check_onesided(onesided, return_complex or weights.is_complex())
     if weights.is_complex() and not return_complex:
-        raise TensorError("Complex windows are incompatible with return_complex=False")
+        raise TensorError(
+            "Complex windows are incompatible with return_complex=False", hint="return_complex=True"
+        )
     if frequencies != (n_fft // 2 + 1 if onesided else n_fft):
         expected = f"n_fft / 2 + 1 ({n_fft // 2 + 1})" if onesided else f"n_fft ({n_fft})"
         raise TensorError(
             f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match {expected} when "
-            f"onesided={onesided}, but got {frequencies}"
+            f"onesided={onesided}, but got {frequencies}",
+            hint=f"n_fft={2 * (frequencies - 1) if onesided else frequencies}",
         )
     transform = SPACES["fft"][
         "ifft" if return_complex else "irfft"

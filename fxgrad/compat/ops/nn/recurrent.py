@@ -9,6 +9,7 @@ arXiv:1406.1078 (GRU).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..._core.tensor import wrap
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ..joining import cat, stack
-from .dropout import dropout
+from .dropout import dropout as drop_entries
 from .packing import pad_packed, unpad_packed
 from .recurrent_loops import RecurrentLayer
 
@@ -185,11 +186,13 @@ def check_cell(input, h, w_ih, w_hh) -> None:
     """Raise unless input and state have the sizes of the weights."""
     if input.shape[-1] != w_ih.shape[-1]:
         raise TensorError(
-            f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[-1]}"
+            f"input has inconsistent input_size: got {input.shape[-1]} expected {w_ih.shape[-1]}",
+            hint=f"a cell of input_size={input.shape[-1]}",
         )
     if h.shape[-1] != w_hh.shape[-1]:
         raise TensorError(
-            f"hidden0 has inconsistent hidden_size: got {h.shape[-1]}, expected {w_hh.shape[-1]}"
+            f"hidden0 has inconsistent hidden_size: got {h.shape[-1]}, expected {w_hh.shape[-1]}",
+            hint=f"torch.zeros(batch, {w_hh.shape[-1]})",
         )
     if tuple(h.shape[:-1]) != tuple(input.shape[:-1]):
         raise TensorError(
@@ -226,12 +229,12 @@ def run_layers(
     params: Sequence[Any],
     has_biases: bool,
     num_layers: int,
-    dropout_p: float,
-    train: bool,
+    drop: Callable[[Any], Any] | None,
     bidirectional: bool,
     lengths: Any = None,
 ) -> tuple[Any, ...]:
-    """Run all layers along a sequence (time, batch, size): (states of the last layer, last state of each)."""
+    """Run all layers along a sequence (time, batch, size), with dropout between them if there is: (states of the last
+    layer, last state of each)."""
     directions = 1 + bool(bidirectional)
     weights = gather_weights(params, bool(has_biases), num_layers * directions)
     starts = [h.unbind(0) for h in (hx if kind == "lstm" else (hx,))]
@@ -246,8 +249,8 @@ def run_layers(
             outputs.append(states)
             lasts.append(last)
         sequence = outputs[0] if directions == 1 else cat(outputs, -1)
-        if dropout_p and train and number < num_layers - 1:
-            sequence = dropout(sequence, dropout_p)
+        if drop and number < num_layers - 1:
+            sequence = drop(sequence)
     return sequence, *[stack(list(h)) for h in zip(*lasts)]
 
 
@@ -259,18 +262,27 @@ def declare_recurrence(kind: str) -> None:
     ) -> tuple[Any, ...]:
         sequence = input.transpose(0, 1) if batch_first else input
         if not sequence.shape[0]:
-            raise TensorError("Expected sequence length to be larger than 0 in RNN")
-        states, *last = run_layers(
-            kind, sequence, hx, params, has_biases, num_layers, dropout, train, bidirectional
-        )
+            raise TensorError(
+                "Expected sequence length to be larger than 0 in RNN",
+                hint=f"batch_first={not batch_first}"
+                if input.shape[batch_first ^ True]
+                else "skip an empty sequence",
+            )
+        drop = partial(drop_entries, p=dropout) if dropout and train else None
+        states, *last = run_layers(kind, sequence, hx, params, has_biases, num_layers, drop, bidirectional)
         return (states.transpose(0, 1) if batch_first else states, *last)
 
     def run_packed(
         data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
     ) -> tuple[Any, ...]:
+        def drop_packed(sequence) -> Any:  # as torch does, which draws for what is packed only
+            dropped = drop_entries(unpad_packed(sequence, batch_sizes), dropout)
+            return pad_packed(dropped, batch_sizes, 0.0, None)[0]
+
         sequence, lengths = pad_packed(data, batch_sizes, 0.0, None)
+        drop = drop_packed if dropout and train else None
         states, *last = run_layers(
-            kind, sequence, hx, params, has_biases, num_layers, dropout, train, bidirectional, wrap(lengths)
+            kind, sequence, hx, params, has_biases, num_layers, drop, bidirectional, wrap(lengths)
         )
         return (unpad_packed(states, batch_sizes), *last)
 

@@ -1,0 +1,95 @@
+"""`fxgrad.config`: the switches that programs written for JAX set in their first lines.
+
+None of them changes anything here. A setting that asks for what is so anyway is accepted, as are those of JAX's
+compiler and of what it prints; one that asks for other results raises, and says what to write.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .core.errors import StructureError, UnsupportedError
+
+__all__ = ["read", "update"]
+
+# Switch → what it is here, and what to write for another value.
+FIXED: dict[str, tuple[Any, str]] = {
+    "jax_debug_infs": (False, "with fx.debug_nans(nans=False): around the call"),
+    "jax_debug_nans": (False, "with fx.debug_nans(infs=False): around the call"),
+    "jax_disable_jit": (False, "with fx.disable_jit(): around the call"),
+    "jax_enable_x64": (True, 'dtypes are NumPy\'s: fnp.asarray(x, "float32") for data and parameters'),
+    "jax_num_cpu_devices": (1, "fx.vmap(…, axis_name=…) for collectives, or processes: fx.distributed"),
+    "jax_numpy_dtype_promotion": ("standard", "promotion is NumPy's; an array's dtype is x.dtype"),
+    "jax_numpy_rank_promotion": ("allow", "assert x.ndim == y.ndim where it matters"),
+    "jax_platform_name": ("cpu", 'fx.default_device.set("cuda")'),
+    "jax_platforms": ("cpu", 'fx.default_device.set("cuda")'),
+}
+# Switches without a meaning here: of XLA, of its caches, of messages.
+IGNORED: dict[str, Any] = dict.fromkeys(
+    [
+        "jax_check_tracer_leaks", "jax_compilation_cache_dir", "jax_debug_key_reuse", "jax_default_matmul_precision",
+        "jax_default_prng_impl", "jax_enable_checks", "jax_enable_compilation_cache", "jax_explain_cache_misses",
+        "jax_log_compiles", "jax_logging_level", "jax_persistent_cache_min_compile_time_secs",
+        "jax_persistent_cache_min_entry_size_bytes", "jax_pprint_use_color", "jax_threefry_partitionable",
+        "jax_traceback_filtering", "jax_transfer_guard", "jax_use_shardy_partitioner",
+    ]
+)  # fmt: skip
+
+
+def update(name: str, val: Any) -> None:
+    """Set a switch of JAX's to what it is here.
+
+    Args:
+        name: the switch, such as "jax_enable_x64".
+        val: its value. Of `jax_enable_x64` it is True, of `jax_platforms` "cpu" or None, of `jax_debug_nans` and
+            `jax_disable_jit` False: for the others there are context managers.
+
+    Raises:
+        StructureError: JAX's programs have no switch of that name here.
+        UnsupportedError: the value asks for other results.
+
+    >>> import fxgrad as fx
+    >>> fx.config.update("jax_enable_x64", True)
+    >>> fx.config.update("jax_debug_nans", True)
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.UnsupportedError: jax_debug_nans is False here, not True
+      at:  ...
+      try: with fx.debug_nans(infs=False): around the call
+      see: errors/UnsupportedError
+    """
+    if name in IGNORED:
+        IGNORED[name] = val
+        return
+    here = read(name)
+    if val != here and not (val in (None, "") and here == "cpu"):
+        raise UnsupportedError(f"{name} is {here!r} here, not {val!r}", hint=FIXED[name][1])
+
+
+def read(name: str) -> Any:
+    """Return what a switch of JAX's is here: None, or what it was set to, if it has no meaning.
+
+    Args:
+        name: the switch.
+
+    Raises:
+        StructureError: JAX's programs have no switch of that name here.
+
+    >>> import fxgrad as fx
+    >>> fx.config.read("jax_enable_x64"), fx.config.jax_enable_x64
+    (True, True)
+    """
+    if name in IGNORED:
+        return IGNORED[name]
+    if name not in FIXED:
+        raise StructureError(
+            f"there is no switch {name!r}",
+            hint=f"leave it out; those with a meaning are {', '.join(FIXED)}",
+        )
+    return FIXED[name][0]
+
+
+def __getattr__(name: str) -> Any:
+    if name in FIXED or name in IGNORED:
+        return read(name)
+    raise AttributeError(f"module 'fxgrad.config' has no attribute {name!r}")

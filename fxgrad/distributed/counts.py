@@ -1,0 +1,62 @@
+"""How many processes and devices there are, by JAX's names."""
+
+from __future__ import annotations
+
+from ..core.devices import devices
+from .communicator import world
+
+__all__ = ["device_count", "local_device_count", "process_count", "process_index"]
+
+
+def process_index() -> int:
+    """The number of this process among those that were started together: `fx.distributed.world().rank`.
+
+    >>> import fxgrad as fx
+    >>> fx.process_index()
+    0
+    """
+    return world().rank
+
+
+def process_count() -> int:
+    """How many processes were started together: `fx.distributed.world().size`.
+
+    >>> import fxgrad as fx
+    >>> fx.process_count()
+    1
+    """
+    return world().size
+
+
+def local_device_count(kind: str | None = None) -> int:
+    """How many devices this process can use.
+
+    The processor is one device. Nothing is spread over devices by itself: `pmap` is not there.
+
+    Args:
+        kind: "cpu" or "cuda" for those of one kind only.
+
+    Raises:
+        DeviceError: there are no devices of that name.
+
+    >>> import fxgrad as fx
+    >>> fx.local_device_count("cpu")
+    1
+    """
+    return len(devices(kind))
+
+
+def device_count(kind: str | None = None) -> int:
+    """How many devices all processes can use, if each has as many as this one.
+
+    Args:
+        kind: "cpu" or "cuda" for those of one kind only.
+
+    Raises:
+        DeviceError: there are no devices of that name.
+
+    >>> import fxgrad as fx
+    >>> fx.device_count("cpu")
+    1
+    """
+    return process_count() * local_device_count(kind)

@@ -1,0 +1,1 @@
+"""Programs that import autograd. Their `main` returns the numbers that are to agree."""
