@@ -6,9 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-CHECKOUT = HERE.parent
-sys.path[:0] = [str(CHECKOUT), str(HERE / "_ext")]
+CHECKOUT = Path(__file__).parent.parent
+sys.path[:0] = [str(CHECKOUT)]
 os.environ["PYTHONPATH"] = os.pathsep.join([str(CHECKOUT), os.environ.get("PYTHONPATH", "")])  # for cells
 
 import fxgrad  # noqa: E402  (the checkout's)
@@ -23,12 +22,14 @@ extensions = [
     "sphinx.ext.extlinks",
     "sphinx_copybutton",
     "sphinx_design",
-    "error_pages",
-    "linked_names",
-    "outside_links",
-    "reachable",
-    "reference",
-    "trimmed_examples",
+    "docs._ext.alternative_texts",
+    "docs._ext.inline_pictures",
+    "docs._ext.linked_names",
+    "docs._ext.linked_terms",
+    "docs._ext.outside_links",
+    "docs._ext.reachable",
+    "docs._ext.reference",
+    "docs._ext.trimmed_examples",
 ]
 
 # Pages that show a file of the checkout: links to the file lead to the page.
@@ -78,7 +79,6 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "navigation_with_keys": False,
 }

@@ -29,13 +29,13 @@ def as_text(notebook: NotebookNode) -> str:
 
 
 def normalize(notebook: NotebookNode) -> NotebookNode:
-    """The notebook without what depends on who executed it when: of metadata only the tags of cells are left, and cells
-    are counted from 1."""
+    """The notebook without what depends on who executed it when: of metadata only the tags of cells and the texts of
+    their pictures are left, and cells are counted from 1."""
     normal = nbformat.v4.new_notebook(metadata=METADATA)
     count = 0
     for cell in notebook.cells:
         cell = nbformat.from_dict(cell)
-        cell.metadata = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+        cell.metadata = {key: cell.metadata[key] for key in ("tags", "mystnb") if cell.metadata.get(key)}
         if cell.cell_type == "code":
             count += 1
             cell.execution_count = count

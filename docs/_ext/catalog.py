@@ -1,9 +1,11 @@
 """What the reference says: the names of fxgrad's public namespaces, as the pages of `reference/` group them.
 
-A page has blocks of names, each in its section:
+A page has blocks of names, each in its section, with a sentence on each that is repeated from its docstring
+(`repeated.py`):
 
     ```{names} fxgrad
-    grad value_and_grad vjp
+    grad: The gradient of a scalar function, as a function of the same arguments.
+    value_and_grad: The value and the gradient of a scalar function.
     ```
 
 A block may be about a class, `fxgrad.compat.Tensor`; its names are attributes then. There is no other list of names:
@@ -33,7 +35,9 @@ INTERNAL = {
         accumulator attach aval gives_its_class has_own_dispatch history_version is_box is_grad_retained memory_layout
         node origin_tape tape value value_version version_counter view_meta was_replaced_with_grad
     """,
-    "fxgrad.compat.nn.init": "empty_like initializer kaiming_std linalg_qr randperm under_older_name warn_if_empty",
+    "fxgrad.compat.nn.init": """
+        check_matrix divisors empty_like initializer kaiming_std linalg_qr randperm under_older_name warn_if_empty
+    """,
 }
 
 
@@ -69,10 +73,15 @@ def read_page(page: Path) -> list[Block]:
             path,
             HEADING.findall(text[: match.start()])[-1],
             match["namespace"],
-            tuple(match["names"].split()),
+            names_in(match["names"]),
         )
         for match in BLOCK.finditer(text)
     ]
+
+
+def names_in(block: str) -> tuple[str, ...]:
+    """The names in the text of a block, of which each is the first word of a line."""
+    return tuple(line.split()[0].rstrip(":") for line in block.splitlines() if line.strip())
 
 
 @cache

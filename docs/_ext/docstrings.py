@@ -100,7 +100,7 @@ def is_example(block: str) -> bool:
 def write_block(block: str) -> str:
     """Write a paragraph, a list, an example, or what is indented, which is code or a formula."""
     if is_example(block):
-        return f"```pycon\n{dedent(block)}\n```"
+        return f"```python-console\n{dedent(block)}\n```"  # a name under which Ruff lets it be
     head, prompt, example = block.partition("\n>>> ")
     if prompt:  # without a blank line in between
         return f"{write_block(head)}\n\n{write_block('>>> ' + example)}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 from functools import cache
 from typing import Any
 
-import catalog
 import numpy as np
-from docstrings import as_markdown, docstring_of, first_sentence, in_table, signature_of
+
+from docs._ext import catalog
+from docs._ext.docstrings import as_markdown, docstring_of, first_sentence, in_table, signature_of
 
 MANUALS = {
     "numpy": "NumPy's own [`numpy.{0}`](https://numpy.org/doc/stable/reference/generated/numpy.{0}.html).",
@@ -36,7 +38,24 @@ def write_entry(full_name: str) -> str:
     elif inspect.isroutine(value):
         kind = "function"
     signature = "" if kind == "data" else signature_of(value)
-    return fence(f"{{py:{kind}}} {name}{signature}", f":module: {owner}\n{write_content(full_name, value)}")
+    entry = fence(f"{{py:{kind}}} {name}{signature}", f":module: {owner}\n{write_content(full_name, value)}")
+    index = [fence(f"{{index}} ! single: {peer}", "") for peer in [name_of_peer(full_name)] if peer]
+    return "\n\n".join([*index, entry])
+
+
+@cache
+def names_of_jax() -> frozenset[str]:
+    """The names of JAX's large namespaces, as the tables of names know them."""
+    listed = json.loads((catalog.REFERENCE.parents[1] / "tests/tables/names.json").read_text("utf-8"))["jax"]
+    return frozenset(f"{namespace}.{name}" for namespace, names in listed.items() for name in names.split())
+
+
+def name_of_peer(full_name: str) -> str:
+    """The name in torch or JAX by which a reader may search for one of ours; "" if there is none."""
+    rest = full_name.partition(".")[2]
+    if rest.startswith("compat.") and not rest.startswith("compat.errors."):
+        return f"torch.{rest.removeprefix('compat.')}"
+    return f"jax.{rest}" if rest in names_of_jax() else ""
 
 
 def write_content(full_name: str, value: Any) -> str:
@@ -118,10 +137,12 @@ def manual_of(value: Any) -> str:
     name = getattr(value, "__name__", type(value).__name__)
     if inspect.isclass(value) and issubclass(value, np.generic):
         return SCALARS.format(name)
-    path = f"{home}.{name}".removeprefix("scipy.") if library == "scipy" else name
-    if library in MANUALS and not any(part.startswith("_") for part in path.split(".")):
-        return MANUALS[library].format(path)
-    return f"That of `{library}`. {first_sentence(docstring_of(value))}"
+    if library in MANUALS:
+        path = (
+            [part for part in home.split(".")[1:] if not part.startswith("_")] if library == "scipy" else []
+        )
+        return MANUALS[library].format(".".join([*path, name]))
+    return f"That of `{library}`."
 
 
 @cache

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import catalog
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+
+from docs._ext import catalog
 
 NAME = re.compile(r"(?P<root>\w+)\.(?P<path>\w+(?:\.\w+)*)(?:\(.*\))?|(?P<error>[A-Z]\w+Error)")
 ROOTS = {"fx": "fxgrad", "fxgrad": "fxgrad", "fnp": "fxgrad.numpy", "lax": "fxgrad.lax"}

@@ -1,4 +1,4 @@
-"""The directives of the reference: `{names}` describes names of a namespace, `{overview}` lists those of all its pages.
+"""The directives of the reference: `{names}` describes names of a namespace, `{overview}` is a table of all of them.
 
 What they show is written as Markdown, from the docstrings and signatures of the objects, which Sphinx then reads as if
 it stood on the page.
@@ -7,15 +7,17 @@ it stood on the page.
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
-import catalog
 from docutils import nodes
 from docutils.statemachine import StringList
-from entries import fence, write_entry, write_table
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from docs._ext import catalog
+from docs._ext.entries import fence, write_entry, write_table
 
 FEW = 4  # names that need no table in front of them
 
@@ -41,7 +43,7 @@ class Names(Written):
     """A table of names with their first sentences, and then each of them."""
 
     def write(self, namespace: str) -> str:
-        names = " ".join(self.content).split()
+        names = catalog.names_in("\n".join(self.content))
         parts = [f"```{{py:module}} {namespace}\n```"] if self.is_first(namespace) else []
         if len(names) >= FEW:
             parts.append(write_table([f"{namespace}.{name}" for name in names]))
@@ -53,21 +55,16 @@ class Names(Written):
         if inspect.isclass(catalog.find(namespace)):
             return False
         first = next(block for block in catalog.blocks() if block.namespace == namespace)
-        return f"reference/{first.page}" == self.env.docname and first.names == tuple(
-            " ".join(self.content).split()
-        )
+        names = catalog.names_in("\n".join(self.content))
+        return f"reference/{first.page}" == self.env.docname and first.names == names
 
 
 class Overview(Written):
-    """The sections about a namespace, with links to their names."""
+    """A table of the sections about a namespace (`repeated.py` writes it), whose names become links."""
 
     def write(self, namespace: str) -> str:
-        rows = ["| | |", "|---|---|"]
-        for block in catalog.blocks():
-            if block.namespace == namespace:
-                names = ", ".join(f"{{py:obj}}`~{namespace}.{name}`" for name in block.names)
-                rows.append(f"| [{block.section}](/reference/{block.page}.md) | {names} |")
-        return fence("{container} overview", "\n".join(rows))
+        table = re.sub(r"`(\w+)`", rf"{{py:obj}}`~{namespace}.\1`", "\n".join(self.content))
+        return fence("{container} overview", table)
 
 
 def load_objects(app: Sphinx) -> None:

@@ -35,29 +35,60 @@ def run(copy, *command):
     return done.stdout
 
 
-def append(path, text):
-    path.write_text(path.read_text(encoding="utf-8") + "\n\n" + text, encoding="utf-8")
+TABLE = r"^(\w+) = \{\n(.*?)^\}\n"
+IMPORT = r"^(from \S+ import) \(\n(.*?)^\)\n"
+
+
+def enter(path, block):
+    """Write a block into a file: the lines of tables and imports go into those that it has, all else above these, or
+    at the end."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    place = len(text)
+    for found in re.finditer(f"{TABLE}|{IMPORT}", block, re.MULTILINE | re.DOTALL):
+        name, lines, origin, names = found.groups()
+        head = rf"^{name}\b[^\n]*= \{{\n" if name else rf"^{re.escape(origin)} \(\n"
+        opened = re.search(head, text, re.MULTILINE)
+        text = text[: opened.end()] + (lines or names) + text[opened.end() :]
+        place, block = opened.start(), block.replace(found[0], "")
+    path.write_text(f"{text[:place]}\n\n{block.strip()}\n\n\n{text[place:]}", encoding="utf-8")
+
+
+def count_passed(copy, names, *paths):
+    """How many tests of these names pass, and no other."""
+    printed = run(
+        copy, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", *paths, "-k", names
+    )
+    return int(re.search(r"(\d+) passed", printed)[1])
 
 
 def test_an_operation_is_one_declaration_and_one_sample(copy):
     declaration, sample = section("Add an operation")
-    append(copy / "fxgrad/ops/elementwise.py", declaration)
-    samples = copy / "tests/samples/elementwise.py"
-    text = samples.read_text(encoding="utf-8")
-    for name, lines in re.findall(r"^(\w+) = \{\n(.*?)^\}", sample, re.MULTILINE | re.DOTALL):
-        text = re.sub(
-            rf"^{name}\b[^\n]*= \{{\n", lambda start, lines=lines: start[0] + lines, text, flags=re.MULTILINE
-        )
-    samples.write_text(text, encoding="utf-8")
-    printed = run(
-        copy, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "tests/ops", "-k", "cube"
+    enter(copy / "fxgrad/ops/elementwise.py", declaration)
+    enter(copy / "tests/samples/elementwise.py", sample)
+    assert count_passed(copy, "cube", "tests/ops") > 30
+
+
+def test_an_operation_of_each_kind_is_what_the_page_about_them_shows(copy):
+    page = (ROOT / "docs/contributing/operations.md").read_text(encoding="utf-8")
+    for path, text in re.findall(r"```python\n# (\S+)\n(.*?)```", page, re.DOTALL):
+        enter(copy / path, text)
+    assert (
+        count_passed(copy, "huber or ring or running_norm", "tests/ops", "tests/core/test_backends.py") > 200
     )
-    assert int(re.search(r"(\d+) passed", printed)[1]) > 30
+    program = """
+import numpy as np
+import fxgrad as fx
+from fxgrad import ops
+f = fx.jit(lambda x: ops.huber(-x, 1.0))
+print([e.primitive.name for e in f.lower(np.ones(3)).passes["algebra"].equations])
+print(fx.grad(lambda x: np.sum(fx.nn.activations.ring_slope(x) ** 2))(np.array([1.0, 2.0, 4.0])).tolist())
+"""
+    assert run(copy, "-c", program) == "['huber']\n[-8.0, -2.0, 10.0]\n"
 
 
 def test_an_operation_of_torchs_is_one_declaration(copy):
     declaration, _ = section("Add an operation of torch's")
-    append(copy / "fxgrad/compat/ops/arithmetic.py", declaration)
+    enter(copy / "fxgrad/compat/ops/arithmetic.py", declaration)
     program = """
 import fxgrad.compat as torch
 a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0)

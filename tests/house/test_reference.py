@@ -1,11 +1,11 @@
-"""The reference in docs/reference has every public name of the namespaces that it describes, once, and no others; and
-docstrings become Markdown that says the same."""
+"""The reference in docs/reference has every public name of the namespaces that it describes, once, and no others;
+docstrings become Markdown that says the same, and what pages repeat of them is current."""
 
 from collections import Counter
 
 import pytest
 
-from docs._ext import catalog, docstrings
+from docs._ext import catalog, docstrings, repeated
 
 NAMESPACES = sorted({block.namespace for block in catalog.blocks()})
 
@@ -42,6 +42,11 @@ def test_every_page_of_names_is_in_a_table_of_contents():
     assert sorted(pages - set(catalog.pages(catalog.REFERENCE / "index.md"))) == []
 
 
+def test_what_pages_repeat_of_docstrings_is_what_these_say():
+    old = [page for page, text in repeated.renewed().items() if page.read_text(encoding="utf-8") != text]
+    assert old == [], "`python -m docs` writes these pages anew"
+
+
 DOCSTRING = """The sum of `x | y` and *args, as in __init__.
 
 Args:
@@ -69,7 +74,7 @@ def test_a_docstring_becomes_fields_and_examples():
     )
     assert ":Returns:\n    A number." in written
     assert ":Raises:\n    - `ShapeError`: they differ." in written
-    assert written.endswith("```pycon\n>>> 1 + 1\n2\n```")
+    assert written.endswith("```python-console\n>>> 1 + 1\n2\n```")
 
 
 @pytest.mark.parametrize(
