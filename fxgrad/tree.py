@@ -15,12 +15,22 @@ import builtins
 import functools
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from operator import methodcaller
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .core import pytree
+from .core.errors import StructureError
 from .core.pytree import LEAF, IsLeaf, Partial, PyTreeDef, register_pytree_node, treedef_tuple, unflatten
+from .core.pytree_classes import (
+    attrs_class,
+    register_dataclass,
+    register_pytree_node_class,
+    register_pytree_with_keys,
+    register_pytree_with_keys_class,
+    register_static,
+    static,
+    static_field,
+)
 from .core.pytree_keys import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey, keystr
 from .core.surface import OBJECTS, with_whole_objects
 
@@ -49,259 +59,6 @@ else:
 @functools.wraps(pytree.is_tree_node, assigned=("__doc__",))
 def is_tree_node(cls: type) -> bool:
     return cls not in OBJECTS and pytree.is_tree_node(cls)
-
-
-def register_pytree_with_keys(
-    nodetype: type,
-    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]],
-    unflatten_func: Callable[[Any, tuple[Any, ...]], Any],
-    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]] | None = None,
-) -> None:
-    """Like `register_pytree_node`, for a class `nodetype` whose children have names of their own in paths.
-
-    `flatten_with_keys(x)` returns `((key, child) pairs, auxiliary)`. Give `flatten_func` as well where making
-    the keys takes time: it is then used wherever no path is asked for. `unflatten_func` is as there.
-
-    >>> import fxgrad as fx
-    >>> class Box:
-    ...     def __init__(self, content):
-    ...         self.content = content
-    >>> key = fx.tree.GetAttrKey("content")
-    >>> fx.tree.register_pytree_with_keys(Box, lambda b: (((key, b.content),), None), lambda _, c: Box(*c))
-    >>> [(fx.tree.keystr(path), leaf) for path, leaf in fx.tree.leaves_with_path([Box(1)])]
-    [('[0].content', 1)]
-    """
-
-    def flatten_without_keys(node: Any) -> tuple[Iterable[Any], Hashable]:
-        pairs, auxiliary = flatten_with_keys(node)
-        return [child for _, child in pairs], auxiliary
-
-    register_pytree_node(nodetype, flatten_func or flatten_without_keys, unflatten_func, flatten_with_keys)
-
-
-def register_pytree_node_class(cls: type[T]) -> type[T]:
-    """Register a class by its methods `tree_flatten(self)` and `tree_unflatten(cls, auxiliary, children)`.
-
-    A class decorator: returns the class. See `register_pytree_node` for what the methods do and for errors.
-
-    >>> import fxgrad as fx
-    >>> @fx.tree.register_pytree_node_class
-    ... class Pair:
-    ...     def __init__(self, a, b):
-    ...         self.a, self.b = a, b
-    ...     def tree_flatten(self):
-    ...         return (self.a, self.b), None
-    ...     @classmethod
-    ...     def tree_unflatten(cls, auxiliary, children):
-    ...         return cls(*children)
-    >>> fx.tree.leaves(Pair(1, [2, 3]))
-    [1, 2, 3]
-    """
-    register_pytree_node(cls, methodcaller("tree_flatten"), cls.tree_unflatten)  # type: ignore[attr-defined]
-    return cls
-
-
-def register_pytree_with_keys_class(cls: type[T]) -> type[T]:
-    """Register a class by its methods `tree_flatten_with_keys(self)` and `tree_unflatten`.
-
-    A class decorator: returns the class. A method `tree_flatten` is used too if there is one. See
-    `register_pytree_with_keys` for what the methods do.
-
-    >>> import fxgrad as fx
-    >>> @fx.tree.register_pytree_with_keys_class
-    ... class Named:
-    ...     def __init__(self, value):
-    ...         self.value = value
-    ...     def tree_flatten_with_keys(self):
-    ...         return [(fx.tree.GetAttrKey("value"), self.value)], None
-    ...     @classmethod
-    ...     def tree_unflatten(cls, auxiliary, children):
-    ...         return cls(*children)
-    >>> fx.tree.keystr(fx.tree.leaves_with_path(Named(1))[0][0])
-    '.value'
-    """
-    flatten_func = methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
-    flatten_with_keys = methodcaller("tree_flatten_with_keys")
-    register_pytree_with_keys(cls, flatten_with_keys, cls.tree_unflatten, flatten_func)  # type: ignore[attr-defined]
-    return cls
-
-
-def register_static(cls: type) -> type:
-    """Register a class whose instances have no leaves: each is part of the structure as it is.
-
-    A class decorator: returns the class, which must have `==` and a hash.
-
-    >>> import fxgrad as fx
-    >>> @fx.tree.register_static
-    ... class Mode(str):
-    ...     pass
-    >>> fx.tree.map(lambda x: x + 1, [1.0, Mode("train")])
-    [2.0, 'train']
-    """
-    register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
-    return cls
-
-
-def register_dataclass(
-    nodetype: type,
-    data_fields: Sequence[str] | None = None,
-    meta_fields: Sequence[str] | None = None,
-    drop_fields: Sequence[str] = (),
-) -> type:
-    """Register a dataclass, or any class `nodetype` whose constructor takes its fields as keywords.
-
-    `data_fields` are the children, `meta_fields` are part of the structure; a field in `drop_fields` is left
-    to its default when an instance is rebuilt. Without the first two, a dataclass's fields made by `static`
-    are meta and its other fields data. Returns the class, so that it can be used as a decorator. Instances
-    are rebuilt by calling the class (`attrs_class` does not do so).
-
-    Raises ValueError if the names are not those of the fields with `init=True`, or if the class is registered
-    already; TypeError if only one of the two lists is given, or none for a class that is no dataclass.
-
-    >>> import fxgrad as fx
-    >>> from dataclasses import dataclass
-    >>> @fx.tree.register_dataclass
-    ... @dataclass
-    ... class Layer:
-    ...     w: float
-    ...     activation: str = fx.tree.static(default="relu")
-    >>> fx.tree.map(lambda w: 2 * w, Layer(1.5))
-    Layer(w=3.0, activation='relu')
-    """
-    import dataclasses
-
-    if (data_fields is None) != (meta_fields is None):
-        raise TypeError("register_dataclass: give both data_fields and meta_fields, or neither")
-    if dataclasses.is_dataclass(nodetype):
-        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
-        if data_fields is None or meta_fields is None:
-            data_fields, meta_fields = _split_fields(fields)
-        wrong = {f.name for f in fields} ^ {*data_fields, *meta_fields}
-        if twice := {*data_fields} & {*meta_fields}:
-            raise ValueError(f"register_dataclass: a field is data or meta, not both: {sorted(twice)}")
-        if wrong:
-            raise ValueError(
-                f"register_dataclass: data_fields and meta_fields must name each field of "
-                f"{nodetype.__qualname__} that has init=True and is not in drop_fields, and no others; "
-                f"look at {sorted(wrong)}"
-            )
-    elif data_fields is None or meta_fields is None:
-        raise TypeError(
-            f"register_dataclass: {nodetype.__qualname__} is no dataclass: give data_fields and meta_fields"
-        )
-
-    _register_fields(nodetype, data_fields, meta_fields, lambda values: nodetype(**values))
-    return nodetype
-
-
-def static(**keywords: Any) -> Any:
-    """A dataclass field that is part of the structure, not a child: `dataclasses.field` with a mark.
-
-    Takes the arguments of `dataclasses.field`. See `register_dataclass` and `attrs_class`.
-
-    >>> import fxgrad as fx
-    >>> from dataclasses import dataclass
-    >>> @fx.tree.attrs_class
-    ... @dataclass
-    ... class Scaled:
-    ...     x: float
-    ...     unit: str = fx.tree.static(default="m")
-    >>> fx.tree.leaves(Scaled(2.0))
-    [2.0]
-    """
-    import dataclasses
-
-    return dataclasses.field(**_mark_static(keywords))
-
-
-def static_field(**keywords: Any) -> Any:
-    """An attrs field that is part of the structure, not a child: `attrs.field`, whose arguments it takes, with a mark.
-
-    >>> import attrs, fxgrad as fx
-    >>> @fx.tree.attrs_class
-    ... @attrs.frozen
-    ... class Layer:
-    ...     weight: float
-    ...     name: str = fx.tree.static_field(default="dense")
-    >>> fx.tree.leaves(Layer(1.0))
-    [1.0]
-    """
-    import attrs
-
-    return attrs.field(**_mark_static(keywords))
-
-
-def _mark_static(keywords: dict[str, Any]) -> dict[str, Any]:
-    return {**keywords, "metadata": {**(keywords.get("metadata") or {}), "static": True}}
-
-
-def attrs_class(cls: type) -> type:
-    """Make an attrs class, or a dataclass, a pytree: its fields are the children, static fields structure.
-
-    A class decorator, put above `@attrs.define`, `@attrs.frozen` or `@dataclass`; returns the class. A field
-    is static if its metadata has `"static": True`: `static_field` (for attrs) and `static` (for dataclasses)
-    see to that. Instances are rebuilt field by field, without `__init__`: converters, validators and
-    `__post_init__` do not run, for transforms put tracers and other objects in the place of arrays.
-
-    Raises TypeError for any other class, ValueError if the class is registered already.
-
-    >>> import attrs, fxgrad as fx
-    >>> @fx.tree.attrs_class
-    ... @attrs.frozen
-    ... class Affine:
-    ...     scale: float
-    ...     shift: float
-    ...     name: str = fx.tree.static_field(default="affine")
-    >>> fx.tree.map(lambda x: 10 * x, Affine(1.0, 2.0))
-    Affine(scale=10.0, shift=20.0, name='affine')
-    """
-    fields = getattr(cls, "__attrs_attrs__", None)
-    if fields is None:
-        import dataclasses
-
-        if not dataclasses.is_dataclass(cls):
-            raise TypeError(
-                f"attrs_class: {cls!r} is neither an attrs class nor a dataclass: "
-                "put @fx.tree.attrs_class above @attrs.define or @dataclass"
-            )
-        fields = dataclasses.fields(cls)
-
-    def rebuild(values: dict[str, Any]) -> Any:
-        instance = object.__new__(cls)
-        for name, value in values.items():
-            object.__setattr__(instance, name, value)
-        return instance
-
-    _register_fields(cls, *_split_fields(fields), rebuild)
-    return cls
-
-
-def _split_fields(fields: Iterable[Any]) -> tuple[list[str], list[str]]:
-    """The names of the fields that are children, and of those that are static."""
-    names: tuple[list[str], list[str]] = [], []
-    for field in fields:
-        names[bool(field.metadata.get("static"))].append(field.name)
-    return names
-
-
-def _register_fields(
-    cls: type, data: Sequence[str], meta: Sequence[str], rebuild: Callable[[dict[str, Any]], Any]
-) -> None:
-    """Register a class by its attributes: `data` are children, `meta` auxiliary data."""
-    data, meta = tuple(data), tuple(meta)
-    keys = [GetAttrKey(name) for name in data]
-
-    def flatten_fields(node: Any) -> tuple[list[Any], tuple[Any, ...]]:
-        return [getattr(node, name) for name in data], tuple([getattr(node, name) for name in meta])
-
-    def flatten_fields_with_keys(node: Any) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-        children, auxiliary = flatten_fields(node)
-        return list(zip(keys, children)), auxiliary
-
-    def unflatten_fields(auxiliary: tuple[Any, ...], children: Iterable[Any]) -> Any:
-        return rebuild({**dict(zip(data, children)), **dict(zip(meta, auxiliary))})
-
-    register_pytree_node(cls, flatten_fields, unflatten_fields, flatten_fields_with_keys)
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
@@ -352,7 +109,10 @@ def reduce_associative(
     """Combine the leaves of `tree` in pairs, then the results in pairs, and so on; `is_leaf` as for `map`.
 
     `operation` must be associative; rounding errors grow with log(n) only. A tree without leaves gives
-    `identity`, or raises TypeError without it.
+    `identity`.
+
+    Raises:
+        TypeError: a tree without leaves, and no `identity`.
 
     >>> import fxgrad as fx
     >>> fx.tree.reduce_associative(lambda x, y: f"({x}{y})", list("abcd"))
@@ -369,7 +129,9 @@ def reduce_associative(
     if found:
         return combine(found)
     if identity is _MISSING:
-        raise TypeError("reduce_associative: the tree has no leaves; pass identity= to say what that gives")
+        raise StructureError(
+            "reduce_associative: the tree has no leaves", hint="identity=, what that is to give"
+        )
     return identity
 
 
@@ -399,6 +161,9 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
     `outer_treedef` is the structure around; `inner_treedef=None` takes that of the first inner tree. Raises
     StructureError (a TypeError and ValueError) if the tree is not an `outer` of `inner`s.
 
+    Raises:
+        StructureError: the tree has not the structure that `outer_treedef` and `inner_treedef` say.
+
     >>> import fxgrad as fx
     >>> fx.tree.transpose(fx.tree.structure([0, 0]), None, [{"x": 1, "y": 2}, {"x": 3, "y": 4}])
     {'x': [1, 3], 'y': [2, 4]}
@@ -416,19 +181,26 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
             or inner_treedef.num_leaves * outer_treedef.num_leaves != len(flat)
         ):
             raise StructureError(
-                f"transpose: the tree does not begin as outer_treedef does: {error}"
+                f"transpose: the tree does not begin as outer_treedef does: {error}",
+                hint=f"a tree whose outermost containers are those of {outer_treedef}",
             ) from error
         step = inner_treedef.num_leaves
         subtrees = [unflatten(inner_treedef, flat[i : i + step]) for i in range(0, len(flat), step or 1)]
     if inner_treedef is None:
         if not subtrees:
-            raise StructureError("transpose: outer_treedef has no leaves, so inner_treedef must be given")
+            raise StructureError(
+                "transpose: outer_treedef has no leaves that show what is inside",
+                hint="give inner_treedef=fx.tree.structure(…)",
+            )
         inner_treedef = structure(subtrees[0])
     rows = []
     for i, subtree in enumerate(subtrees):
         row, treedef = flatten(subtree)
         if treedef != inner_treedef:
-            raise StructureError(f"transpose: inner tree {i} is {treedef}, but {inner_treedef} is needed")
+            raise StructureError(
+                f"transpose: inner tree {i} is {treedef}, but {inner_treedef} is needed",
+                hint="the same containers at every leaf of the outer tree",
+            )
         rows.append(row)
     columns = zip(*rows) if rows else [()] * inner_treedef.num_leaves
     return inner_treedef.unflatten([outer_treedef.unflatten(column) for column in columns])
@@ -467,12 +239,18 @@ def flatten_one_level(tree: Any) -> tuple[list[Any], PyTreeDef]:
 def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], PyTreeDef]:
     """Like `flatten_one_level`, with `(key, child)` pairs in the place of the children.
 
+    Raises:
+        ValueError: a leaf, which has no children.
+
     >>> import fxgrad as fx
     >>> fx.tree.flatten_one_level_with_keys({"a": [1, 2]})[0]
     [(DictKey(key='a'), [1, 2])]
     """
     if not is_tree_node(type(tree)):
-        raise ValueError(f"flatten_one_level: a leaf of type {type(tree).__name__} has no children")
+        raise StructureError(
+            f"flatten_one_level: a leaf of type {type(tree).__name__} has no children",
+            hint="look first: fx.tree.all_leaves([tree]) is True of a leaf",
+        )
     pairs, treedef = flatten_with_path(tree, is_leaf=lambda subtree: subtree is not tree)
     return [(key, child) for (key,), child in pairs], treedef
 
@@ -484,8 +262,11 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     `unravel(vector)` makes the tree again, each leaf with its own shape and dtype. Both work under
     transforms.
 
-    `unravel` raises ShapeError (a ValueError) for a vector of another length, and DTypeError (a TypeError)
-    for one of another dtype. Where all leaves have the same dtype, any other is accepted and kept.
+    Where all leaves have the same dtype, `unravel` accepts any other and keeps it.
+
+    Raises:
+        ShapeError: by `unravel`, of a vector of another length; a ValueError.
+        DTypeError: by `unravel`, of a vector of another dtype where leaves differ in theirs; a TypeError.
 
     >>> import numpy as np, fxgrad as fx
     >>> vector, unravel = fx.tree.ravel_pytree({"w": np.ones((2, 2)), "b": np.zeros(1)})
@@ -509,9 +290,15 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     def unravel(vector: Any) -> Any:
         if getattr(vector, "shape", None) != (size,):
-            raise ShapeError(f"unravel: an array of shape ({size},) is needed, not {describe(vector)}")
+            raise ShapeError(
+                f"unravel: an array of shape ({size},) is needed, not {describe(vector)}",
+                hint=f"a vector of {size} entries, as ravel has returned",
+            )
         if mixed and vector.dtype != common:
-            raise DTypeError(f"unravel: an array of dtype {common} is needed, not {describe(vector)}")
+            raise DTypeError(
+                f"unravel: an array of dtype {common} is needed, not {describe(vector)}",
+                hint=f"vector.astype({str(common)!r})",
+            )
         parts = [fnp.reshape(vector[end - math.prod(shape) : end], shape) for end, shape in zip(ends, shapes)]
         if mixed:
             parts = [_cast(part, dtype) for part, dtype in zip(parts, dtypes)]

@@ -174,7 +174,10 @@ def ensure_shapes(what: str, found: Sequence[Any], values: Sequence[Any]) -> Non
     """Raise CheckError unless there is one leaf of the same shape for each value."""
     shapes, expected = [np.shape(f) for f in found], [np.shape(v) for v in values]
     if shapes != expected:
-        raise CheckError(f"{what} have shapes {shapes}, expected {expected}")
+        raise CheckError(
+            f"{what} have shapes {shapes}, expected {expected}",
+            hint="results of the shapes expected, and check the function with fx.eval_shape",
+        )
 
 
 def compare_leaves(
@@ -183,17 +186,26 @@ def compare_leaves(
     """Raise CheckError unless these are the same leaves, in number, shapes and values; by default `atol` is
     relative to the largest entry of each."""
     if len(found) != len(expected):
-        raise CheckError(f"{what}: {len(found)} results, expected {len(expected)}")
+        raise CheckError(
+            f"{what}: {len(found)} results, expected {len(expected)}",
+            hint="return as many as the function that is compared with",
+        )
     for i, (a, b) in enumerate(zip(map(to_host_array, found), map(to_host_array, expected))):
         if a.shape != b.shape:
-            raise CheckError(f"{what}: result {i} has shape {a.shape}, expected {b.shape}")
+            raise CheckError(
+                f"{what}: result {i} has shape {a.shape}, expected {b.shape}",
+                hint="a result of that shape: fnp.reshape, or fnp.sum over the axes that broadcast",
+            )
         slack = rtol * np.max(np.abs(b), initial=0, where=np.isfinite(b)) if atol is None else atol
         wrong = ~np.isclose(a, b, rtol, slack, equal_nan=True)
         if np.any(wrong):
             gap = np.where(wrong, np.nan_to_num(np.abs(a - b), nan=np.inf), -1)
             entry = tuple(map(int, np.unravel_index(int(np.argmax(gap)), gap.shape)))
             place = f" at entry {entry}" if entry else ""
-            raise CheckError(f"{what}: result {i}{place} is {a[entry]:.10g}, expected {b[entry]:.10g}")
+            raise CheckError(
+                f"{what}: result {i}{place} is {a[entry]:.10g}, expected {b[entry]:.10g}",
+                hint="the formula, its sign and its conjugate first; where they are right, a wider atol= or rtol=",
+            )
 
 
 def check_gradient(

@@ -18,6 +18,7 @@ from ._make import (
     filling,
     other_devices,
     sampling,
+    sequences,
     strided,
     tensor_types,
     windows,

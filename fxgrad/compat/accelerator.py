@@ -59,7 +59,10 @@ def forward(name: str) -> Any:
 
     def query(*args: Any, **options: Any) -> Any:
         if not is_available():
-            raise TensorError("Cannot access accelerator device when none is available.")
+            raise TensorError(
+                "Cannot access accelerator device when none is available.",
+                hint='if torch.accelerator.is_available(): …, or device="cpu"',
+            )
         return getattr(cuda, name)(*args, **options)
 
     query.__name__ = query.__qualname__ = name

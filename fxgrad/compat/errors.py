@@ -20,6 +20,7 @@ from ._core.errors import (
     LinAlgError,
     NoGradientError,
     NotSupportedError,
+    RequirementError,
     TensorError,
 )
 from .autograd.differences import GradcheckError
@@ -55,6 +56,7 @@ __all__ = [
     "NotSupportedError",
     "PicklingError",
     "QueueEmptyError",
+    "RequirementError",
     "TensorError",
     "TruncatedError",
     "UnpicklingError",

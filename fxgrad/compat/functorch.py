@@ -22,6 +22,7 @@ from .func._surface import (
     vjp,
     vmap,
 )
+from .func.stateless import check_models
 from .nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ def make_functional(
     """
     if any(True for _ in model.buffers()):
         raise TensorError(
-            "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead."
+            "make_functional(model): `model` has buffers. Please use make_functional_with_buffers(model) instead.",
+            hint="make_functional_with_buffers(model), or torch.func.functional_call(model, state, args)",
         )
     made, params, _ = make_functional_with_buffers(model, disable_autograd_tracking)
     return FunctionalModule(made.stateless_model, made.param_names), params
@@ -136,14 +138,7 @@ def combine_state_for_ensemble(
     torch.Size([4, 5, 3])
     """
     models = list(models)
-    if not models:
-        raise TensorError("combine_state_for_ensemble: Expected at least one model, got 0.")
-    if any(m.training != models[0].training for m in models):
-        raise TensorError(
-            "combine_state_for_ensemble: Expected all models to have the same training/eval mode."
-        )
-    if any(type(m) is not type(models[0]) for m in models):
-        raise TensorError("combine_state_for_ensemble: Expected all models to be of the same class.")
+    check_models("combine_state_for_ensemble", models)
     params, buffers = stack_module_state(models)
     function = FunctionalModuleWithBuffers(deepcopy(models[0]), [*params], [*buffers])
     return function, tuple(p.detach() for p in params.values()), tuple(buffers.values())

@@ -66,7 +66,12 @@ class CustomOpDef:
     def register_kernel(
         self, device_types: str | Sequence[str] | None, fn: Callable[..., Any] | None = None, /
     ) -> Any:
-        """Register the function for Tensors on these devices."""
+        """Register the function for Tensors on these devices.
+
+        Args:
+            device_types: the names of kinds of devices, or None for all.
+            fn: the function; without it, a decorator is returned.
+        """
         return register_kernel(self, device_types, fn)
 
     def register_autograd(
@@ -82,7 +87,12 @@ class CustomOpDef:
     def set_kernel_enabled(
         self, device_type: str | Sequence[str], enabled: bool = True
     ) -> AbstractContextManager[None]:
-        """Return a context manager in which the kernels of these devices do not run, but those for any device."""
+        """Return a context manager in which the kernels of these devices do not run, but those for any device.
+
+        Args:
+            device_type: the names of kinds of devices.
+            enabled: whether they run.
+        """
         places = [device_type] if isinstance(device_type, str) else list(device_type)
         return self._opoverload.disable_kernel([] if enabled else places)
 
@@ -217,6 +227,9 @@ def register_fake(
         lib: the Library that it belongs to, or None.
         allow_override: whether it may replace another.
 
+    Raises:
+        RuntimeError: there is no such operation.
+
     >>> import fxgrad.compat as torch
     >>> @torch.library.custom_op("docs::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
@@ -339,6 +352,9 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Sequ
         lib: the Library that it belongs to, or None.
         tags: accepted and without effect.
 
+    Raises:
+        ValueError: the name is not "namespace::name".
+
     >>> import fxgrad.compat as torch
     >>> torch.library.define("docs::add_one", "(Tensor x) -> Tensor")
     >>> @torch.library.impl("docs::add_one", "cpu")
@@ -388,6 +404,9 @@ class Library:
         kind: "DEF" or "FRAGMENT" to define operations, "IMPL" to register kernels of others'.
         dispatch_key: the kind of device for which kernels are if nothing else is said.
 
+    Raises:
+        ValueError: there is no such `kind`.
+
     >>> import fxgrad.compat as torch
     >>> library = torch.library.Library("docs", "FRAGMENT")
     >>> _ = library.define("thrice(Tensor x) -> Tensor")
@@ -398,13 +417,25 @@ class Library:
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
-            raise ArgumentValueError(f"Unsupported library kind: {kind}")
+            raise ArgumentValueError(
+                f"Unsupported library kind: {kind}",
+                hint='"DEF" for a new namespace, "FRAGMENT" to add to one, "IMPL" for further kernels',
+            )
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
 
     def define(
         self, schema: str, alias_analysis: str = "", *, tags: Sequence[object] = (), overload_name: str = ""
     ) -> str:
-        """Define the operation of a schema, and return its name."""
+        """Define the operation of a schema, and return its name.
+
+        Args:
+            schema: "name(Tensor x) -> Tensor".
+            alias_analysis, tags: accepted and without effect.
+            overload_name: which of several of this name it is.
+
+        Raises:
+            ValueError: the schema does not begin with a name.
+        """
         read = read_schema(schema)
         add_operation(f"{self.ns}::{read.name}", read, is_recorded=True)
         return read.name
@@ -418,14 +449,30 @@ class Library:
         with_keyset: bool = False,
         allow_override: bool = False,
     ) -> None:
-        """Register a kernel. One of an operation of a C++ library is taken note of; it is not called from here."""
+        """Register a kernel. One of an operation of a C++ library is taken note of; it is not called from here.
+
+        Args:
+            op_name: the name of the operation, or itself.
+            fn: the function.
+            dispatch_key: the kind of devices; none: all.
+            with_keyset: accepted and without effect.
+            allow_override: whether it may take the place of another.
+
+        Raises:
+            RuntimeError: there is no such operation.
+        """
         name = op_name if isinstance(op_name, str) else get_operation(op_name).name
         full = name if "::" in name else f"{self.ns}::{name}"
         if find_operation(full) is not None:
             register_kernel(full, dispatch_key or self.dispatch_key, fn)
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        """Take note of a kernel for all operations. There are no calls that it could serve."""
+        """Take note of a kernel for all operations. There are no calls that it could serve.
+
+        Args:
+            fn: the function.
+            dispatch_key, with_keyset: accepted and without effect.
+        """
 
     def _destroy(self) -> None:
         """Forget the operations of this namespace, if it was defined here."""

@@ -91,6 +91,10 @@ class ProcessContext:
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until the processes have ended. If one has failed, the others are ended.
 
+        Args:
+            timeout: seconds; None: for ever.
+            grace_period: the seconds that the others have to end by themselves.
+
         Returns:
             Whether all have ended within `timeout` seconds.
 

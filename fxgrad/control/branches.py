@@ -111,7 +111,10 @@ class Switch(HigherOrder, OperandPullback):
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         index, *values = operands
         if type(index) is Aval:
-            raise NotLinearError("switch: the choice of the branch depends on traced operands")
+            raise NotLinearError(
+                "switch: the choice of the branch depends on traced operands",
+                hint="fx.vjp, which takes functions that are not linear, or an index that does not depend on them",
+            )
         linear = tuple([type(v) is Aval for v in values])
         seeded = tuple([c is not None for c in ct])
         branches, present = transpose_branches(params["branches"], linear, seeded)

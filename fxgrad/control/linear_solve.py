@@ -124,7 +124,10 @@ class LinearSolve(HigherOrder, PullbackRule):
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         fixed, b = split_list(operands, params["consts"])
         if any(type(v) is Aval for v in fixed) or not all(type(v) is Aval for v in b):
-            raise NotLinearError("custom_linear_solve is linear in the right-hand side as a whole only")
+            raise NotLinearError(
+                "custom_linear_solve is linear in the right-hand side as a whole only",
+                hint="fx.vjp, which takes functions that are not linear",
+            )
         multipliers = self.multipliers(ct[: len(b)], fixed, params)
         return [*[None] * len(fixed), *(multipliers or [None] * len(b))]
 

@@ -208,7 +208,11 @@ class Scan(HigherOrder, PullbackRule):
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict) -> Sequence[Any]:
         if type(operands[0]) is Aval:
-            raise NotLinearError("scan: the number of steps depends on traced operands")
+            raise NotLinearError(
+                "scan: the number of steps depends on traced operands",
+                hint="fx.vjp, which takes functions that are not linear, or a number of steps that does not "
+                "depend on them",
+            )
         return [None, *self.transpose_steps(ct, operands[0], operands[1:], params)]
 
     def transpose_steps(self, ct: Any, count: Any, operands: Sequence[Any], params: dict) -> list[Any]:
@@ -353,7 +357,11 @@ class While(HigherOrder, PullbackRule):
         split = partial_eval(body, consts, carry, tuple([type(v) is Aval for v in operands]))
         flags = negate_flags(split.linear_in)
         if not cond.dependents(select_list(cond.inputs, split.linear_in)).isdisjoint(cond.outputs):
-            raise NotLinearError("while_loop: the number of steps depends on traced operands")
+            raise NotLinearError(
+                "while_loop: the number of steps depends on traced operands",
+                hint="fx.vjp, which takes functions that are not linear, or a number of steps that does not "
+                "depend on them",
+            )
         # The known half alone decides how many steps there are.
         known = Graph(select_list(cond.inputs, flags), cond.equations, cond.outputs, cond.captured, cond.name)
         left = sum(flags[consts:])

@@ -27,6 +27,9 @@ class Array(metaclass=ArrayMeta):
     """Arrays and numbers of NumPy, arrays of other libraries such as CuPy, and traced values. It is no class of arrays
     of our own: there are none. `fxgrad.numpy.ndarray` is the same, by the name that programs written for JAX use.
 
+    Raises:
+        TypeError: when called: `fxgrad.numpy.array` makes arrays.
+
     >>> import fxgrad as fx, numpy as np
     >>> isinstance(np.ones(2), fx.Array), isinstance([1.0], fx.Array)
     (True, False)

@@ -228,7 +228,10 @@ def read_array(value: Any, what: object = "an operand") -> Any:
             f"{what} is a {name}, not an array or a number",
             hint="decorate the class with fx.tree.register_dataclass, so that its fields are a pytree"
             if hasattr(kind, "__dataclass_fields__")
-            else "pass other objects by closure, functools.partial or as static arguments",
+            else "pass other objects by closure, functools.partial or as static arguments"
+            if kind.__module__ == "builtins"
+            else "fx.tree.register_pytree_node makes a pytree of a class with arrays in it; pass other objects by "
+            "closure, functools.partial or as static arguments",
         )
     if has_own_operations(kind):
         raise DTypeError(
@@ -240,7 +243,10 @@ def read_array(value: Any, what: object = "an operand") -> Any:
     except (TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, FxgradError):
             raise
-        raise DTypeError(f"{what} is a {name}, which gives no array: {error}") from error
+        raise DTypeError(
+            f"{what} is a {name}, which gives no array: {error}",
+            hint="fnp.array(list) of what is to be its entries",
+        ) from error
     check_dtype(entries.dtype, what)
     return entries
 

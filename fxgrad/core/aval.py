@@ -108,10 +108,12 @@ class Aval:
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """The number of entries."""
         size = 1
         for n in self.shape:
             size *= n
@@ -162,7 +164,8 @@ def aval_of(value: Any) -> Aval:
             dtype = np.dtype(str(dtype).rpartition(".")[2])
         except TypeError:
             raise DTypeError(
-                f"a value of type {kind.__name__} has dtype {dtype}, which NumPy does not have"
+                f"a value of type {kind.__name__} has dtype {dtype}, which NumPy does not have",
+                hint="convert it in its own library before, to float32 say",
             ) from None
     return Aval(tuple(shape), dtype)
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from . import source_info
+from .advice import advise
 from .machine_errors import (
     CheckpointError,
     CollectiveMismatchError,
@@ -125,7 +126,7 @@ class StructureError(FxgradError, TypeError, ValueError):
 
     Tangents must be built as the primals are, cotangents as the outputs, `in_axes` as the arguments are, though it may
     stop short: one entry may stand for a whole container. The branches of `cond` return equal containers, and what a
-    step of `scan` returns is built as what it got. The message shows both, with `*` for each array.
+    step of `scan` returns is built as what it got. The message says where the two part.
 
     >>> import fxgrad as fx
     >>> def area(box):
@@ -133,8 +134,8 @@ class StructureError(FxgradError, TypeError, ValueError):
     >>> fx.jvp(area, ({"w": 2.0, "h": 3.0},), ((1.0, 0.0),))
     Traceback (most recent call last):
         ...
-    fxgrad.core.errors.StructureError: jvp: the tangents have the structure PyTreeSpec(((*, *),)), expected
-    PyTreeSpec(({'h': *, 'w': *},))
+    fxgrad.core.errors.StructureError: jvp: the tangents have a tuple of length 2 at [0], expected a dict with the
+    keys ['h', 'w']
       at:  ...
       try: containers of the same kinds, with the same keys and lengths, as what they belong to
       see: errors/StructureError
@@ -329,6 +330,7 @@ class IndexingError(FxgradError, IndexError):
     fxgrad.core.errors.IndexingError: getitem: index 3 is out of bounds for axis 0 with size 3; operands: float64[3]
       in:  level 1: grad at ...
       at:  ...
+      try: an index from -3 to 2, or fnp.take(x, index, axis, mode='clip'), which takes the nearest
       see: errors/IndexingError
 
     >>> fx.grad(lambda x: x[-1])(np.ones(3))
@@ -366,6 +368,7 @@ class LinAlgError(FxgradError, np.linalg.LinAlgError):
     fxgrad.core.errors.LinAlgError: solve: Singular matrix; operands: float64[2,2], float64[2,1]
       in:  level 1: grad at ...
       at:  ...
+      try: fnp.linalg.lstsq or pinv, which take every matrix, or a + eps * fnp.eye(n) with a small eps
       see: errors/LinAlgError
 
     Keep the matrix away from singular ones, or ask for the least-squares solution:
@@ -494,22 +497,22 @@ def reword(
 ) -> Exception:
     """What to raise, `from error`, when a NumPy kernel raised `error` inside a transform.
 
-    NumPy's own words with the operation, its operands, the open transforms and the user's line added, as our
+    NumPy's own words with the operation, its operands, a hint, the open transforms and the user's line added, as our
     class for the same built-in. Errors that carry these already, and other types, come back unchanged.
     """
     if isinstance(error, FxgradError):
         return error
+    operands = tuple(operands)
     words = str(error).strip().removeprefix(f"{operation}: ")
     message = f"{operation}: {words}; operands: {', '.join(map(describe, operands)) or 'none'}"
-    if isinstance(error, np.linalg.LinAlgError):  # a ValueError about values, which users catch by this name
-        return LinAlgError(message, site=site)
     for theirs, ours in _COUNTERPARTS:
         if isinstance(error, theirs):
-            return ours(message, site=site)
+            return ours(message, hint=advise(words, operands), site=site)
     return error
 
 
 _COUNTERPARTS: tuple[tuple[type[Exception], type[FxgradError]], ...] = (
+    (np.linalg.LinAlgError, LinAlgError),  # a ValueError about values, which users catch by this name
     (np.exceptions.AxisError, AxisError),
     (IndexError, IndexingError),
     (ValueError, ShapeError),

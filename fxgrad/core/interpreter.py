@@ -99,11 +99,15 @@ class Interpreter:
         self.site = site
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """The result of applying `primitive` to `args`, some of which may be this interpreter's tracers."""
+        """The result of applying `primitive` to `args`, some of which may be this interpreter's tracers.
+
+        Args:
+            params: those of the primitive, by name.
+        """
         raise NotImplementedError(f"{type(self).__name__}, an interpreter, does not define `process`")
 
     def bind_outer(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
-        """Apply the primitive one level further out."""
+        """Apply the primitive one level further out. Arguments as of `process`."""
         outer = self.outer
         token = CURRENT.set(outer)
         try:
@@ -348,22 +352,27 @@ class Tracer:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape that the function sees: an axis over which `vmap` maps is not in it."""
         return self.aval.shape
 
     @property
     def dtype(self) -> Any:
+        """The dtype."""
         return self.aval.dtype
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """The number of entries."""
         return Aval(self.shape, None).size
 
     @property
     def weak(self) -> bool:
+        """Whether the dtype is that of a Python number, which gives way to those of arrays."""
         return self.aval.weak
 
     def contents(self) -> tuple[Any, ...]:
@@ -372,7 +381,10 @@ class Tracer:
 
     def concretize(self, operation: str) -> Any:
         """Return the plain value below all levels, for `bool`, `int`, `float`; raise where there is none."""
-        raise UnsupportedError(f"{operation} of a traced value of {self.interpreter.name}")
+        raise UnsupportedError(
+            f"{operation} of a traced value of {self.interpreter.name}",
+            hint="a function of fxgrad.numpy in place of it, or `concretize` in the tracer of that interpreter",
+        )
 
 
 class PrimalTracer(Tracer):

@@ -8,7 +8,9 @@ A message has up to five parts, of which the raiser writes the first and the hin
       try: w.T, or fnp.pad the shorter one                                              what to write instead
       see: errors/ShapeError                                                            the class's page
 
-The page is the docstring of the class: `help(fx.ShapeError)` shows it where there is no browser.
+The page is the docstring of the class: `help(fx.ShapeError)` shows it where there is no browser. What many functions
+say about their arguments is worded once, in `common_errors`; hints that follow from shapes or from NumPy's words are in
+`advice`.
 """
 
 from __future__ import annotations

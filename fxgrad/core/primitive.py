@@ -96,7 +96,10 @@ class Primitive:
     # -- what interpreters ask ------------------------------------------------------------------------------------
     def kernel(self, *args: Any, **params: Any) -> Any:
         """Compute on NumPy arrays and scalars."""
-        raise UnsupportedError(f"{self.name} cannot be evaluated")
+        raise UnsupportedError(
+            f"{self.name} cannot be evaluated",
+            hint="use it under the transform that gives it meaning, or declare a kernel",
+        )
 
     def evaluate(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Compute on arrays of any library."""
@@ -106,7 +109,10 @@ class Primitive:
 
     def abstract_eval(self, avals: Sequence[Aval], params: dict[str, Any]) -> Any:
         """Return the Aval of the result, or a tuple of them if there are several results."""
-        raise UnsupportedError(f"{self.name} cannot be staged: it has no abstract rule")
+        raise UnsupportedError(
+            f"{self.name} cannot be staged: it has no abstract rule",
+            hint="an abstract rule; or use it outside of jit and make_graph",
+        )
 
     def subgraphs(self, avals: Sequence[Aval], params: dict[str, Any]) -> list[Graph]:
         """Return the Graphs that the operation carries out."""
@@ -114,7 +120,10 @@ class Primitive:
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
         """Return the result and its tangent; a tangent that is None is zero."""
-        raise NotDifferentiableError(f"{self.name} has no forward-mode rule")
+        raise NotDifferentiableError(
+            f"{self.name} has no forward-mode rule",
+            hint="reverse mode (fx.vjp, fx.jacrev), or fx.custom_jvp around it",
+        )
 
     def vjp(
         self,
@@ -130,7 +139,10 @@ class Primitive:
         PullbackRule, or None where the result does not depend differentiably on those operands. `snapshot` makes a
         value safe to keep: it copies what the user may write to.
         """
-        raise NotDifferentiableError(f"{self.name} has no reverse-mode rule")
+        raise NotDifferentiableError(
+            f"{self.name} has no reverse-mode rule",
+            hint="forward mode (fx.jvp, fx.jacfwd), or fx.custom_vjp around it",
+        )
 
     def transpose(self, ct: Any, operands: Sequence[Any], params: dict[str, Any]) -> Sequence[Any]:
         """Return cotangents of the operands that are given as Avals, in which the operation is linear; the others are

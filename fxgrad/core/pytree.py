@@ -122,8 +122,11 @@ def register_pytree_node(
     again; it must accept any objects as children, for transforms put tracers there. `flatten_with_keys_func`,
     if given, returns `((key, child) pairs, auxiliary)` and is asked for paths only.
 
-    Raises ValueError if the class is registered already, TypeError if it is not a class. May be called from
-    any thread. A subclass of a registered class is not registered.
+    May be called from any thread. A subclass of a registered class is not registered.
+
+    Raises:
+        TypeError: it is no class.
+        ValueError: it is registered already.
 
     >>> import fxgrad as fx
     >>> class Point:
@@ -324,8 +327,10 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
     """Apply a function to each leaf of a tree, and to what stands in its place in the trees of `rest`.
 
     `tree` may be a prefix of each tree of `rest`: `f` is then given whole subtrees of those. Returns a tree
-    with the structure of `tree`; `is_leaf` says of which nodes there is no going on. Raises StructureError (a
-    ValueError), naming the path, where `rest` has another structure.
+    with the structure of `tree`; `is_leaf` says of which nodes there is no going on.
+
+    Raises:
+        StructureError: a tree of `rest` has another structure; a ValueError, which names the path.
 
     >>> import fxgrad as fx
     >>> fx.tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
@@ -427,6 +432,9 @@ def map_with_path(
 
     `is_leaf_takes_path`: whether `is_leaf` is called with the path as well.
 
+    Raises:
+        StructureError: a further tree has not the structure of the first.
+
     >>> import fxgrad as fx
     >>> fx.tree.map_with_path(lambda path, x: f"{fx.tree.keystr(path)} = {x}", [1, (2,)])
     ['[0] = 1', ('[1][0] = 2',)]
@@ -456,8 +464,10 @@ def flatten_prefix(prefix_tree: Any, full_tree: Any, what: str) -> list[Any]:
 def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
     """Repeat each leaf of `prefix_tree` over the subtree of `full_tree` for which it stands.
 
-    Returns a tree with the structure of `full_tree`; `is_leaf` holds for both. Raises StructureError (a
-    ValueError), naming the path, if the first is no prefix of the second.
+    Returns a tree with the structure of `full_tree`; `is_leaf` holds for both.
+
+    Raises:
+        StructureError: the first is no prefix of the second; a ValueError, which names the path.
 
     >>> import fxgrad as fx
     >>> fx.tree.broadcast((1, 2), ([0, 0], {"a": 0}))
@@ -514,10 +524,27 @@ def _first_mismatch(
     return None
 
 
+def describe_difference(given: PyTreeDef, expected: PyTreeDef) -> str:
+    """Say where the first of two structures is not the second: `have a list of length 1 at [0], expected …`."""
+    trees = [unflatten(treedef, [LEAF] * treedef.num_leaves) for treedef in (given, expected)]
+    for first, second in (trees, trees[::-1]):  # a leaf is a prefix of everything
+        if place := _first_mismatch(first, second, (), None):
+            path, *subtrees = place
+            theirs, ours = builtins.map(_describe_tree, subtrees if first is trees[0] else subtrees[::-1])
+            return (
+                f"have {theirs} at {keystr(path)}, expected {ours}"
+                if path
+                else f"are {theirs}, expected {ours}"
+            )
+    return f"have the structure {given}, expected {expected}"
+
+
 def _describe_tree(tree: Any) -> str:
     name = type(tree).__name__
     if tree is None:
         return "None"
+    if tree is LEAF:
+        return "a leaf"
     if _is_leaf(tree):
         return f"a leaf of type {name}"
     children, spec = _flatten_one_level(tree)

@@ -22,7 +22,7 @@ randomness, and noise safe in floating point (Mironov, "On significance of the l
 
 import math
 
-__all__ = ["epsilon", "renyi_divergence"]
+__all__ = ["epsilon", "noise_for", "renyi_divergence"]
 
 ORDERS = range(2, 257)
 
@@ -54,6 +54,11 @@ def epsilon(noise: float, rate: float, steps: int, delta: float) -> float:
     >>> epsilon(noise=0.0, rate=0.01, steps=1000, delta=1e-5)
     inf
     """
+    if not (noise >= 0 and 0 <= rate <= 1 and steps >= 0 and 0 < delta < 1):
+        raise ValueError(
+            f"epsilon: noise={noise}, rate={rate}, steps={steps}, delta={delta}; noise and steps are not below "
+            f"zero, the rate is a probability, and delta is between 0 and 1"
+        )
     bounds = (
         steps * renyi_divergence(order, noise, rate)
         + math.log1p(-1 / order)
@@ -61,6 +66,24 @@ def epsilon(noise: float, rate: float, steps: int, delta: float) -> float:
         for order in ORDERS
     )
     return max(0.0, min(bounds))
+
+
+def noise_for(target: float, rate: float, steps: int, delta: float) -> float:
+    """Return a noise multiplier σ with which `steps` steps spend no more than ε = `target`, to a thousandth the least.
+
+    >>> noise = noise_for(2.0, rate=0.01, steps=1000, delta=1e-5)
+    >>> round(noise, 2), epsilon(noise, rate=0.01, steps=1000, delta=1e-5) <= 2.0
+    (1.02, True)
+    """
+    if not epsilon(math.inf, rate, steps, delta) < target:
+        raise ValueError(f"noise_for: no noise gives ε = {target}, by the bound of orders up to {ORDERS[-1]}")
+    low, high = 0.0, 1.0
+    while epsilon(high, rate, steps, delta) > target:
+        low, high = high, 2 * high
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon(middle, rate, steps, delta) > target else (low, middle)
+    return high
 
 
 def _log_binomial(n: int, k: int) -> float:

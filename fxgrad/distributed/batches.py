@@ -76,7 +76,7 @@ def shard_batches(
     [array([0, 1]), array([2, 3]), array([4])]
     """
     if size < 1:
-        raise ShapeError(f"shard_batches: a batch of {size} examples")
+        raise ShapeError(f"shard_batches: a batch of {size} examples", hint="a size from 1 on")
     order = order_of(count, key, epoch)
     stop = count - count % size if drop_last else count
     return (part(order[start : start + size], comm) for start in range(0, stop, size))
@@ -85,7 +85,7 @@ def shard_batches(
 def order_of(count: int, key: Any, epoch: int) -> np.ndarray:
     """Return the examples in the order of an epoch."""
     if count < 0:
-        raise ShapeError(f"shard_indices: {count} examples")
+        raise ShapeError(f"shard_indices: {count} examples", hint="the number of all examples, len(data) say")
     if key is None:
         return np.arange(count)
     return np.asarray(device_get(fxrandom.permutation(fxrandom.fold_in(key, epoch), count)))

@@ -136,7 +136,9 @@ class Buckets:
         xp: Any = np,
     ):
         if bucket_bytes < 1:
-            raise StructureError(f"buckets: bucket_bytes={bucket_bytes} is below one")
+            raise StructureError(
+                f"buckets: bucket_bytes={bucket_bytes} is below one", hint="bucket_bytes=25 * 2**20, say"
+            )
         kinds = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in shapes_and_dtypes)
         for index, (_, dtype) in enumerate(kinds):
             if average and kind_of(dtype) not in "fc":
@@ -155,18 +157,31 @@ class Buckets:
     def ready(self, index: int, array: Any) -> None:
         """Give an array, which is copied; start the sums of the buckets that are full.
 
+        Args:
+            index: the number of the array.
+            array: of the shape and dtype that were announced.
+
         Raises:
             IndexingError, ShapeError, DTypeError: there is no such array, or it is one of another shape or dtype.
             StructureError: it has been given in this round.
         """
         bucket = self.bucket_of.get(index)
         if bucket is None:
-            raise IndexingError(f"buckets: there is no array {index} among {len(self.kinds)}")
+            raise IndexingError(
+                f"buckets: there is no array {index} among {len(self.kinds)}",
+                hint=f"an index from 0 to {len(self.kinds) - 1}, by the order of shapes_and_dtypes",
+            )
         shape, dtype = self.kinds[index]
         if array.shape != shape:
-            raise ShapeError(f"buckets: array {index} has the shape {array.shape}, expected {shape}")
+            raise ShapeError(
+                f"buckets: array {index} has the shape {array.shape}, expected {shape}",
+                hint="the shapes with which the buckets were made, or new buckets",
+            )
         if array.dtype != dtype:
-            raise DTypeError(f"buckets: array {index} has dtype {array.dtype}, expected {dtype}")
+            raise DTypeError(
+                f"buckets: array {index} has dtype {array.dtype}, expected {dtype}",
+                hint=f"array.astype({dtype.name!r}), or new buckets",
+            )
         if index not in bucket.missing or bucket.work is not None:
             raise StructureError(f"buckets: array {index} is ready a second time", hint="call finish() first")
         bucket.put(index, array, self.xp)

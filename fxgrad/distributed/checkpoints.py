@@ -112,7 +112,7 @@ class Checkpoints:
             CheckpointError: it cannot be written. All processes raise, and what was saved before is untouched.
         """
         if step < 0:
-            raise StructureError(f"save: the step {step} is below zero")
+            raise StructureError(f"save: the step {step} is below zero", hint="count steps from 0 on")
         if any(is_sharded(leaf) for leaf in pytree.leaves(state, is_leaf=is_sharded)):
             raise StructureError(
                 "save: arrays of the state are divided among the processes",
@@ -171,12 +171,23 @@ class Checkpoints:
                 return found
             damage.append(problem)
         if damage:
-            raise CheckpointError(f"load: no checkpoint in {self.folder} is whole: {'; '.join(damage)}")
+            raise CheckpointError(
+                f"load: no checkpoint in {self.folder} is whole: {'; '.join(damage)}",
+                hint="a folder with an earlier copy, or begin anew: the state before the first step",
+            )
         return None
 
     # -- what all processes do together -------------------------------------------------------------------------
     def together(self, act: Any, only_rank: int | None = None) -> Any:
-        """Do something on all processes, or on one; raise on all of them if it fails on any."""
+        """Do something on all processes, or on one; raise on all of them if it fails on any.
+
+        Args:
+            act: a function without arguments.
+            only_rank: the process that does it; None: all.
+
+        Raises:
+            CheckpointError: it has failed on a process.
+        """
         result = problem = None
         if only_rank in (None, self.comm.rank):
             try:
@@ -189,7 +200,15 @@ class Checkpoints:
         return result
 
     def compare(self, description: Any, arrays: list[np.ndarray]) -> None:
-        """Raise unless the state is the same everywhere: what differs would be lost."""
+        """Raise unless the state is the same everywhere: what differs would be lost.
+
+        Args:
+            description: what the leaves are, shapes and dtypes.
+            arrays: the leaves.
+
+        Raises:
+            StructureError: the state differs.
+        """
         if self.comm.size == 1:
             return
         digests = [sha256(bytes_of(a)).hexdigest() for a in arrays]
@@ -206,7 +225,16 @@ class Checkpoints:
                 )
 
     def read(self, step: int, like: Any, shards: Any) -> tuple[Checkpoint | None, str | None]:
-        """Return the checkpoint of a step, or why it cannot be read, the same on all processes."""
+        """Return the checkpoint of a step, or why it cannot be read, the same on all processes.
+
+        Args:
+            step: the number of the step.
+            like: a pytree that is built as the state was.
+            shards: those that were saved.
+
+        Raises:
+            StructureError: what was saved is not built as `like` or `shards` is.
+        """
         content = data = problem = None
         if self.comm.rank == 0:
             try:
@@ -224,7 +252,8 @@ class Checkpoints:
             if content["ranks"] != self.comm.size or name not in content["files"]:
                 saved = f"{content['ranks']} processes" if "shard-0.bin" in content["files"] else "nobody"
                 raise StructureError(
-                    f"load: the shards of step {step} were saved by {saved}, and are wanted by {self.comm.size}"
+                    f"load: the shards of step {step} were saved by {saved}, and are wanted by {self.comm.size}",
+                    hint="start as many processes as saved them, or save what is to be divided otherwise in `state`",
                 )
             check_description(content["files"][name]["leaves"], shards, "load: shards")
             try:
@@ -240,9 +269,11 @@ class Checkpoints:
 
     # -- what rank 0 does ----------------------------------------------------------------------------------------
     def path(self, step: int) -> Path:
+        """Return the folder of the checkpoint of a step."""
         return self.folder / f"step-{step:012d}"
 
     def find_steps(self) -> list[int]:
+        """Return the steps that there are checkpoints of, in order."""
         with suppress(FileNotFoundError):
             return sorted(int(m[1]) for name in os.listdir(self.folder) if (m := NAME.fullmatch(name)))
         return []
@@ -256,7 +287,12 @@ class Checkpoints:
         partial.mkdir()
 
     def publish(self, partial: Path, path: Path) -> None:
-        """Give a folder that is whole its name, and remove those that are not to be kept."""
+        """Give a folder that is whole its name, and remove those that are not to be kept.
+
+        Args:
+            partial: the folder in which it was written.
+            path: the one that it becomes.
+        """
         sync(partial)
         if path.exists():
             self.remove(path)

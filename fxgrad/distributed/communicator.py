@@ -48,9 +48,11 @@ class Work:
     """
 
     def wait(self) -> Any:
+        """Wait until it is done, and return its result."""
         raise NotImplementedError
 
     def test(self) -> bool:
+        """Return whether it is done, and help it on."""
         raise NotImplementedError
 
 
@@ -74,6 +76,13 @@ class Communicator:
     all processes. `deterministic` makes sums the same to the bit in every run: they are taken in the order of the
     members. `timeout` is after how many seconds of waiting a collective raises, or None. `check` compares, before each
     collective, what the members are about to do, so that a mistake is an error on all of them instead of a deadlock.
+
+    In the methods `x` is an array, of one shape and dtype on all members, and `out` an array that the result is written
+    into, which is then returned. `root`, `target`, `source` and `partner` are ranks: of the member that a collective
+    begins or ends with, of receiver and sender (None: any), and of one that is both. `tag` is a number that tells
+    messages apart, `perm` pairs of ranks, `value` an object that can be pickled and `values` one for each member. They
+    raise DTypeError of objects, ArrayConversionError of traced values, ShapeError and ImmutableError of an `out` that
+    does not fit or cannot be written into, IndexingError of a rank that there is not.
 
     >>> import numpy as np, fxgrad as fx
     >>> alone = fx.distributed.Communicator()
@@ -122,7 +131,7 @@ class Communicator:
     def start_all_reduce(
         self, x: Any, op: str = "sum", *, out: Any = None, deterministic: bool | None = None
     ) -> Work:
-        """Start an `all_reduce` and return at once."""
+        """Start an `all_reduce` with the same arguments, and return at once."""
         x = operand("all_reduce", x)
         check_reduction("all_reduce", op, x.dtype)
         out = result("all_reduce", x, x.shape, out)
@@ -137,7 +146,7 @@ class Communicator:
     def start_reduce(
         self, x: Any, op: str = "sum", root: int = 0, *, out: Any = None, deterministic: bool | None = None
     ) -> Work:
-        """Start a `reduce` and return at once."""
+        """Start a `reduce` with the same arguments, and return at once."""
         x = operand("reduce", x)
         check_reduction("reduce", op, x.dtype)
         out = result("reduce", x, x.shape, out) if self._is_root("reduce", root) else None
@@ -155,7 +164,7 @@ class Communicator:
     def start_reduce_scatter(
         self, x: Any, op: str = "sum", *, out: Any = None, deterministic: bool | None = None
     ) -> Work:
-        """Start a `reduce_scatter` and return at once."""
+        """Start a `reduce_scatter` with the same arguments, and return at once."""
         x = operand("reduce_scatter", x)
         check_reduction("reduce_scatter", op, x.dtype)
         self._check_entries("reduce_scatter", x)
@@ -168,7 +177,7 @@ class Communicator:
         return self.start_all_gather(x, out=out).wait()
 
     def start_all_gather(self, x: Any, *, out: Any = None) -> Work:
-        """Start an `all_gather` and return at once."""
+        """Start an `all_gather` with the same arguments, and return at once."""
         x = operand("all_gather", x)
         out = result("all_gather", x, (self.size, *x.shape), out)
         return self._engine(x)._all_gather(x, out)
@@ -178,7 +187,7 @@ class Communicator:
         return self.start_gather(x, root, out=out).wait()
 
     def start_gather(self, x: Any, root: int = 0, *, out: Any = None) -> Work:
-        """Start a `gather` and return at once."""
+        """Start a `gather` with the same arguments, and return at once."""
         x = operand("gather", x)
         is_root = self._is_root("gather", root)
         out = result("gather", x, (self.size, *x.shape), out) if is_root else None
@@ -194,7 +203,7 @@ class Communicator:
         return self.start_scatter(x, root).wait()
 
     def start_scatter(self, x: Any = None, root: int = 0) -> Work:
-        """Start a `scatter` and return at once."""
+        """Start a `scatter` with the same arguments, and return at once."""
         if not self._is_root("scatter", root):
             return self._scatter(None, root)
         x = operand("scatter", x)
@@ -206,7 +215,7 @@ class Communicator:
         return self.start_all_to_all(x, out=out).wait()
 
     def start_all_to_all(self, x: Any, *, out: Any = None) -> Work:
-        """Start an `all_to_all` and return at once."""
+        """Start an `all_to_all` with the same arguments, and return at once."""
         x = operand("all_to_all", x)
         self._check_entries("all_to_all", x)
         out = result("all_to_all", x, x.shape, out)
@@ -217,7 +226,7 @@ class Communicator:
         return self.start_broadcast(x, root, out=out).wait()
 
     def start_broadcast(self, x: Any, root: int = 0, *, out: Any = None) -> Work:
-        """Start a `broadcast` and return at once."""
+        """Start a `broadcast` with the same arguments, and return at once."""
         x = operand("broadcast", x)
         out = result("broadcast", x, x.shape, out)
         if self._is_root("broadcast", root) and out is not x:
@@ -229,7 +238,7 @@ class Communicator:
         return self.start_permute(x, perm).wait()
 
     def start_permute(self, x: Any, perm: Sequence[tuple[int, int]]) -> Work:
-        """Start a `permute` and return at once."""
+        """Start a `permute` with the same arguments, and return at once."""
         x = operand("permute", x)
         sources, targets = [s for s, _ in perm], [t for _, t in perm]
         for ranks in (sources, targets):
@@ -290,7 +299,7 @@ class Communicator:
         self.start_send(x, target, tag).wait()
 
     def start_send(self, x: Any, target: int, tag: int = 0) -> Work:
-        """Start a `send` and return at once."""
+        """Start a `send` with the same arguments, and return at once."""
         self._is_root("send", target, "target")
         x = operand("send", x)
         return self._engine(x)._send(x, target, tag)
@@ -304,7 +313,9 @@ class Communicator:
         return self.start_recv(out, source, tag).wait()
 
     def start_recv(self, out: Any, source: int | None = None, tag: int = 0) -> Work:
-        """Start a `recv` and return at once. When it is done its `source` is the sender's rank."""
+        """Start a `recv` with the same arguments, and return at once. When it is done its `source` is the sender's
+        rank.
+        """
         if source is not None:
             self._is_root("recv", source, "source")
         x = operand("recv", out)
@@ -376,7 +387,8 @@ class Communicator:
     def _check_entries(self, operation: str, x: Any) -> None:
         if x.shape[:1] != (self.size,):
             raise ShapeError(
-                f"{operation}: {describe(x)}, whose first axis needs an entry for each of {self.size} members"
+                f"{operation}: {describe(x)}, whose first axis needs an entry for each of {self.size} members",
+                hint=f"an array of shape ({self.size}, …): fnp.reshape(x, ({self.size}, -1)), say",
             )
 
     def _check_counts(self, operation: str, x: Any, counts: Sequence[int]) -> None:
@@ -389,7 +401,10 @@ class Communicator:
     def _check_objects(self, values: Sequence[Any] | None) -> None:
         if values is None or len(values) != self.size:
             given = "None" if values is None else len(values)
-            raise ShapeError(f"scatter_objects: {given} objects on the root, for {self.size} members")
+            raise ShapeError(
+                f"scatter_objects: {given} objects on the root, for {self.size} members",
+                hint=f"a list of {self.size} objects on the root; None elsewhere",
+            )
 
     def _in_order(self, deterministic: bool | None) -> bool:
         return self.deterministic if deterministic is None else deterministic
@@ -453,7 +468,10 @@ class Communicator:
     def _recv(self, out: Any, source: int | None, tag: int) -> Work:
         sent = self._message("recv", tag)
         if sent.nbytes != out.nbytes:
-            raise ShapeError(f"recv: {describe(out)} is awaited, {sent.nbytes} bytes have been sent")
+            raise ShapeError(
+                f"recv: {describe(out)} is awaited, {sent.nbytes} bytes have been sent",
+                hint="the shape and dtype of what is sent on both sides",
+            )
         out[...] = sent.reshape(-1).view(out.dtype).reshape(out.shape)
         work = Done(out)
         work.source = 0  # type: ignore[attr-defined]
@@ -513,12 +531,13 @@ def result(operation: str, x: Any, shape: tuple[int, ...], out: Any) -> Any:
         return namespace(x).empty(shape, x.dtype)
     if getattr(out, "shape", None) != shape or out.dtype != x.dtype or namespace(out) is not namespace(x):
         raise ShapeError(
-            f"{operation}: out is {describe(out)}, the result {x.dtype}[{','.join(map(str, shape))}]"
+            f"{operation}: out is {describe(out)}, the result {x.dtype}[{','.join(map(str, shape))}]",
+            hint="leave out= away and assign the result",
         )
     if not out.flags.c_contiguous:
         raise ShapeError(f"{operation}: out is not contiguous", hint="leave out= away and assign the result")
     if namespace(x) is np and not out.flags.writeable:
-        raise ImmutableError(f"{operation}: out is read-only")
+        raise ImmutableError(f"{operation}: out is read-only", hint="leave out= away and assign the result")
     return out
 
 

@@ -18,6 +18,7 @@ from .. import ops
 from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import aval_of
+from ..core.common_errors import not_a_function
 from ..core.errors import ShapeError, StructureError, UnsupportedError
 from ..core.interpreter import acting_level, api_boundary, copy_level, levels
 from ..core.pytree_keys import keystr
@@ -154,7 +155,7 @@ class DataParallel:
             "bucket_bytes": bucket_bytes,
         }  # fmt: skip
         if not callable(fun):
-            raise StructureError(f"{name} takes a function, not a {type(fun).__name__}")
+            raise not_a_function(name, fun)
         self.name, self.fun, self.argnums, self.has_aux = name, fun, argnums, has_aux
         self.group, self.op, self.count = comm, op, count
         self.bucket_bytes, self.wanted = bucket_bytes, wanted
@@ -336,7 +337,10 @@ def check_replicated(tree: PyTree, comm: Communicator | None = None) -> None:
     first, *others = group.gather_objects(described)
     for rank, other in enumerate(others, 1):
         if [path for path, _ in other] != [path for path, _ in first]:
-            raise StructureError(f"check_replicated: rank {rank} has another tree than rank 0")
+            raise StructureError(
+                f"check_replicated: rank {rank} has another tree than rank 0",
+                hint="fx.distributed.replicate(tree), which gives all ranks that of rank 0",
+            )
     for index, (path, value) in enumerate(first):
         unlike = [rank for rank, other in enumerate(others, 1) if other[index][1] != value]
         if unlike:

@@ -110,13 +110,14 @@ class Mesh:
 
         Raises:
             UnboundAxisError: the mesh has no axis of this name.
+            StructureError: an axis comes twice.
         """
         names = (names,) if isinstance(names, str) else tuple(names)
         found = self._axes.get(names)
         if found is None:
             self.count(names)
             if len({*names}) < len(names):
-                raise StructureError(f"an axis twice: {names}")
+                raise StructureError(f"an axis twice: {names}", hint="each axis once")
             found = self._axes[names] = MeshAxis(self, names, self._split(names))
         return found
 

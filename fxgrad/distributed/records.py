@@ -97,19 +97,31 @@ def check_description(description: Description, like: Any, what: str) -> None:
         detail = (
             f"there is no {missing[0]}" if missing else f"{left[0]} is left over" if left else "another order"
         )
-        raise StructureError(f"{what}: the tree that was saved is not like the one given: {detail}")
+        raise StructureError(
+            f"{what}: the tree that was saved is not like the one given: {detail}",
+            hint="a state of the same containers with the same keys as the one that was saved",
+        )
     for entry, (name, leaf) in zip(description, pairs):
         kind = type(leaf)
         if "python" in entry or kind in TEXTS:
             have = entry.get("python") or f"{entry['dtype']}{entry['shape']}"
             if have != kind.__name__:
-                raise DTypeError(f"{what}{name} was saved as {have}, and is a {kind.__name__} here")
+                raise DTypeError(
+                    f"{what}{name} was saved as {have}, and is a {kind.__name__} here",
+                    hint="a leaf of the kind that was saved",
+                )
             continue
         shape, dtype = form_of(leaf)
         if tuple(entry["shape"]) != shape:
-            raise ShapeError(f"{what}{name} was saved with shape {tuple(entry['shape'])}, expected {shape}")
+            raise ShapeError(
+                f"{what}{name} was saved with shape {tuple(entry['shape'])}, expected {shape}",
+                hint="an array of that shape: build the state as the program that saved it did",
+            )
         if entry["dtype"] != dtype.name:
-            raise DTypeError(f"{what}{name} was saved with dtype {entry['dtype']}, expected {dtype}")
+            raise DTypeError(
+                f"{what}{name} was saved with dtype {entry['dtype']}, expected {dtype}",
+                hint=f"x.astype({entry['dtype']!r}) in the state that is given",
+            )
 
 
 def form_of(leaf: Any) -> tuple[tuple[int, ...], Any]:

@@ -40,7 +40,10 @@ def check_reduction(operation: str, op: str, dtype: np.dtype) -> None:
             f"{operation}: there is no reduction {op!r}", hint=f"one of {', '.join(UFUNCS)}"
         )
     if op in BITWISE and not (dtype.kind == "b" or is_integer(dtype)):
-        raise DTypeError(f"{operation}: {op!r} is for integers and booleans, not {dtype}")
+        raise DTypeError(
+            f"{operation}: {op!r} is for integers and booleans, not {dtype}",
+            hint='op="sum", "max" or "min", or x.astype(int)',
+        )
     if op in ("max", "min") and dtype.kind == "c":
         raise DTypeError(f"{operation}: complex numbers have no {op}imum", hint="reduce abs(x)")
     if op == "mean" and (dtype.kind == "b" or is_integer(dtype)):

@@ -25,6 +25,9 @@ class PartitionSpec:
     None. Axes that are not mentioned are not divided, and along axes of the mesh that are not every process has a
     copy.
 
+    Raises:
+        StructureError: an axis of the mesh is named twice.
+
     >>> from fxgrad.distributed import P
     >>> P("data", None, ("model", "expert"))
     P('data', None, ('model', 'expert'))
@@ -37,7 +40,10 @@ class PartitionSpec:
     def __init__(self, *dims: str | Sequence[str] | None):
         self.dims = tuple([d if d is None or isinstance(d, str) else tuple(d) or None for d in dims])
         if len({*self.names}) < len(self.names):
-            raise StructureError(f"{self!r}: an axis of the mesh divides one axis of the array only")
+            raise StructureError(
+                f"{self!r}: an axis of the mesh divides one axis of the array only",
+                hint="P(('a', 'b'), None) divides one axis by two of the mesh",
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,6 +105,7 @@ class Sharded:
 
     @property
     def dtype(self) -> np.dtype:
+        """The dtype."""
         return aval_of(self.local).dtype
 
     @property
@@ -117,6 +124,7 @@ class Sharded:
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.shape)
 
     @property
@@ -166,7 +174,10 @@ def specs_of(specs: Any, tree: PyTree, what: str) -> list[PartitionSpec]:
 def check_spec(spec: PartitionSpec, rank: int, mesh: Mesh, name: object) -> None:
     """Raise unless an array of this rank can be divided so."""
     if len(spec.key) > rank:
-        raise ShapeError(f"{name} has {rank} axes, and the spec {spec!r} divides more")
+        raise ShapeError(
+            f"{name} has {rank} axes, and the spec {spec!r} divides more",
+            hint=f"a spec of {rank} entries at most",
+        )
     for names in spec.key:
         mesh.count(names or ())
 
@@ -208,6 +219,7 @@ def shard(tree: PyTree, mesh: Mesh, specs: Any, *, pad: bool = False) -> PyTree:
 
     Raises:
         ShapeError: an axis cannot be divided evenly.
+        StructureError: an entry of `specs` is no PartitionSpec.
 
     >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
@@ -244,6 +256,10 @@ def from_local(tree: PyTree, mesh: Mesh, specs: Any) -> PyTree:
     Args:
         tree: a pytree of arrays, this process's parts, of the same shapes on all of them.
         mesh, specs: as for `shard`.
+
+    Raises:
+        StructureError: an entry of `specs` is no PartitionSpec.
+        ShapeError: a spec divides more axes than there are.
 
     >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
@@ -314,6 +330,10 @@ def scatter(tree: PyTree, mesh: Mesh, specs: Any, *, root: int = 0, pad: bool = 
 
     Args, result and errors: as for `shard`; `specs` is the same on all processes, one spec for all arrays or a prefix
     of the root's tree.
+
+    Raises:
+        StructureError: an entry of `specs` is no PartitionSpec.
+        ShapeError: a spec divides more axes than there are, or an axis into parts that are not equal.
 
     >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})

@@ -31,7 +31,10 @@ def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
         def kernel(key: Any, *parameters: Any) -> Any:
             arrays = [xp.asarray(p) for p in parameters]
             if any(kind_of(aval_of(p).dtype) == "c" for p in arrays):
-                raise DTypeError("the parameters of a distribution are real numbers, not complex ones")
+                raise DTypeError(
+                    "the parameters of a distribution are real numbers, not complex ones",
+                    hint="p.real or abs(p)",
+                )
             key, shape = xp.asarray(key), arrays[0].shape
             streams = philox.native_streams() if xp is np and function is sample_log_gamma else None
             if streams is not None:

@@ -46,7 +46,9 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
             arrays = [xp.asarray(x) for x in operands]
             kinds = [kind_of(aval_of(x).dtype) for x in arrays]
             if "c" in kinds:
-                raise DTypeError(f"{name} is a function of real numbers, not complex ones")
+                raise DTypeError(
+                    f"{name} is a function of real numbers, not complex ones", hint="x.real or abs(x)"
+                )
             if xp is np and len(arrays) == 1 and arrays[0].size > MANY:
                 from .native import entrywise  # loaded when first used
 

@@ -310,7 +310,10 @@ def pick_kernel(xp: Any) -> Callable[..., Any]:
 
 def deposit_kernel(xp: Any) -> Callable[..., Any]:
     if not hasattr(xp.add, "at"):
-        raise UnsupportedError(f"deposit has no kernel for {xp.__name__}")
+        raise UnsupportedError(
+            f"deposit has no kernel for {xp.__name__}",
+            hint="fx.device_get(x), NumPy's array, in which it is computed",
+        )
 
     def deposit(u: Any, places: Any, *, shape: Any) -> Any:
         if xp is np:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import ops
 from ..core import pytree, source_info
+from ..core.advice import fit_axis
 from ..core.aval import aval_of
 from ..core.errors import AxisError, ShapeError, StructureError
 from ..core.interpreter import api_boundary
@@ -37,6 +38,7 @@ def associative_scan(
     Raises:
         StructureError: `fn` changes structure, shapes or dtypes.
         ShapeError: the sizes along the axis differ.
+        AxisError: there is no such axis.
 
     >>> import numpy as np
     >>> from fxgrad import lax
@@ -50,11 +52,17 @@ def associative_scan(
     for leaf in leaves:
         rank = aval_of(leaf).ndim
         if not -rank <= axis < rank:
-            raise AxisError(f"associative_scan: axis {axis} is out of bounds for an array with {rank} axes")
+            raise AxisError(
+                f"associative_scan: axis {axis} is out of bounds for an array with {rank} axes",
+                hint=fit_axis(rank),
+            )
         axes.append(axis % rank)
     sizes = {aval_of(v).shape[a] for v, a in zip(leaves, axes)}
     if len(sizes) > 1:
-        raise ShapeError(f"associative_scan: the sizes along axis {axis} differ: {sorted(sizes)}")
+        raise ShapeError(
+            f"associative_scan: the sizes along axis {axis} differ: {sorted(sizes)}",
+            hint="arrays of one size along the axis that is gone along",
+        )
 
     def slice_rows(values: Sequence[Any], start: int, stop: int, step: int = 1) -> list[Any]:
         return [
@@ -68,7 +76,9 @@ def associative_scan(
         results, found = pytree.flatten(fn(pytree.unflatten(inner, a), pytree.unflatten(inner, b)))
         if not is_alike(found, inner):
             raise StructureError(
-                f"associative_scan: fn has a result of structure {found}, elems has {inner}", site=site
+                f"associative_scan: fn has a result of structure {found}, elems has {inner}",
+                hint="return the containers that fn is given",
+                site=site,
             )
         for i, (v, r) in enumerate(zip(a, results)):
             if aval_of(v) != aval_of(r):

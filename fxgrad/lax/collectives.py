@@ -62,7 +62,8 @@ def members_of_groups(groups: Any, axis_name: Any, operation: str) -> Any:
     if sorted(i for row in rows for i in row) != list(range(size)) or len(set(map(len, rows))) != 1:
         raise ShapeError(
             f"{operation}: axis_index_groups has each of the {size} entries of {axis_name!r} in one group, and groups "
-            f"of the same size, not {groups!r}"
+            f"of the same size, not {groups!r}",
+            hint=f"{[[*range(size)]]}, one group of all, or None",
         )
     members = np.empty((size, len(rows[0])), int)
     for row in rows:
@@ -120,6 +121,7 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
     Raises:
         UnboundAxisError: no axis of this name is open.
         ShapeError: the groups are not a partition into equal parts.
+        UnsupportedError: groups of several axes at once.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x / fx.lax.psum(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
@@ -213,7 +215,8 @@ def divide_axis(x: Any, axis: int, size: int, operation: str) -> Any:
     n = x.shape[axis]
     if n % size:
         raise ShapeError(
-            f"{operation}: axis {axis} of shape {x.shape} cannot be divided into {size} equal parts"
+            f"{operation}: axis {axis} of shape {x.shape} cannot be divided into {size} equal parts",
+            hint=f"an axis of a multiple of {size} entries: fnp.pad(x, …) makes one",
         )
     return ops.reshape(x, shape=(*x.shape[:axis], size, n // size, *x.shape[axis + 1 :]))
 
@@ -238,6 +241,11 @@ def all_gather(
     Args:
         axis_index_groups: as of `psum`: the values of an entry's group.
         axis: its place; where `tiled`, of the existing axis along which the values are joined.
+
+    Raises:
+        UnboundAxisError: no axis of this name is open.
+        ShapeError: the groups are not a partition into equal parts.
+        UnsupportedError: several axes at once.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.all_gather(x, "i") @ fnp.array([1.0, 10.0]), axis_name="i")(fnp.array([1.0, 2.0]))
@@ -277,6 +285,10 @@ def psum_scatter(
             `tiled`, a multiple of that.
         axis_index_groups: for JAX's signature; None.
 
+    Raises:
+        UnsupportedError: several axes at once, or groups.
+        ShapeError: the axis has not the size of the mapped axis, or with `tiled` cannot be divided by it.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.psum_scatter(x, "i"), axis_name="i")(fnp.array([[1.0, 2.0], [30.0, 40.0]]))
     array([31., 42.])
@@ -304,6 +316,10 @@ def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTr
     Args:
         perm: pairs (source, target); no source and no target occurs twice. Who is no target gets zeros.
 
+    Raises:
+        UnsupportedError: several axes at once.
+        ShapeError: `perm` has no pairs of different entries of the axis.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
     array([0., 1., 2.])
@@ -314,7 +330,8 @@ def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTr
     for ends in zip(*pairs):
         if len(set(ends)) < len(ends) or not all(0 <= i < size for i in ends):
             raise ShapeError(
-                f"ppermute: {list(pairs)} are not pairs of different entries of an axis of size {size}"
+                f"ppermute: {list(pairs)} are not pairs of different entries of an axis of size {size}",
+                hint=f"[(i, (i + 1) % {size}) for i in range({size})], say, which sends each entry to the next",
             )
     return pytree.map(lambda x: collective.ppermute(operand(x), axis_name=name, perm=pairs), x)
 
@@ -328,6 +345,7 @@ def pbroadcast(x: PyTree, axis_name: Any, source: int) -> PyTree:
 
     Raises:
         ShapeError: there is no such entry.
+        UnsupportedError: several axes at once.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pbroadcast(x, "i", 1), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
@@ -336,7 +354,10 @@ def pbroadcast(x: PyTree, axis_name: Any, source: int) -> PyTree:
     name = single_axis_name(axis_name, "pbroadcast")
     extent, size = collective.axis_extent(name), axis_size(name)
     if not 0 <= source < size:
-        raise ShapeError(f"pbroadcast: source {source} along {name!r}, an axis of size {size}")
+        raise ShapeError(
+            f"pbroadcast: source {source} along {name!r}, an axis of size {size}",
+            hint=f"a source from 0 to {size - 1}",
+        )
 
     def broadcast_leaf(x: Any) -> Any:
         if type(extent) is int:
@@ -355,6 +376,9 @@ def pcast(x: PyTree, axis_name: Any, *, to: str) -> PyTree:
 
     Args:
         to: "varying".
+
+    Raises:
+        UnsupportedError: `to` is not "varying".
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x + fx.lax.pcast(1.0, "i", to="varying"), axis_name="i")(fnp.zeros(2))
@@ -378,12 +402,18 @@ def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> PyTree:
     """The values of `x`, a pytree, in another order along the mapped axis `axis_name`: entry i gets that of entry
     perm[i].
 
+    Raises:
+        ShapeError: `perm` is no permutation of the entries of the axis.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
     array([3., 1., 2.])
     """
     if sorted(perm) != list(range(axis_size(axis_name))):
-        raise ShapeError(f"pshuffle: {list(perm)} is no permutation of {axis_size(axis_name)} entries")
+        raise ShapeError(
+            f"pshuffle: {list(perm)} is no permutation of {axis_size(axis_name)} entries",
+            hint=f"each of range({axis_size(axis_name)}) once, in the order wanted",
+        )
     return ppermute(x, axis_name, list(zip(perm, range(len(perm)))))
 
 
@@ -406,6 +436,10 @@ def all_to_all(
         split_axis: as long as the mapped axis, and dropped; where `tiled`, a multiple of that.
         concat_axis: the place of the new axis; where `tiled`, of an existing one along which the parts are joined.
         axis_index_groups: for JAX's signature; None.
+
+    Raises:
+        UnsupportedError: several axes at once, or groups.
+        ShapeError: `split_axis` has not the size of the mapped axis, or with `tiled` cannot be divided by it.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.all_to_all(x, "i", 0, 0), axis_name="i")(fnp.array([[1.0, 2.0], [3.0, 4.0]]))

@@ -78,7 +78,10 @@ def cond(
     """
     if operand is not NO_OPERAND:
         if operands:
-            raise StructureError("cond: operands are given by position, and one by the name operand")
+            raise StructureError(
+                "cond: operands are given by position, and one by the name operand",
+                hint="cond(pred, true_fun, false_fun, *operands)",
+            )
         operands = (operand,)
     check_scalar(pred, "cond: pred")
     pred = ops.not_equal(pred, 0) if kind_of(aval_of(pred).dtype) != "b" else pred
@@ -107,7 +110,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: 
     """
     check_scalar(index, "switch: index", "iu")
     if not branches:
-        raise StructureError("switch: there is no branch")
+        raise StructureError("switch: there is no branch", hint="a list of one function or more")
     if is_jit_disabled() and (done := python_flow.choose(index, branches, operands)):
         return done[0]
     names = [f"branches[{i}]" for i in range(len(branches))]
@@ -167,6 +170,7 @@ def stage_switch_only(
             raise StructureError(
                 f"{place}: the result of {names[0]} has the structure {first.out_structure}, that of "
                 f"{name} {other.out_structure}",
+                hint="return the same containers from all: what one has not got may be zeros",
                 site=site,
             )
         common = [join_avals(a, b) for a, b in zip(common, other.graph.out_avals)]
@@ -262,6 +266,7 @@ def stage_while_only(
     if not decide.out_structure.num_leaves == 1 == len(outs) or outs[0].shape or outs[0].dtype.kind != "b":
         raise DTypeError(
             f"{place}: cond_fun must give one boolean, not {pytree.unflatten(decide.out_structure, outs)!r}",
+            hint="fnp.all(…) or fnp.any(…) of it, or fnp.where in the body",
             site=site,
         )
     (goes_on, step), consts = close_graphs(decide.graph, body.graph)
@@ -293,6 +298,7 @@ def fori_loop(
     Raises:
         StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
         DTypeError: a bound is not one number.
+        ShapeError: the state changes its shape from step to step.
 
     >>> from fxgrad import lax
     >>> lax.fori_loop(1, 5, lambda i, product: product * i, 1)
@@ -304,7 +310,8 @@ def fori_loop(
     common = join_avals(aval_of(lower), aval_of(upper))
     if common is None:
         raise DTypeError(
-            f"fori_loop: the bounds have dtypes {aval_of(lower).dtype} and {aval_of(upper).dtype}"
+            f"fori_loop: the bounds have dtypes {aval_of(lower).dtype} and {aval_of(upper).dtype}",
+            hint="lower.astype(upper.dtype), or plain integers",
         )
     start = cast_to_aval(lower, common)
     try:
@@ -381,7 +388,10 @@ def scan_with_refs(
         with inside_body(refs, state[1]) as after:
             result = f(state[0], x)
             if not isinstance(result, tuple) or len(result) != 2:
-                raise StructureError(f"{place} must return a pair (carry, y), not a {type(result).__name__}")
+                raise StructureError(
+                    f"{place} must return a pair (carry, y), not a {type(result).__name__}",
+                    hint="return carry, y; None for no y",
+                )
         return (result[0], after), result[1]
 
     (carry, after), ys = stage_scan_only(place, step, (init, values), xs, length, reverse)
@@ -394,7 +404,11 @@ def stage_scan_only(
     """Stage the function of a scan, and run it."""
     site = source_info.user_frame()
     if not callable(f):
-        raise StructureError(f"{place} must be a function, not a {type(f).__name__}", site=site)
+        raise StructureError(
+            f"{place} must be a function, not a {type(f).__name__}",
+            hint="the function itself, f, and not what it returns, f(x)",
+            site=site,
+        )
     leaves, structure = flatten_arguments(place, (init, xs))
     carry_structure, _ = structure.children()
     count = carry_structure.num_leaves
@@ -405,7 +419,11 @@ def stage_scan_only(
     def carry_of(out: Any) -> Any:
         children = out.children()
         if out.type is not tuple or len(children) != 2:
-            raise StructureError(f"{place} must return a pair (carry, y), not {out}", site=site)
+            raise StructureError(
+                f"{place} must return a pair (carry, y), not {out}",
+                hint="return carry, y; None for no y",
+                site=site,
+            )
         return children[0]
 
     body, avals, _ = stage_loop_body(
@@ -438,7 +456,8 @@ def common_length(place: str, xs: Sequence[Any], structure: Any, length: int | N
             )
         if lengths[0] is not None and shape[0] != lengths[0]:
             raise ShapeError(
-                f"{name} has {shape[0]} rows, where length or another part of xs says {lengths[0]}"
+                f"{name} has {shape[0]} rows, where length or another part of xs says {lengths[0]}",
+                hint="arrays with one number of rows, or leave length out",
             )
         lengths = [shape[0]]
     if lengths[0] is None:
@@ -454,14 +473,18 @@ def check_count(value: Any, what: str) -> None:
     if value is not None and (
         not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0
     ):
-        raise StructureError(f"{what} must be an integer that is not negative, not {value!r}")
+        raise StructureError(
+            f"{what} must be an integer that is not negative, not {value!r}",
+            hint="int(…) of it, a number from 0 on",
+        )
 
 
 def check_unroll(unroll: Any, place: str, least: int = 1) -> None:
     """Raise unless JAX would take it. (0, for a scan, is all steps.)"""
     if unroll is not None and not (isinstance(unroll, bool) or (isinstance(unroll, int) and unroll >= least)):
         raise StructureError(
-            f"{place}: unroll must be an integer from {least} on or a boolean, not {unroll!r}"
+            f"{place}: unroll must be an integer from {least} on or a boolean, not {unroll!r}",
+            hint=f"unroll={least}, say, or True for all steps",
         )
 
 
@@ -477,6 +500,10 @@ def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -
     Returns:
         The results along a new leading axis.
 
+    Raises:
+        StructureError: `f` is no function, `xs` has no arrays, or `batch_size` is no positive integer.
+        ShapeError: an array has no axis to go along, or another length than the others.
+
     >>> import numpy as np
     >>> from fxgrad import lax
     >>> lax.map(lambda x: x * x, np.arange(3.0))
@@ -489,7 +516,10 @@ def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -
     if batch_size is None:
         return stage_scan("map: f", lambda _, x: (None, f(x)), None, xs, None, False)[1]
     if not isinstance(batch_size, int | np.integer) or batch_size < 1:
-        raise StructureError(f"map: batch_size must be a positive integer, not {batch_size!r}")
+        raise StructureError(
+            f"map: batch_size must be a positive integer, not {batch_size!r}",
+            hint="batch_size=64, say, or None for one entry after the other",
+        )
     leaves, structure = flatten_arguments("map: xs", (xs,))
     length = common_length("map: f", leaves, structure, None)
     whole = length // batch_size

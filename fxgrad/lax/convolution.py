@@ -65,7 +65,10 @@ def conv_dimension_numbers(
     letters = "".join(c for c in "HWDXYZ" + ascii_letters if c not in "NCOI")[: rank - 2]
     standard = (f"NC{letters}", f"OI{letters}", f"NC{letters}")
     if len(given) != 3:
-        raise ShapeError(f"convolution: dimension_numbers are three strings, not {dimension_numbers!r}")
+        raise ShapeError(
+            f"convolution: dimension_numbers are three strings, not {dimension_numbers!r}",
+            hint='("NCHW", "OIHW", "NCHW"), say: of the image, the kernel and the result',
+        )
     names = [own if s is None else s for s, own in zip(given, standard)]
     found = []
     for s, first in zip(names, ("NC", "OI", "NC")):
@@ -91,6 +94,9 @@ def padtype_to_pads(
         padding: "VALID" for none; "SAME" so that there are ⌈n / stride⌉ windows, the odd entry at the end, or with
             "SAME_LOWER" at the beginning.
 
+    Raises:
+        ShapeError: there is no such padding.
+
     >>> import fxgrad as fx
     >>> fx.lax.padtype_to_pads((6,), (4,), (3,), "SAME")
     [(0, 1)]
@@ -115,7 +121,8 @@ def numbers_per_axis(name: str, given: Any, rank: int, least: int = 1) -> tuple[
     numbers = (1,) * rank if given is None else tuple(map(index, given))
     if len(numbers) != rank or any(n < least for n in numbers):
         raise ShapeError(
-            f"{name} must be {rank} numbers, one for each spatial axis, and at least {least}, not {given!r}"
+            f"{name} must be {rank} numbers, one for each spatial axis, and at least {least}, not {given!r}",
+            hint=f"{(max(least, 1),) * rank}, say",
         )
     return numbers
 
@@ -129,7 +136,8 @@ def pads_per_axis(
     pairs = tuple((index(low), index(high)) for low, high in padding)
     if len(pairs) != len(shape):
         raise ShapeError(
-            f"padding must be {len(shape)} pairs (low, high), one for each spatial axis, not {padding!r}"
+            f"padding must be {len(shape)} pairs (low, high), one for each spatial axis, not {padding!r}",
+            hint=f'"SAME", "VALID", or {[(0, 0)] * len(shape)}',
         )
     return pairs
 
@@ -203,12 +211,15 @@ def conv_general_dilated(
     if groups < 1 or batches < 1 or (groups > 1 and batches > 1):
         raise ShapeError(
             f"conv_general_dilated: feature_group_count {groups} and batch_group_count {batches} must be at least 1, "
-            "and one of them 1"
+            "and one of them 1",
+            hint="feature_group_count=1, batch_group_count=1, the default of both",
         )
     if c != groups * i or o % (groups * batches) or n % batches:
         raise ShapeError(
             f"conv_general_dilated: lhs of shape {lhs.shape} and rhs of shape {rhs.shape} do not fit: {c} channels in "
-            f"{groups} groups, {n} images in {batches}, kernels for {i} channels and {o} features"
+            f"{groups} groups, {n} images in {batches}, kernels for {i} channels and {o} features",
+            hint=f"a kernel with {c // groups} input channels, or other dimension_numbers, which say where "
+            "channels are",
         )
 
     def product(x: Any, w: Any) -> Any:
@@ -340,6 +351,9 @@ def conv_transpose(
         precision: has no effect.
         preferred_element_type: the dtype of the computation and of the result.
 
+    Raises:
+        ShapeError: not one stride, dilation or pair of paddings for each spatial axis.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x, w = fnp.array([1.0, 2.0, 3.0]).reshape(1, 3, 1), fnp.array([1.0, 10.0]).reshape(2, 1, 1)
     >>> fx.lax.conv_transpose(x, w, (2,), "SAME").ravel()
@@ -397,6 +411,9 @@ def conv_general_dilated_patches(
         precision: has no effect.
         preferred_element_type: the dtype of the result.
 
+    Raises:
+        ShapeError: not one stride, dilation or pair of paddings for each spatial axis.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.conv_general_dilated_patches(fnp.arange(4.0).reshape(1, 1, 4), (2,), (1,), "VALID")
     array([[[0., 1., 2.],
@@ -441,6 +458,9 @@ def conv_general_dilated_local(
         lhs, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers: as of `conv_general_dilated`.
         precision: has no effect.
 
+    Raises:
+        ShapeError: the kernels do not fit the windows.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x, w = fnp.arange(4.0).reshape(1, 1, 4), fnp.arange(6.0).reshape(1, 2, 3)
     >>> fx.lax.conv_general_dilated_local(x, w, (1,), "VALID", (2,))
@@ -454,7 +474,8 @@ def conv_general_dilated_local(
     x, w = fnp.transpose(patches, axes.out_spec), fnp.transpose(rhs, axes.rhs_spec)
     if x.shape[1:] != w.shape[1:]:
         raise ShapeError(
-            f"conv_general_dilated_local: rhs of shape {rhs.shape} does not fit windows of shape {patches.shape}"
+            f"conv_general_dilated_local: rhs of shape {rhs.shape} does not fit windows of shape {patches.shape}",
+            hint="rhs with a kernel for each place: the shape of the windows but for its first axis",
         )
     image = ascii_letters[3 : x.ndim + 1]
     y = ops.contract(x, w, spec=f"ac{image},bc{image}->ab{image}")

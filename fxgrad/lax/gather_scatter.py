@@ -145,12 +145,19 @@ def check_numbers(what: str, operand: Any, starts: Any, numbers: GatherDimension
     if starts.ndim < 1 or starts.shape[-1] != len(index_map):
         raise ShapeError(
             f"{what}: the last axis of the indices, of shape {starts.shape}, must have size {len(index_map)}, one "
-            f"entry for each of the axes {tuple(index_map)}"
+            f"entry for each of the axes {tuple(index_map)}",
+            hint="indices[..., None] where each is one number",
         )
     if len(offset) + len(collapsed) + len(shared) != operand.ndim or len(shared) != len(starts_shared):
-        raise ShapeError(f"{what}: {numbers} for an operand of shape {operand.shape}")
+        raise ShapeError(
+            f"{what}: {numbers} for an operand of shape {operand.shape}",
+            hint=f"offset_dims, collapsed_slice_dims and batching dims that together are {operand.ndim}",
+        )
     if any(not 0 <= d < operand.ndim for d in (*collapsed, *index_map, *shared)):
-        raise ShapeError(f"{what}: {numbers} names axes that an operand of shape {operand.shape} has not")
+        raise ShapeError(
+            f"{what}: {numbers} names axes that an operand of shape {operand.shape} has not",
+            hint=f"axes from 0 to {operand.ndim - 1}",
+        )
 
 
 @composite()
@@ -196,7 +203,10 @@ def gather(
     check_numbers("gather", x, starts, numbers)
     sizes = tuple(slice_sizes)
     if len(sizes) != x.ndim or any(not 0 <= s <= n for s, n in zip(sizes, x.shape)):
-        raise ShapeError(f"gather: slice_sizes={sizes} of an operand of shape {x.shape}")
+        raise ShapeError(
+            f"gather: slice_sizes={sizes} of an operand of shape {x.shape}",
+            hint=f"a size for each of the {x.ndim} axes, at most as long as the axis: {x.shape}",
+        )
     places = locate_slices(x.shape, starts, numbers, sizes, mode)
     fills = mode in (GatherScatterMode.FILL_OR_DROP, GatherScatterMode.ONE_HOT)
     if fills:
@@ -223,12 +233,16 @@ def scatter_by(
     offset, collapsed, _, shared, _ = reading
     if updates.ndim != starts.ndim - 1 + len(offset):
         raise ShapeError(
-            f"{name}: updates of shape {updates.shape} for indices of shape {starts.shape} and window axes {offset}"
+            f"{name}: updates of shape {updates.shape} for indices of shape {starts.shape} and window axes {offset}",
+            hint=f"updates with {starts.ndim - 1 + len(offset)} axes",
         )
     windows = iter(offset)
     sizes = [1 if d in (*collapsed, *shared) else updates.shape[next(windows)] for d in range(x.ndim)]
     if any(s > n for s, n in zip(sizes, x.shape)):
-        raise ShapeError(f"{name}: updates of shape {updates.shape} into an operand of shape {x.shape}")
+        raise ShapeError(
+            f"{name}: updates of shape {updates.shape} into an operand of shape {x.shape}",
+            hint=f"updates whose windows fit into {x.shape}",
+        )
     axes = result_axes(starts.ndim - 1, offset, updates.ndim)
     places = locate_slices(x.shape, starts, reading, sizes, mode)
     target = fnp.at(x)[places]
@@ -319,6 +333,9 @@ def scatter_apply(
         func: the function.
         update_shape: the shape that the updates of `scatter` would have.
         indices_are_sorted, unique_indices, mode: as of `scatter`.
+
+    Raises:
+        ShapeError: the operand, the indices and the updates do not fit each other as `dimension_numbers` says.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> entries = fx.lax.ScatterDimensionNumbers((), (0,), (0,))

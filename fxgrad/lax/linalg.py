@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
-from ..core.errors import ShapeError, UnsupportedError
+from ..core.errors import ShapeError, StructureError, UnsupportedError
 from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike
 from ..numpy.composite import cast, dtype_of, operand
@@ -72,6 +72,9 @@ class EigImplementation(enum.Enum):
 def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """L with A = LLᴴ of Hermitian positive definite matrices (…, n, n).
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         symmetrize_input: factor the Hermitian part (A + Aᴴ)/2; otherwise the lower triangle is read.
 
@@ -93,6 +96,11 @@ def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """The upper factor of RᵀR + wwᵀ from `r_matrix` R (n, n) and `w_vector` w (n,), by the QR of R with the row wᵀ.
 
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
+
+    Raises:
+        ShapeError: the vector has not as many entries as the factor has rows.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda w: lax.linalg.cholesky_update(fnp.array([[3.0]]), w)[0, 0])(fnp.array([4.0]))
@@ -100,7 +108,10 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     """
     r, w = ops.promote_dtypes([as_square_matrix(r_matrix), operand(w_vector)])
     if w.shape != r.shape[:1]:
-        raise ShapeError(f"cholesky_update: a factor of shape {r.shape} and a vector of shape {w.shape}")
+        raise ShapeError(
+            f"cholesky_update: a factor of shape {r.shape} and a vector of shape {w.shape}",
+            hint=f"a vector of shape {r.shape[:1]}",
+        )
     _, factor = ops.qr(fnp.concatenate([r, w[None]]), complete=False)
     signs = ops.where(ops.less(ops.stop_gradient(fnp.diagonal(factor)), 0), -1, 1)
     return cast(signs, dtype_of(r))[:, None] * factor
@@ -120,6 +131,9 @@ def triangular_solve(
     """x with op(a) x = b if `left_side`, otherwise with x op(a) = b, for triangles a (…, n, n) and matrices b.
 
     One triangle of a is read; x is NaN where a zero is on its diagonal.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     Args:
         left_side, lower: where op(a) stands, and which triangle of a is read.
@@ -158,6 +172,13 @@ def tridiagonal_solve(
     dl[i] stands in row i, du[i] too: dl[0] and du[n − 1] are not read. `perturb_singular=True` raises
     UnsupportedError.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
+    Raises:
+        ShapeError: the diagonals and right-hand sides do not fit each other.
+        UnsupportedError: `perturb_singular=True`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> z, b = fnp.zeros(2), fnp.array([[2.0], [4.0]])
@@ -169,7 +190,8 @@ def tridiagonal_solve(
     dl, d, du, b = ops.promote_dtypes([operand(x) for x in (dl, d, du, b)])
     if not dl.shape == d.shape == du.shape == b.shape[:-1]:
         raise ShapeError(
-            f"tridiagonal_solve: diagonals of shapes {dl.shape}, {d.shape}, {du.shape}, right-hand sides {b.shape}"
+            f"tridiagonal_solve: diagonals of shapes {dl.shape}, {d.shape}, {du.shape}, right-hand sides {b.shape}",
+            hint="three diagonals of one shape [..., n], padded with a zero, and b [..., n, k]",
         )
     batch = [(0, 0)] * (d.ndim - 1)
     above, below = fnp.pad(du[..., :-1], [*batch, (1, 0)]), fnp.pad(dl[..., 1:], [*batch, (0, 1)])
@@ -180,6 +202,9 @@ def tridiagonal_solve(
 @api_boundary
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """(L below the diagonal and U in one matrix, the row with which each was exchanged, the row of A for each of PA).
+
+    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
+    triangular factorization", 2011.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -210,6 +235,9 @@ def qr(
 ) -> tuple[Array, ...]:
     """(Q, R) with A = QR of matrices (…, m, n), and with `pivoting` the order of columns P with A[:, P] = QR.
 
+    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+    application in optimum experimental design", 2010.
+
     Args:
         x: A.
         pivoting: whether columns are exchanged so that the diagonal of R decreases in modulus.
@@ -234,6 +262,8 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     """The first columns of the product of the reflections 1 − τᵢvᵢvᵢᴴ, where vᵢ is below the diagonal of column i of
     `a` (…, m, n) and τᵢ among the `taus` (…, k).
 
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda t: lax.linalg.householder_product(fnp.array([[1.0], [1.0]]), t).sum())(fnp.array([0.5]))
@@ -248,6 +278,8 @@ def ormqr(
 ) -> Array:
     """The product Qc, or cQ without `left`, for the product Q of the reflections that `a` and `taus` give (see
     `householder_product`), and a matrix `c`; of Qᴴ with `transpose`.
+
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
     >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -273,6 +305,9 @@ def eig(
     use_magma: bool | None = None,
 ) -> list[Array]:
     """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), those that are asked for, all complex.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     Args:
         x: the matrices.
@@ -310,6 +345,9 @@ def eigh(
 ) -> tuple[Array, Array]:
     """(V, w) with A = V·diag(w)·Vᴴ and ascending w, of Hermitian matrices (…, n, n): the vectors come first.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         x: A.
         lower: which triangle is read, where not both are.
@@ -341,12 +379,18 @@ def svd(
 ) -> Any:
     """(U, s, Vᴴ) with A = U·diag(s)·Vᴴ, or s alone: see `fxgrad.numpy.linalg.svd`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         x: A, matrices (…, m, n).
         full_matrices: whether U and V are square.
         compute_uv: whether U and Vᴴ are wanted.
         subset_by_index: from which up to which of the singular values, without the last; not with `full_matrices`.
         algorithm: accepted for JAX's sake; results do not depend on it.
+
+    Raises:
+        ValueError: `subset_by_index` with `full_matrices`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -358,7 +402,10 @@ def svd(
     if not compute_uv:
         return ops.svdvals(a)[..., chosen]
     if full_matrices and subset_by_index not in (None, (0, min(a.shape[-2:]))):
-        raise ValueError("full_matrices and subset_by_index cannot both be set")
+        raise StructureError(
+            "svd: subset_by_index chooses of the reduced factors, full_matrices=True asks for all",
+            hint="full_matrices=False",
+        )
     u, s, vh = ops.svd(a, full=bool(full_matrices))
     if subset_by_index is None:
         return u, s, vh
@@ -371,6 +418,8 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     """(H with the vectors of reflections below, their factors τ) with A = QHQᴴ: see `householder_product`.
 
     There is no derivative: `fxgrad.scipy.linalg.hessenberg` has one.
+
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
     >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -387,6 +436,11 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
     one triangle is read, the lower one if `lower`.
 
     T has d on its diagonal and e beside it. There is no derivative.
+
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
+
+    Raises:
+        UnsupportedError: `lower=False`.
 
     >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -412,10 +466,15 @@ def schur(
 ) -> tuple[Array, ...]:
     """(T, Z) with A = ZTZᴴ, real for real matrices, or (T,): see `fxgrad.scipy.linalg.schur`.
 
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
+
     Args:
         x: A, matrices (…, n, n).
         compute_schur_vectors: whether Z is wanted.
         sort_eig_vals, select_callable: an order of the eigenvalues, which raises UnsupportedError.
+
+    Raises:
+        UnsupportedError: an order of the eigenvalues is asked for.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -441,6 +500,8 @@ def qdwh(
     """(U, H, 0, True) with A = UH, unitary U and Hermitian H, of matrices (m, n) with m ≥ n.
 
     It is taken from singular vectors, not by iterations, whose number is 0. See `fxgrad.scipy.linalg.polar`.
+
+    Source: N. J. Higham, Functions of Matrices, 2008, chapter 8.
 
     Args:
         x: A.
@@ -468,10 +529,16 @@ def symmetric_product(
 ) -> Array:
     """αAAᵀ + βC, for A (…, m, n) and a symmetric C (…, m, m).
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         a_matrix, c_matrix: A and C.
         alpha, beta: the factors.
         symmetrize_output: the upper triangle of the result is that of the lower one; otherwise it is what it is.
+
+    Raises:
+        ShapeError: the matrices do not fit each other.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -480,7 +547,10 @@ def symmetric_product(
     """
     a, c = ops.promote_dtypes([as_matrix(a_matrix), as_square_matrix(c_matrix)])
     if a.shape[:-1] != c.shape[:-1]:
-        raise ShapeError(f"symmetric_product: matrices of shapes {a.shape} and {c.shape}")
+        raise ShapeError(
+            f"symmetric_product: matrices of shapes {a.shape} and {c.shape}",
+            hint=f"c of shape {(*a.shape[:-1], a.shape[-2])}",
+        )
     result = alpha * fnp.matmul(a, matrix_transpose(a)) + beta * c
     if not symmetrize_output:
         return result

@@ -50,7 +50,10 @@ def scan_rows(
     for i in reversed(range(count)) if reverse else range(count):
         result = f(carry, pytree.map(lambda x, i=i: x[i], xs))
         if not isinstance(result, tuple) or len(result) != 2:
-            raise StructureError(f"scan: f must return a pair (carry, y), not {type(result).__name__}")
+            raise StructureError(
+                f"scan: f must return a pair (carry, y), not {type(result).__name__}",
+                hint="return carry, y; None for no y",
+            )
         carry, y = result
         rows.append(y)
     if reverse:

@@ -139,6 +139,9 @@ def reduce(
         computation: a function of two such values (without axes) to one, of which init_values is the identity.
         dimensions: the axes.
 
+    Raises:
+        ShapeError: the operands have different shapes, or not one initial value each.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 0.0, fnp.hypot, (1,))
     array([2.23606798, 5.        ])
@@ -146,7 +149,10 @@ def reduce(
     leaves, structure = pytree.flatten(operands)
     rows = pytree.leaves(init_values)
     if len(rows) != len(leaves) or len({array(x).shape for x in leaves}) != 1:
-        raise ShapeError("reduce: the operands must have one shape, and there is one initial value for each")
+        raise ShapeError(
+            "reduce: the operands must have one shape, and there is one initial value for each",
+            hint="fnp.broadcast_arrays(*operands), and init_values of the same containers",
+        )
     leaves = [array(x) for x in leaves]
     shape = leaves[0].shape
     axes = normalize_axes(tuple(dimensions), len(shape))
@@ -308,6 +314,9 @@ def dot_general(
     Returns:
         An array with the matched axes first, then those left of lhs, then those left of rhs.
 
+    Raises:
+        ShapeError: two axes that are contracted or matched differ in size.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dot_general(fnp.ones((5, 2, 3)), fnp.ones((5, 3, 4)), (((2,), (1,)), ((0,), (0,)))).shape
     (5, 2, 4)
@@ -319,7 +328,8 @@ def dot_general(
         for i, j in zip((*summed, *matched), (*with_, *to)):
             if a.shape[i] != b.shape[j]:
                 raise ShapeError(
-                    f"axis {i} of shape {a.shape} and axis {j} of shape {b.shape} differ in size"
+                    f"axis {i} of shape {a.shape} and axis {j} of shape {b.shape} differ in size",
+                    hint="axes of one size in dimension_numbers, or one of the operands transposed",
                 )
             right[j] = left[i]
         first = [left[i] for i in matched]
@@ -347,6 +357,9 @@ def dot(
         precision: has no effect.
         preferred_element_type: the dtype of the computation and of the result.
 
+    Raises:
+        ShapeError: an operand has more than two axes, or the inner sizes differ.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dot(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
     array([21., 43.])
@@ -365,6 +378,9 @@ def dot(
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array:
     """The products of the matrices in the last two axes of `lhs` and `rhs`; the other axes are the same in both.
     `precision` has no effect.
+
+    Raises:
+        ShapeError: the shapes do not fit; nothing is broadcast.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.batch_matmul(fnp.ones((5, 2, 3)), fnp.ones((5, 3, 4))).shape

@@ -12,6 +12,7 @@ from numpy import broadcast_shapes
 
 from .. import numpy as fnp
 from .. import ops
+from ..core.advice import fit_index
 from ..core.aval import aval_of
 from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.typing import Array, ArrayLike, Shape
@@ -110,6 +111,9 @@ def broadcast(operand: ArrayLike, sizes: Any) -> Array:
 def broadcast_in_dim(operand: ArrayLike, shape: Shape, broadcast_dimensions: Any) -> Array:
     """The operand in another shape, its axis i being axis broadcast_dimensions[i] there.
 
+    Raises:
+        ShapeError: not one place for each axis of the operand.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.broadcast_in_dim(fnp.array([1.0, 2.0]), (2, 3), (0,))
     array([[1., 1., 1.],
@@ -118,7 +122,9 @@ def broadcast_in_dim(operand: ArrayLike, shape: Shape, broadcast_dimensions: Any
     x, places = array(operand), list(broadcast_dimensions)
     if len(places) != x.ndim or sorted(set(places)) != places:
         raise ShapeError(
-            f"broadcast_dimensions {places} do not name one axis each for an operand of shape {x.shape}"
+            f"broadcast_dimensions {places} do not name one axis each for an operand of shape {x.shape}",
+            hint=f"{x.ndim} different axes of the result in rising order: "
+            f"{[*range(len(shape) - x.ndim, len(shape))]} are the last",
         )
     sizes = dict(zip(places, x.shape))
     return fnp.broadcast_to(fnp.reshape(x, [sizes.get(i, 1) for i in range(len(shape))]), tuple(shape))
@@ -129,13 +135,19 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     """The operand x with as many new leading axes of size 1 as it takes to have `rank` axes; ShapeError where it has
     more.
 
+    Raises:
+        ShapeError: there are more axes than `rank`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.broadcast_to_rank(fnp.ones(3), 3).shape
     (1, 1, 3)
     """
     x = array(x)
     if rank < x.ndim:
-        raise ShapeError(f"broadcast_to_rank: an operand of shape {x.shape} has more than {rank} axes")
+        raise ShapeError(
+            f"broadcast_to_rank: an operand of shape {x.shape} has more than {rank} axes",
+            hint=f"a rank of {x.ndim} or more; fnp.reshape joins axes",
+        )
     return fnp.reshape(x, (*[1] * (rank - x.ndim), *x.shape))
 
 
@@ -189,6 +201,9 @@ def split(operand: ArrayLike, sizes: Any, axis: int = 0) -> list[Any]:
     """Consecutive parts of the operand, of these `sizes`, along `axis`: a list. ShapeError where the sizes do not add
     up to that of the axis.
 
+    Raises:
+        ShapeError: the sizes do not add up to that of the axis.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.split(fnp.array([1.0, 2.0, 3.0]), (1, 2))
     [array([1.]), array([2., 3.])]
@@ -196,7 +211,8 @@ def split(operand: ArrayLike, sizes: Any, axis: int = 0) -> list[Any]:
     x = array(operand)
     if sum(sizes) != x.shape[axis]:
         raise ShapeError(
-            f"the sizes {tuple(sizes)} do not add up to {x.shape[axis]}, the size of axis {axis}"
+            f"the sizes {tuple(sizes)} do not add up to {x.shape[axis]}, the size of axis {axis}",
+            hint=f"sizes whose sum is {x.shape[axis]}, or fnp.split(x, n) for equal parts",
         )
     return fnp.split(x, np.cumsum(sizes)[:-1], axis)
 
@@ -222,18 +238,25 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Ar
     x = array(operand)
     if len(padding_config) != x.ndim:
         raise ShapeError(
-            f"padding_config has {len(padding_config)} entries for an operand of shape {x.shape}"
+            f"padding_config has {len(padding_config)} entries for an operand of shape {x.shape}",
+            hint=f"(low, high, interior) for each of the {x.ndim} axes",
         )
     shape, places, window = [], [], []
     for n, (low, high, interior) in zip(x.shape, padding_config):
         if interior < 0:
-            raise ShapeError(f"interior padding is not negative: {interior}")
+            raise ShapeError(
+                f"interior padding is not negative: {interior}",
+                hint="interior=0 puts nothing between entries; negative low and high cut",
+            )
         start, wide = max(low, 0), max(n + (n - 1) * interior, 0)
         places.append(builtins.slice(start, start + wide, interior + 1))
         shape.append(start + wide + max(high, 0))
         window.append(builtins.slice(max(-low, 0), shape[-1] - max(-high, 0)))
         if low + wide + high < 0:
-            raise ShapeError(f"the padding {(low, high, interior)} removes more than an axis of size {n} has")
+            raise ShapeError(
+                f"the padding {(low, high, interior)} removes more than an axis of size {n} has",
+                hint=f"negative numbers that together cut at most {n}",
+            )
     around = ops.broadcast_to(cast(array(padding_value), dtype_of(x)), shape=tuple(shape))
     return ops.getitem(ops.update(around, x, index=tuple(places)), index=tuple(window))
 
@@ -262,10 +285,16 @@ def slice(
     x = array(operand)
     steps = (1,) * x.ndim if strides is None else tuple(strides)
     if not len(start_indices) == len(limit_indices) == len(steps) == x.ndim:
-        raise ShapeError(f"starts, limits and strides are not one for each axis of shape {x.shape}")
+        raise ShapeError(
+            f"starts, limits and strides are not one for each axis of shape {x.shape}",
+            hint=f"{x.ndim} of each; x[start:limit:step] indexes as NumPy does",
+        )
     for start, limit, step, n in zip(start_indices, limit_indices, steps, x.shape):
         if not 0 <= start <= limit <= n or step < 1:
-            raise IndexingError(f"slice {start}:{limit}:{step} is not within an axis of size {n}")
+            raise IndexingError(
+                f"slice {start}:{limit}:{step} is not within an axis of size {n}",
+                hint=f"0 <= start <= limit <= {n} and a step from 1 on; x[start:limit] takes negative numbers",
+            )
     return ops.getitem(x, index=tuple(map(builtins.slice, start_indices, limit_indices, steps)))
 
 
@@ -289,6 +318,9 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     """One entry of the operand along one `axis`, which is kept with length one or, without `keepdims`, dropped.
     IndexingError where the static `index` is out of range; a negative one counts from the end.
 
+    Raises:
+        IndexingError: there is no such position.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.index_in_dim(fnp.arange(6.0), -1)
     array([5.])
@@ -297,7 +329,9 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     axis = normalize_axis(axis, x.ndim)
     n = x.shape[axis]
     if not -n <= index < n:
-        raise IndexingError(f"index {index} is out of bounds for axis {axis} with size {n}")
+        raise IndexingError(
+            f"index {index} is out of bounds for axis {axis} with size {n}", hint=fit_index(n)
+        )
     at = index % n
     return ops.getitem(x, index=at_axis(builtins.slice(at, at + 1) if keepdims else at, axis))
 
@@ -308,7 +342,8 @@ def clamp_starts(starts: Any, shape: Sequence[int], sizes: Sequence[int], wrap: 
     starts = list(starts) if isinstance(starts, Sequence) else list(array(starts))
     if not len(starts) == len(shape) == len(sizes):
         raise ShapeError(
-            f"{len(starts)} starts and sizes {tuple(sizes)} for an array of shape {tuple(shape)}"
+            f"{len(starts)} starts and sizes {tuple(sizes)} for an array of shape {tuple(shape)}",
+            hint=f"a start and a size for each of the {len(shape)} axes",
         )
     wraps = [wrap] * len(starts) if isinstance(wrap, bool) else wrap
     return [clamp_start(*entry) for entry in zip(starts, shape, sizes, wraps)]
@@ -316,10 +351,13 @@ def clamp_starts(starts: Any, shape: Sequence[int], sizes: Sequence[int], wrap: 
 
 def clamp_start(start: Any, have: int, size: int, wrap: bool) -> Any:
     if not 0 <= index(size) <= have:
-        raise ShapeError(f"a slice of size {size} of an axis of size {have}")
+        raise ShapeError(f"a slice of size {size} of an axis of size {have}", hint=f"a size from 0 to {have}")
     start = array(start)
     if kind(start) not in "iu" or start.ndim:
-        raise DTypeError(f"the start of a slice is an integer, not {aval_of(start)!r}")
+        raise DTypeError(
+            f"the start of a slice is an integer, not {aval_of(start)!r}",
+            hint="start.astype(int), one number",
+        )
     start = cast(start, np.intp)
     if wrap:
         start = ops.where(ops.less(start, 0), ops.add(start, have), start)
@@ -337,6 +375,10 @@ def dynamic_slice(
             would reach beyond the operand is moved to where it does not, as in JAX.
         slice_sizes: static integers.
         allow_negative_indices: False if negative starts mean 0; a bool, or one for every axis.
+
+    Raises:
+        ShapeError: not one start and size for each axis, or a size greater than its axis.
+        DTypeError: a start is no integer.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda i: fx.lax.dynamic_slice(fnp.arange(5.0), (i,), (2,)))(fnp.array([0, 2, 9]))
@@ -361,6 +403,10 @@ def dynamic_update_slice(
         start_indices: an integer for every axis, which may be traced.
         allow_negative_indices: False if negative starts mean 0; a bool, or one for every axis.
 
+    Raises:
+        ShapeError: not one start for each axis, or an update with other axes or larger than the operand.
+        DTypeError: a start is no integer.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dynamic_update_slice(fnp.zeros(4), fnp.array([1.0, 2.0]), (3,))
     array([0., 0., 1., 2.])
@@ -368,7 +414,12 @@ def dynamic_update_slice(
     x = array(operand)
     u = cast(array(update), dtype_of(x))
     if u.ndim != x.ndim:
-        raise ShapeError(f"an update of shape {u.shape} has not the axes of an operand of shape {x.shape}")
+        raise ShapeError(
+            f"an update of shape {u.shape} has not the axes of an operand of shape {x.shape}",
+            hint=f"update.reshape({(1,) * (x.ndim - u.ndim) + u.shape})"
+            if u.ndim < x.ndim
+            else f"an update with {x.ndim} axes: update[0] has one fewer",
+        )
     return ops.dynamic_update_slice(
         x, u, *clamp_starts(start_indices, x.shape, u.shape, allow_negative_indices)
     )

@@ -80,10 +80,16 @@ def custom_linear_solve(
         found = StagedFunction(fun, structure, avals, f"custom_linear_solve: {name}", site)
         children = found.out_structure.children() if aux else [found.out_structure]
         if aux and (found.out_structure.type is not tuple or len(children) != 2):
-            raise StructureError(f"{found.place} must return a pair (x, aux) with has_aux=True", site=site)
+            raise StructureError(
+                f"{found.place} must return a pair (x, aux) with has_aux=True",
+                hint="return x, aux; None for no aux",
+                site=site,
+            )
         if not is_alike(children[0], inner):
             raise StructureError(
-                f"{found.place} has a result of structure {children[0]}, b has {inner}", site=site
+                f"{found.place} has a result of structure {children[0]}, b has {inner}",
+                hint="return the containers that b has",
+                site=site,
             )
         for i, (a, got) in enumerate(zip(avals, found.graph.out_avals)):
             if a != got:
@@ -157,6 +163,7 @@ def custom_root(
     if not is_alike(function.out_structure, inner):
         raise StructureError(
             f"custom_root: f has a result of structure {function.out_structure}, initial_guess has {inner}",
+            hint="return the containers that initial_guess has",
             site=site,
         )
     for i, (a, got) in enumerate(zip(avals, function.graph.out_avals)):
@@ -172,7 +179,9 @@ def custom_root(
         xs, found = pytree.flatten(x)
         if not is_alike(found, inner):
             raise StructureError(
-                f"custom_root: solve has a result of structure {found}, initial_guess has {inner}", site=site
+                f"custom_root: solve has a result of structure {found}, initial_guess has {inner}",
+                hint="return the containers that initial_guess has",
+                site=site,
             )
         extra, box["aux"] = pytree.flatten(aux)
         return [admit(r, "custom_root: a result of solve") for r in (*xs, *extra)]

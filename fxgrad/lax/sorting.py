@@ -25,6 +25,9 @@ def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_ke
     Returns:
         An array, or a tuple of them.
 
+    Raises:
+        ShapeError: the arrays have different shapes, or there are fewer than `num_keys`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.sort((fnp.array([1, 0, 1]), fnp.array([3.0, 2.0, 1.0])), num_keys=2)
     (array([0, 1, 1]), array([2., 1., 3.]))
@@ -34,7 +37,10 @@ def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_ke
         return ops.sort(x, axis=normalize_axis(dimension, x.ndim))
     arrays = [array(x) for x in operand]
     if len({x.shape for x in arrays}) != 1 or not 1 <= num_keys <= len(arrays):
-        raise ShapeError(f"sort takes arrays of one shape and 1 to {len(arrays)} keys, not {num_keys}")
+        raise ShapeError(
+            f"sort takes arrays of one shape and 1 to {len(arrays)} keys, not {num_keys}",
+            hint="num_keys=1, the default, and fnp.broadcast_arrays(*operand)",
+        )
     axis = normalize_axis(dimension, arrays[0].ndim)
     *others, last = arrays[:num_keys]
     order = ops.argsort(last, axis=axis)
@@ -71,6 +77,9 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Any, Any]:
         k: how many, a static integer.
         axis: the axis.
 
+    Raises:
+        ShapeError: the axis has fewer than `k` entries.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.top_k(fnp.array([1.0, 3.0, 2.0]), 2)
     (array([3., 2.]), array([1, 2]))
@@ -79,7 +88,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     axis = normalize_axis(axis, x.ndim)
     n = x.shape[axis]
     if not 0 <= k <= n:
-        raise ShapeError(f"top_k: the {k} greatest of an axis of size {n}")
+        raise ShapeError(f"top_k: the {k} greatest of an axis of size {n}", hint=f"k={n} for all of them")
     # Read backwards twice, so that equal entries keep their order in a descending one.
     ascending = ops.argsort(ops.flip(x, axes=(axis,)), axis=axis)
     last = ops.getitem(ascending, index=at_axis(slice(n - k, None), axis))

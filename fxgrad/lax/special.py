@@ -10,6 +10,7 @@ from operator import index
 import numpy as np
 
 from .. import ops
+from ..core.errors import ShapeError, StructureError
 from ..core.interpreter import concretize
 from ..core.typing import Array, ArrayLike
 from ..numpy.composite import composite
@@ -78,13 +79,19 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     """The derivative of order m of `digamma` at x. The order is static: one whole number from 0 to 170, otherwise
     ValueError. At the poles ∞ for odd orders, and as `digamma` for even ones.
 
+    Raises:
+        ValueError: the order is no whole number from 0 to 170.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.lax.polygamma(1, 1.0):.12f}")  # π²/6
     1.644934066848
     """
     order = concretize(m, "the order of polygamma")
     if np.ndim(order) or order not in range(171):
-        raise ValueError(f"polygamma: the order m is a whole number from 0 to 170, not {order}")
+        raise StructureError(
+            f"polygamma: the order m={order} is not a whole number from 0 to 170",
+            hint="int(m), from 0 to 170",
+        )
     return ops.polygamma(array_of(x), n=int(order))
 
 
@@ -155,14 +162,18 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
         operand: real numbers.
         exponent_bits, mantissa_bits: those of the format, without the sign and the leading bit.
 
+    Raises:
+        ValueError: there is no such format.
+
     >>> import fxgrad as fx
     >>> print(fx.lax.reduce_precision(3.1415926, 8, 7))  # to bfloat16
     3.140625
     """
     exponent, mantissa = index(exponent_bits), index(mantissa_bits)
     if exponent < 1 or mantissa < 0:
-        raise ValueError(
-            f"reduce_precision: not a format: exponent_bits={exponent}, mantissa_bits={mantissa}"
+        raise ShapeError(
+            f"reduce_precision: not a format: exponent_bits={exponent}, mantissa_bits={mantissa}",
+            hint="exponent_bits=8, mantissa_bits=7 for bfloat16, 5 and 10 for float16",
         )
     return ops.reduce_precision(array_of(operand), exponent_bits=exponent, mantissa_bits=mantissa)
 

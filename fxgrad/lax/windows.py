@@ -73,7 +73,8 @@ def reduce_window(
     if not leaves or len(starts) != len(leaves) or len({x.shape for x in leaves}) != 1:
         raise ShapeError(
             f"reduce_window: the operands must have one shape, not {[x.shape for x in leaves]}, and one initial "
-            "value each"
+            "value each",
+            hint="fnp.broadcast_arrays(*operands), and an initial value for each",
         )
     shape = leaves[0].shape
     rank = len(shape)

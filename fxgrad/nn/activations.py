@@ -317,7 +317,10 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     """
     x = floating(x)
     if x.shape[normalize_axis(axis, x.ndim)] % 2:
-        raise ShapeError(f"glu: axis {axis} of shape {x.shape} has an odd size")
+        raise ShapeError(
+            f"glu: axis {axis} of shape {x.shape} has an odd size",
+            hint="an even size: the second half gates the first",
+        )
     first, second = fnp.split(x, 2, axis)
     return first * ops.sigmoid(second)
 

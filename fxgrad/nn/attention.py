@@ -51,6 +51,7 @@ def dot_product_attention(
 
     Raises:
         ShapeError: heads or sizes do not fit. It is a ValueError.
+        UnsupportedError: an implementation is asked for by name.
 
     >>> import fxgrad as fx, numpy as np
     >>> q, k = np.ones((2, 1, 4)), np.ones((3, 1, 4))

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import random
+from ..core.common_errors import unknown_option
 from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
@@ -157,6 +158,7 @@ MODES = {
     "fan_avg": lambda fan_in, fan_out: (fan_in + fan_out) / 2,
     "fan_geo_avg": lambda fan_in, fan_out: math.sqrt(fan_in * fan_out),
 }
+DISTRIBUTIONS = ("truncated_normal", "normal", "uniform")
 CUT_STDDEV = 0.87962566103423978  # of the normal distribution between -2 and 2
 
 
@@ -170,6 +172,8 @@ def variance_scaling(
     dtype: DType = None,
 ) -> Initializer:
     """Make an initializer of numbers of mean 0 and variance scale/fan.
+
+    Source: K. He et al., "Delving deep into rectifiers", 2015.
 
     Args:
         scale: of the variance.
@@ -192,11 +196,9 @@ def variance_scaling(
     True
     """
     if mode not in MODES:
-        raise ValueError(f"variance_scaling: mode is one of {', '.join(MODES)}, not {mode!r}")
-    if distribution not in ("truncated_normal", "normal", "uniform"):
-        raise ValueError(
-            f"variance_scaling: distribution is truncated_normal, normal or uniform, not {distribution!r}"
-        )
+        raise unknown_option("variance_scaling", "mode", mode, MODES)
+    if distribution not in DISTRIBUTIONS:
+        raise unknown_option("variance_scaling", "distribution", distribution, DISTRIBUTIONS)
 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         variance = scale / max(1.0, MODES[mode](*fans(shape, in_axis, out_axis, batch_axis)))
@@ -305,7 +307,8 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> 
     def initialize(key: Key, shape: Shape, dtype: DType = dtype) -> Array:
         if len(shape) < 2:
             raise ShapeError(
-                f"orthogonal initializers are of arrays with two axes or more, not {tuple(shape)}"
+                f"orthogonal: there is no orthogonal array of shape {tuple(shape)}",
+                hint="normal() for arrays with fewer axes",
             )
         columns = shape[column_axis]
         rows = math.prod(shape) // columns
@@ -339,7 +342,8 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = Non
         if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:
             raise ShapeError(
                 "delta_orthogonal initializers are of kernels (*spatial, inputs, outputs) with 1 to 3 spatial axes "
-                f"and no more inputs than outputs, not {tuple(shape)}"
+                f"and no more inputs than outputs, not {tuple(shape)}",
+                hint="orthogonal() for matrices, normal() for other kernels",
             )
         matrix = orthogonal(scale, column_axis, dtype)(key, (shape[-1], shape[-1]))[: shape[-2]]
         middle = tuple([(n - 1) // 2 for n in shape[:-2]])

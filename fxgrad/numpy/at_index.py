@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
+from ..core.advice import fit_broadcast
 from ..core.aval import SCALARS, aval_of, kind_of
 from ..core.devices import CPU, put_array
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
@@ -133,6 +134,7 @@ class IndexedUpdate:
     multiply: Callable[..., Any] = update_method(
         "multiply", "apply_in_rounds", ops.multiply, "multiplied by `values`"
     )
+    mul = multiply  # JAX has both
     divide: Callable[..., Any] = update_method("divide", "apply_in_rounds", ops.divide, "divided by `values`")
     power: Callable[..., Any] = update_method(
         "power", "apply_in_rounds", ops.power, "raised to the power of `values`"
@@ -304,7 +306,8 @@ def broadcast_values(values: Any, x: Any, arrays: Any, index: tuple) -> Any:
     except ValueError as error:
         raise ShapeError(
             f"x.at[…]: values of shape {aval.shape} do not broadcast to {shape}, the shape of "
-            f"x[…] for x of shape {aval_of(x).shape}"
+            f"x[…] for x of shape {aval_of(x).shape}",
+            hint=fit_broadcast([shape, aval.shape], ("x[…]", "values")),
         ) from error
 
 

@@ -263,7 +263,8 @@ class Box(SurfaceObject):
         if aval.shape != self.shape and np.broadcast_shapes(aval.shape, self.shape) != self.shape:
             raise ShapeError(
                 f"{operation}: non-broadcastable output operand with shape {self.shape} doesn't match the "
-                f"broadcast shape {aval.shape}"
+                f"broadcast shape {aval.shape}",
+                hint=f"x = x + y, a new array of shape {aval.shape}",
             )
         if not aval.weak and not np.can_cast(aval.dtype, self.dtype, "same_kind"):
             raise DTypeError(

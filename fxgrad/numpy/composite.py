@@ -235,7 +235,7 @@ def known_value(value: Any, operation: str, hint: str) -> Any:
         raise ConcretizationError(error.args[0], hint=hint) from None
 
 
-def ensure(condition: Any, message: str) -> None:
+def ensure(condition: Any, message: str, hint: str) -> None:
     """Raise ShapeError where a condition on values is known not to hold. Staged and batched values are
     trusted."""
     try:
@@ -243,7 +243,7 @@ def ensure(condition: Any, message: str) -> None:
     except ConcretizationError:
         return
     if not holds:
-        raise ShapeError(message)
+        raise ShapeError(message, hint=hint)
 
 
 def normalize_axis(axis: Any, ndim: int) -> int:

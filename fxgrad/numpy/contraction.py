@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.advice import fit_product
+from ..core.common_errors import wrong_ndim
 from ..core.errors import ShapeError, describe
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, Axis, DType
@@ -27,7 +29,8 @@ def take_diagonals(x: Any, letters: str) -> tuple[Any, str]:
             j = letters.index(letter, i + 1)
             if x.shape[i] != x.shape[j]:
                 raise ShapeError(f"dimensions in single operand for collapsing index {letter!r} don't match "
-                                 f"({x.shape[i]} != {x.shape[j]})")  # fmt: skip
+                                 f"({x.shape[i]} != {x.shape[j]})",
+                                 hint="a letter of its own for each axis")  # fmt: skip
             x = diagonal(x, 0, i, j)
             letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + letter
     return x, letters
@@ -61,7 +64,8 @@ def contract_pair(a: Any, left: str, b: Any, right: str, out: str) -> Any:
             sizes[letter] = n
         elif n not in (1, sizes[letter]):
             raise ShapeError(f"axis {letter!r} has sizes {sizes[letter]} and {n} in the operands {describe(a)} "
-                             f"({left}) and {describe(b)} ({right})")  # fmt: skip
+                             f"({left}) and {describe(b)} ({right})",
+                             hint="an operand transposed, or a letter of its own for one of the axes")  # fmt: skip
     a, left = drop_broadcast_axes(a, left, sizes)
     b, right = drop_broadcast_axes(b, right, sizes)
     a, left = sum_unwanted(a, left, right + out)
@@ -87,7 +91,7 @@ def core_letters(x: Any, name: str, which: int, letters: str) -> str:
     """Return all letters of an operand that ends with the given ones; the others, from `A` on, are aligned on
     the right."""
     if x.ndim < len(letters):
-        raise ShapeError(f"{name}: input operand {which} ({describe(x)}) does not have enough dimensions")
+        raise wrong_ndim(name, f"x{which + 1}", x, len(letters), or_more=True)
     return LETTERS[26 : 26 + x.ndim - len(letters)][::-1] + letters
 
 
@@ -98,8 +102,7 @@ def batch_product(name: str, a: Any, left: str, b: Any, right: str, out: str) ->
     if a.shape[left.index("k")] != b.shape[right.index("k")]:
         raise ShapeError(f"{name}: the inner sizes {a.shape[left.index('k')]} and {b.shape[right.index('k')]} differ: "
                          f"{describe(a)} @ {describe(b)}",
-                         hint="the second one transposed (.T), which fits"
-                         if b.ndim == 2 and b.shape[1] == a.shape[left.index("k")] else None)  # fmt: skip
+                         hint=fit_product(a.shape, b.shape))  # fmt: skip
     np.broadcast_shapes(batch_shape(a, left), batch_shape(b, right))
     batch = max(left.rstrip(LETTERS[:26]), right.rstrip(LETTERS[:26]), key=len)
     return contract_pair(a, left, b, right, batch + out)
@@ -134,6 +137,9 @@ def matmul(
     `precision` is for programs written for JAX, here and in the other products: it has no effect.
     `preferred_element_type` is the dtype in which these compute.
 
+    Raises:
+        ValueError: the inner sizes differ, or an operand has too few axes.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.sum(fnp.matmul(a, fnp.ones((2, 3)))))(fnp.ones((1, 2)))
     array([[3., 3.]])
@@ -150,6 +156,9 @@ def matmul(
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, out: None = None, *, axis: int = -1) -> Array:
     """The sum Σ conj(x1)·x2 along an axis, the other axes broadcast.
 
+    Raises:
+        ValueError: the inner sizes differ, or an operand has too few axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.vecdot(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
     array([21., 43.])
@@ -163,6 +172,9 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
     """Matrices in the last two axes times vectors in the last one; the axes before are broadcast. For NumPy before 2.2
     as well.
 
+    Raises:
+        ValueError: the inner sizes differ, or an operand has too few axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.matvec(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
     array([21., 43.])
@@ -174,6 +186,9 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
 def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
     """Conjugated vectors in the last axis times matrices in the last two; the axes before are broadcast. For NumPy
     before 2.2 as well.
+
+    Raises:
+        ValueError: the inner sizes differ, or an operand has too few axes.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.vecmat(fnp.array([1.0, 10.0]), fnp.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -264,6 +279,9 @@ def tensordot(
         axes: the number of last axes of a and first axes of b, or a pair of (sequences of) axes.
         precision, preferred_element_type: as of `dot`.
 
+    Raises:
+        ValueError: the sizes of two axes that are contracted differ.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.tensordot(fnp.ones((2, 3, 4)), fnp.ones((4, 3)), axes=((2, 1), (0, 1)))
     array([12., 12.])
@@ -275,7 +293,8 @@ def tensordot(
     ours, theirs = normalize_axes(ours, a.ndim), normalize_axes(theirs, b.ndim)
     if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs)):
         raise ShapeError(
-            f"shape-mismatch for sum: axes {ours} of {describe(a)} and {theirs} of {describe(b)}"
+            f"shape-mismatch for sum: axes {ours} of {describe(a)} and {theirs} of {describe(b)}",
+            hint="axes=(of_a, of_b), two tuples of axes that have the same sizes in pairs",
         )
     left, right = list(LETTERS[: a.ndim]), list(LETTERS[a.ndim : a.ndim + b.ndim])
     for i, j in zip(ours, theirs):
@@ -305,7 +324,10 @@ def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
     """The cross product of vectors of three components, or of two: these lie in a plane, and the product of two such is
-    the one component across it. ValueError for other numbers of components.
+    the one component across it.
+
+    Raises:
+        ValueError: the vectors have neither 3 components nor 2.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.cross(fnp.array([1.0, 0.0, 0.0]), fnp.array([0.0, 1.0, 0.0]))
@@ -315,7 +337,10 @@ def cross(
         axisa = axisb = axisc = axis
     a, b = moveaxis(a, axisa, 0), moveaxis(b, axisb, 0)
     if not {a.shape[0], b.shape[0]} <= {2, 3}:
-        raise ShapeError(f"cross: the vectors have {a.shape[0]} and {b.shape[0]} components, not 3 (or 2)")
+        raise ShapeError(
+            f"cross: the vectors have {a.shape[0]} and {b.shape[0]} components, not 3 (or 2)",
+            hint="axisa= and axisb=, along which the components are, or x[:3]",
+        )
 
     def minor(i: int, j: int) -> Any:
         return ops.subtract(ops.multiply(a[i], b[j]), ops.multiply(a[j], b[i]))
@@ -351,10 +376,16 @@ def parse_subscripts(subscripts: str, shapes: tuple) -> tuple[tuple[str, ...], s
     inputs = tuple(inputs.split(","))
     for letters, shape in zip(inputs, shapes):
         if len(letters) != len(shape):
-            raise ShapeError(f"einsum {subscripts!r}: {letters!r} for an operand of shape {shape}")
+            raise ShapeError(
+                f"einsum {subscripts!r}: {letters!r} for an operand of shape {shape}",
+                hint=f"{len(shape)} letters for it, or '...' for axes that broadcast",
+            )
     renamed = dict(zip(dict.fromkeys("".join(inputs)), LETTERS))
     if any(c not in renamed for c in out):
-        raise ShapeError(f"einsum {subscripts!r}: the result has a letter that no operand has")
+        raise ShapeError(
+            f"einsum {subscripts!r}: the result has a letter that no operand has",
+            hint="fnp.broadcast_to of the result where an axis is to be added",
+        )
     return tuple("".join(renamed[c] for c in i) for i in inputs), "".join(renamed[c] for c in out)
 
 
@@ -411,6 +442,9 @@ def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype:
 
     More than two operands are contracted in the order that `opt_einsum` finds (`optimize` as there), or in the one that
     `optimize` gives, as `einsum_path` or as `opt_einsum` writes it.
+
+    Raises:
+        ValueError: a letter stands for different sizes.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.einsum("ij,ij->", a, a))(fnp.ones((1, 2)))

@@ -11,7 +11,8 @@ from numpy import frombuffer, fromiter, fromstring, mgrid, ogrid
 
 from .. import ops
 from ..core.aval import is_differentiable
-from ..core.errors import ShapeError, UnsupportedError
+from ..core.common_errors import wrong_ndim
+from ..core.errors import UnsupportedError
 from ..core.interpreter import Tracer, as_value
 from ..core.typing import Array, ArrayLike, DType, Shape
 from .composite import (
@@ -232,6 +233,9 @@ def arange(
     """Numbers from start, in steps, to stop, which is left out. The bounds fix the shape: traced integers must
     be known, otherwise ConcretizationError; traced floating-point numbers raise UnsupportedError.
 
+    Raises:
+        UnsupportedError: a traced floating-point value would fix the shape of the result.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.arange(1.0, 2.0, 0.25)
     array([1.  , 1.25, 1.5 , 1.75])
@@ -409,6 +413,9 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """The matrix of the powers of a vector's entries, the highest in the first column unless `increasing`. ValueError
     unless `x` has one axis.
 
+    Raises:
+        ValueError: `x` has not one axis.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.vander(fnp.array([2.0, 3.0]), 3)
     array([[4., 2., 1.],
@@ -416,7 +423,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     """
     x = operand(x)
     if x.ndim != 1:
-        raise ShapeError("x must be a one-dimensional array or sequence.")
+        raise wrong_ndim("vander", "x", x, 1)
     exponents = np.arange(x.size if N is None else N)
     return power(ops.reshape(x, shape=(x.size, 1)), exponents if increasing else exponents[::-1])
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from inspect import CO_VARARGS
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -47,6 +49,31 @@ def refuse_options(parameters: tuple[str, ...], generalized: bool) -> str:
     options = OF_GENERALIZED_UFUNCS if generalized else OF_UFUNCS
     lacking = "`, `".join([option for option in options[1:] if option not in parameters])
     return f"{REFUSES_OUT}\n    Under transforms the ufunc's other options (`{lacking}`) raise TypeError."
+
+
+def describe_result(ufunc: np.ufunc, operands: str) -> str:
+    """Say which shape and dtype the result of a ufunc has; `operands` are their names as text."""
+    shape = f"the shape of {operands}"
+    if ufunc.nin > 1:
+        shape = "the shape to which the operands broadcast (ValueError where they do not)"
+    if ufunc.nout > 1:
+        return f"\n    The results have {shape}."
+    dtype, of_complex = resolve_result(ufunc, np.int64), resolve_result(ufunc, np.complex128)
+    words = f"dtype {dtype}"
+    if dtype == np.int64:
+        words = f"the dtype of {operands}" if ufunc.nin == 1 else "the common dtype of the operands"
+        words += ", of complex numbers a real one" * (of_complex == np.float64)
+    elif dtype == np.float64:
+        words = f"a floating {'or complex ' * bool(of_complex)}dtype, float64 of integers"
+    return f"\n    The result has {shape},\n    and {words}."
+
+
+def resolve_result(ufunc: np.ufunc, dtype: Any) -> Any:
+    """Return the dtype of what a ufunc gives for operands of one dtype; None if it does not take these."""
+    try:
+        return ufunc.resolve_dtypes((np.dtype(dtype),) * ufunc.nin + (None,) * ufunc.nout)[-1]
+    except TypeError:
+        return None
 
 
 def name_additions(options: tuple[str, ...]) -> str:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.errors import DTypeError, ShapeError
+from ..core.common_errors import unknown_option
+from ..core.errors import DTypeError
 from ..core.interpreter import Tracer, as_value, concretize
 from ..core.typing import Array, ArrayLike, Axis, Binary
 from .composite import (
@@ -200,13 +201,19 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Array
     """Eight truth values along an axis as one uint8, zeros filling up the last; `axis=None` takes the flattened array.
     TypeError if these are neither integers nor truth values.
 
+    Raises:
+        TypeError: `a` is neither of integers nor of truth values.
+        ValueError: there is no such `bitorder`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.packbits(fnp.array([True, False, True]))
     array([160], dtype=uint8)
     """
     a = operand(a)
     if kind(a) not in "biu":
-        raise DTypeError("Expected an input array of integer or boolean data type")
+        raise DTypeError(
+            f"packbits: a has dtype {dtype_of(a)}, which has no bits to take", hint="a != 0, which is boolean"
+        )
     axis, rows, shape = move_axis_last(a, axis)
     bits = cast(not_equal(rows, 0), np.uint8)
     count = -(-shape[-1] // 8)
@@ -222,13 +229,17 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: Any = None, bitorder: 
     """The bits of every uint8 along an axis, `count` of them (or all but so many, if negative), as uint8. TypeError for
     other dtypes.
 
+    Raises:
+        TypeError: `a` is not of dtype uint8.
+        ValueError: there is no such `bitorder`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.unpackbits(fnp.array([160], dtype=fnp.uint8), count=4)
     array([1, 0, 1, 0], dtype=uint8)
     """
     a = operand(a)
     if dtype_of(a) != np.uint8:
-        raise DTypeError("Expected an input array of unsigned byte data type")
+        raise DTypeError(f"unpackbits: a has dtype {dtype_of(a)}, expected uint8", hint="a.astype(np.uint8)")
     axis, rows, shape = move_axis_last(a, axis)
     places = ops.reshape(rows, shape=(*shape, 1))
     bits = bitwise_and(right_shift(places, cast(bit_shifts(bitorder), np.uint8)), np.uint8(1))
@@ -243,7 +254,7 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: Any = None, bitorder: 
 def bit_shifts(name: str) -> Any:
     """Return how far each of eight bits is shifted."""
     if name not in ("big", "little"):
-        raise ShapeError("'bitorder' must be either 'little' or 'big'")
+        raise unknown_option("packbits", "bitorder", name, ("big", "little"))
     return np.arange(8)[:: -1 if name == "big" else 1]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
+from ..core.advice import fit_broadcast
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, describe
 from ..core.interpreter import Tracer, as_value, concretize
@@ -102,4 +103,7 @@ def stretch(values: Any, shape: tuple[int, ...]) -> Any:
     try:
         return ops.broadcast_to(values, shape=shape)
     except ValueError as error:
-        raise ShapeError(f"could not broadcast input array from shape {have} into shape {shape}") from error
+        raise ShapeError(
+            f"could not broadcast input array from shape {have} into shape {shape}",
+            hint=fit_broadcast([shape, have], ("x[…]", "values")),
+        ) from error

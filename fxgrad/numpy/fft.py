@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.common_errors import unknown_option
 from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.fourier import OPPOSITE_NORM
@@ -55,7 +56,7 @@ def check_norm(norm: Any) -> str:
     if norm is None:
         return "backward"
     if norm not in OPPOSITE_NORM:
-        raise ShapeError(f'Invalid norm value {norm}; should be "backward","ortho" or "forward".')
+        raise unknown_option("fft", "norm", norm, OPPOSITE_NORM)
     return norm
 
 
@@ -72,7 +73,10 @@ def crop_or_pad(a: Any, n: int, axis: int) -> Any:
 def check_point_count(n: Any) -> int:
     """Check a number of points as NumPy does."""
     if index(n) < 1:
-        raise ShapeError(f"Invalid number of FFT data points ({n}) specified.")
+        raise ShapeError(
+            f"Invalid number of FFT data points ({n}) specified.",
+            hint="a positive n, or None for all entries",
+        )
     return index(n)
 
 
@@ -84,7 +88,10 @@ def sizes_and_axes(a: Any, s: Any, axes: Any) -> tuple[list[Any], tuple[int, ...
     axes = tuple(normalize_axis(i, a.ndim) for i in axes)
     sizes = [-1] * len(axes) if s is None else list(s)
     if len(sizes) != len(axes):
-        raise ShapeError("Shape and axes have different lengths.")
+        raise ShapeError(
+            f"{len(sizes)} sizes {tuple(sizes)} for the axes {axes}",
+            hint=f"axes={tuple(range(-len(sizes), 0))}",
+        )
     sizes = [a.shape[i] if n == -1 else n for n, i in zip(sizes, axes)]
     if len(set(zip(axes, sizes))) > len(set(axes)):
         raise UnsupportedError(
@@ -130,6 +137,9 @@ def one_axis_arguments(a: Any, n: Any, axis: int, half: bool = False) -> tuple[A
 def fft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The discrete Fourier transform along an axis.
 
+    Raises:
+        ValueError: `n` is not positive, or there is no such `norm`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> power = lambda x: fnp.sum(fnp.abs(fnp.fft.fft(x)) ** 2)  # n·Σx², by Parseval
     >>> fx.grad(power)(fnp.array([1.0, 2.0, 3.0, 4.0]))
@@ -143,6 +153,9 @@ def fft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None
 def ifft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The inverse of `fft` along an axis: complex numbers, cropped or padded to n before.
 
+    Raises:
+        ValueError: `n` is not positive, or there is no such `norm`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ifft(fnp.array([4.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
@@ -155,6 +168,10 @@ def ifft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: Non
 def rfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The frequencies 0 … n//2 of real numbers; the others are their conjugates. TypeError for complex ones.
 
+    Raises:
+        TypeError: complex numbers.
+        ValueError: `n` is not positive, or there is no such `norm`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.rfft(fnp.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
@@ -166,6 +183,9 @@ def rfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: Non
 @composite(np.fft.irfft, derivative=LINEAR)
 def irfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The inverse of `rfft`. Of the frequencies 0 and (n even) n/2 the imaginary parts have no effect and derivative 0.
+
+    Raises:
+        ValueError: `n` is not positive, or there is no such `norm`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> spectrum = fnp.array([1.0, 2.0 + 1.0j, 3.0])  # of four entries
@@ -181,6 +201,9 @@ def irfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: No
 def hfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The transform of a signal with Hermitian symmetry, given by its first half: a real spectrum.
 
+    Raises:
+        ValueError: `n` is not positive, or there is no such `norm`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.hfft(fnp.array([1.0, 2.0, 3.0]))
     array([ 8., -2.,  0., -2.])
@@ -192,6 +215,10 @@ def hfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: Non
 @composite(np.fft.ihfft, derivative=LINEAR)
 def ihfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
     """The inverse of `hfft`: the first half of a signal with Hermitian symmetry, from its real spectrum.
+
+    Raises:
+        TypeError: complex numbers.
+        ValueError: `n` is not positive, or there is no such `norm`.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ihfft(fnp.array([15.0, -4.0, 0.0, -4.0]))
@@ -206,6 +233,10 @@ def ihfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: No
 def fftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """The transform `fft` along axes (all of them), cropped or padded to the sizes `s`.
 
+    Raises:
+        ValueError: `s` and `axes` have different lengths, a size is not positive, or there is no such `norm`.
+        UnsupportedError: an axis twice, with different sizes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.fftn(fnp.ones((2, 2)))
     array([[4.+0.j, 0.+0.j],
@@ -218,6 +249,10 @@ def fftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: 
 @composite(np.fft.ifftn, derivative=LINEAR)
 def ifftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """The inverse of `fftn`, with the same arguments.
+
+    Raises:
+        ValueError: `s` and `axes` have different lengths, a size is not positive, or there is no such `norm`.
+        UnsupportedError: an axis twice, with different sizes.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ifftn(4 * fnp.eye(1, 4).reshape(2, 2))
@@ -232,6 +267,12 @@ def ifftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out:
 def rfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """The transform `rfft` along the last of the axes, then `fft` along the others.
 
+    Raises:
+        AxisError: there are no axes.
+        ValueError: `s` and `axes` have different lengths, a size is not positive, or there is no such `norm`.
+        UnsupportedError: an axis twice, with different sizes.
+        TypeError: complex numbers.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.rfftn(fnp.ones((2, 2)))
     array([[4.+0.j, 0.+0.j],
@@ -245,6 +286,11 @@ def rfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out:
 @composite(np.fft.irfftn, derivative=LINEAR)
 def irfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: None = None) -> Array:
     """The inverse of `rfftn`: real numbers. The last axis has 2·(n − 1) entries unless `s` says otherwise.
+
+    Raises:
+        AxisError: there are no axes.
+        ValueError: `s` and `axes` have different lengths, a size is not positive, or there is no such `norm`.
+        UnsupportedError: an axis twice, with different sizes.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.fft.irfftn(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
@@ -261,7 +307,9 @@ def irfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out
 def require_axes(sizes: list[Any], axes: tuple[int, ...]) -> tuple[list[Any], tuple[int, ...]]:
     """Return sizes and axes; raise unless there is a last one."""
     if not axes:
-        raise AxisError("at least one axis must be transformed")
+        raise AxisError(
+            "at least one axis must be transformed", hint="axes=None for all axes, or one such as axes=-1"
+        )
     return sizes, axes
 
 

@@ -15,7 +15,7 @@ from numpy import fromfunction
 from .. import ops
 from ..core import pytree
 from ..core.aval import aval_of
-from ..core.errors import ShapeError
+from ..core.errors import ShapeError, StructureError
 from ..core.interpreter import EVAL, acting_level
 from ..core.typing import Array, ArrayLike, Axis
 from ..transforms.vmap import vmap
@@ -51,6 +51,9 @@ def apply_along_axis(
     """A function of one-dimensional arrays applied to all slices along an axis; the axes of its results take the
     place of that axis. It is differentiated as the function is.
 
+    Raises:
+        ValueError: another axis of `arr` has size 0, so that the shape of the result is unknown.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.apply_along_axis(lambda v: v[0] * v[1], 1, x)))(fnp.ones((1, 3)))
     array([[1., 1., 0.]])
@@ -62,7 +65,10 @@ def apply_along_axis(
     rows = moveaxis(arr, axis, -1)
     shape = rows.shape[:-1]
     if 0 in shape:
-        raise ShapeError("Cannot apply_along_axis when any iteration dimensions are 0")
+        raise ShapeError(
+            "Cannot apply_along_axis when any iteration dimensions are 0",
+            hint="look at arr.size first: of no rows the shape of a result is not known",
+        )
     results = operand(map_rows(lambda row: operand(func1d(row, *args, **kwargs)), [rows], shape))
     count = results.ndim - len(shape)
     return moveaxis(results, range(len(shape), results.ndim), range(axis, axis + count))
@@ -72,6 +78,9 @@ def apply_along_axis(
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array:
     """What `func(a, axis)` makes of an array for one axis after another, which are kept with length one. It is
     differentiated as the function is.
+
+    Raises:
+        ValueError: `func` returns neither the axes of its operand nor one less.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.apply_over_axes(fnp.sum, fnp.ones((2, 3, 4)), [0, 2])
@@ -84,7 +93,10 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array
         axis = normalize_axis(axis, a.ndim)
         result = operand(func(a, axis))
         if result.ndim not in (a.ndim, a.ndim - 1):
-            raise ShapeError("function is not returning an array of the correct shape")
+            raise ShapeError(
+                f"apply_over_axes: func returns shape {result.shape} for an array of shape {a.shape} and axis {axis}",
+                hint="func(a, axis) with keepdims=True, or without the axis",
+            )
         a = result if result.ndim == a.ndim else expand_dims(result, axis)
     return a
 
@@ -96,6 +108,9 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
     decides, one function more is for the rest, which is 0 otherwise. Traced functions are given all of x, and
     their derivative goes to the chosen entries alone, even if that of another function is infinite there. Further
     arguments, `args` and `kw`, go to the functions.
+
+    Raises:
+        ValueError: neither as many functions as conditions, nor one more.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> root = lambda x: fnp.piecewise(x, [x > 0], [fnp.sqrt, 0.0])
@@ -112,7 +127,8 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
     count = len(conditions)
     if len(functions) not in (count, count + 1):
         raise ShapeError(
-            f"with {count} condition(s), either {count} or {count + 1} functions are expected, not {len(functions)}"
+            f"piecewise: {len(functions)} functions for {count} conditions",
+            hint="a function for each condition, and one more for where none holds",
         )
 
     def evaluate_piece(function: Any) -> Any:
@@ -140,6 +156,10 @@ class vectorize:
         excluded: positions and names of arguments that are passed on as they are.
         cache: whether the first result, from which NumPy takes the dtypes, is kept; no matter to traced calls.
         signature: the axes of the operands and results that belong to the function: "(m,n),(n)->(m)".
+
+    Raises:
+        ValueError: `signature` is none, or results have other axes than it says.
+        TypeError: when called, another number of arguments than `signature` says.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> hinge = fnp.vectorize(lambda x, slope: x if x > 0 else slope * x)
@@ -189,8 +209,9 @@ class vectorize:
 
         inputs, outputs = self.axes or ([()] * len(mapped), None)
         if len(inputs) != len(mapped):
-            raise TypeError(
-                f"wrong number of positional arguments: expected {len(inputs)}, got {len(mapped)}"
+            raise StructureError(
+                f"wrong number of positional arguments: expected {len(inputs)}, got {len(mapped)}",
+                hint="an argument for each in the signature; excluded= names others",
             )
         values = operands([full[key] for key in mapped])
         sizes: dict[str, int] = {}
@@ -203,7 +224,8 @@ class vectorize:
         for wanted in (outputs, self.dtypes):
             if wanted is not None and len(wanted) != len(results):
                 raise ShapeError(
-                    f"wrong number of outputs from pyfunc: expected {len(wanted)}, got {len(results)}"
+                    f"wrong number of outputs from pyfunc: expected {len(wanted)}, got {len(results)}",
+                    hint=f"return a tuple of {len(wanted)}",
                 )
         for result, names in zip(results, outputs or [()] * len(results)):
             if self.loop_shape(result.shape, names, sizes) != shape:
@@ -218,16 +240,29 @@ class vectorize:
         self, shape: tuple[int, ...], names: tuple[str, ...], sizes: dict[str, int]
     ) -> tuple[int, ...]:
         """Return the shape before the axes that belong to the function, and note the sizes of these by
-        name."""
+        name.
+
+        Args:
+            shape: that of an operand.
+            names: those of its last axes, as the signature has them.
+            sizes: the sizes by name, which this adds to.
+
+        Raises:
+            ShapeError: an axis has another size than one of the same name.
+        """
         count = len(shape) - len(names)
         if count < 0:
             raise ShapeError(
                 f"{len(shape)}-dimensional argument does not have enough dimensions for all core "
-                f"dimensions {names!r}"
+                f"dimensions {names!r}",
+                hint="x[None] adds an axis in front; excluded= names arguments handed over as they are",
             )
         for name, n in zip(names, shape[count:]):
             if sizes.setdefault(name, n) != n:
-                raise ShapeError(f"inconsistent size for core dimension {name!r}: {n} vs {sizes[name]}")
+                raise ShapeError(
+                    f"inconsistent size for core dimension {name!r}: {n} vs {sizes[name]}",
+                    hint="another name for this axis, where it may have another size",
+                )
         return shape[:count]
 
 
@@ -236,7 +271,10 @@ def core_axes(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ..
     arguments = r"\((\w+(,\w+)*)?\)"
     compact = re.sub(r"\s+", "", signature)
     if not re.fullmatch(rf"({arguments}(,{arguments})*)?->{arguments}(,{arguments})*", compact):
-        raise ShapeError(f"not a valid gufunc signature: {signature}")
+        raise ShapeError(
+            f"not a valid gufunc signature: {signature}",
+            hint='"(n),(m,n)->(m)", say: the axes of each argument, and those of the results',
+        )
     left, right = compact.split("->")
     inputs, outputs = (
         [tuple(filter(None, core.split(","))) for core in re.findall(r"\((.*?)\)", side)]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.errors import DTypeError, ShapeError
+from ..core.common_errors import wrong_ndim, wrong_shape
+from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, ensure, kind, known_value, operand
@@ -46,6 +47,10 @@ def bincount(
         minlength: the least length of the result, which otherwise ends with the greatest integer.
         length: the exact length, as in JAX: integers beyond are not counted, so that `x` need not be known.
 
+    Raises:
+        TypeError: `x` is not of integers, or `weights` are complex.
+        ValueError: `x` has not one axis, or `weights` another length.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda w: fnp.bincount([0, 2, 2], w))(fnp.ones(3))
     array([[1., 0., 0.],
@@ -54,19 +59,23 @@ def bincount(
     """
     x = operand(x)
     if kind(x) not in "biu" and x.size:
-        raise DTypeError(f"integers can be counted, not values of dtype {dtype_of(x)}")
+        raise DTypeError(
+            f"bincount: x has dtype {dtype_of(x)}, expected an integer one",
+            hint="x.astype(int), or fnp.histogram",
+        )
     if x.ndim != 1:
-        raise ShapeError(f"an array with one axis can be counted, not one of shape {x.shape}")
+        raise wrong_ndim("bincount", "x", x, 1)
     x = cast(x, np.intp)
-    ensure(ops.greater_equal(x, 0), "'list' argument must have no negative elements")
+    ensure(ops.greater_equal(x, 0), "'list' argument must have no negative elements", "x - x.min()")
     if weights is not None:
         weights = operand(weights)
         if kind(weights) == "c":
-            raise DTypeError("weights must be real numbers, not complex ones")
-        if weights.shape != x.shape:
-            raise ShapeError(
-                f"The weights and list don't have the same length: {weights.shape} and {x.shape}"
+            raise DTypeError(
+                f"bincount: weights has the complex dtype {dtype_of(weights)}",
+                hint="two counts, with weights.real and with weights.imag",
             )
+        if weights.shape != x.shape:
+            raise wrong_shape("bincount", "weights", weights.shape, x.shape)
         weights = cast(weights, float)
     if length is None:
         greatest = known_value(max(x, initial=-1), "bincount", "fnp.bincount(x, length=n)")
@@ -79,7 +88,11 @@ def data_range(a: Any, range: Any) -> tuple[Any, Any]:
     """Return the range that is given, or that of the data."""
     if range is not None:
         first, last = map(as_value, range)
-        ensure(ops.less_equal(first, last), "max must be larger than min in range parameter.")
+        ensure(
+            ops.less_equal(first, last),
+            "max must be larger than min in range parameter.",
+            "range=(low, high)",
+        )
         return first, last
     return (min(a), max(a)) if a.size else (0, 1)
 
@@ -90,31 +103,45 @@ def bin_edges(a: Any, bins: Any, range: Any, weights: Any) -> Any:
         raise DTypeError("complex numbers have no histogram", hint="that of their real and imaginary parts")
     if isinstance(bins, str):
         if weights is not None:
-            raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+            raise StructureError(
+                f"histogram: bins={bins!r} is no rule for weighted data", hint="bins=10, say, or the edges"
+            )
         data = known_value(a, f"a histogram with bins={bins!r}", "bins=n, or their edges")
         bins = np.histogram_bin_edges(data, bins, range).size - 1
     bins = operand(bins)
     if bins.ndim > 1:
-        raise ShapeError("`bins` must be 1d, when an array")
+        raise wrong_ndim("histogram", "bins", bins, 1)
     if bins.ndim == 1:
-        ensure(ops.less_equal(bins[:-1], bins[1:]), "`bins` must increase monotonically, when an array")
+        ensure(
+            ops.less_equal(bins[:-1], bins[1:]),
+            "`bins` must increase monotonically, when an array",
+            "fnp.sort(bins)",
+        )
         return bins
     if kind(bins) not in "iu":
-        raise TypeError("`bins` must be an integer, a string, or an array")
+        raise DTypeError(
+            f"histogram: bins has dtype {dtype_of(bins)}, expected an integer",
+            hint="bins.astype(int), or an array of edges",
+        )
     count = int(known_value(bins, "a histogram", "a number of bins that does not depend on traced values"))
     if count < 1:
-        raise ShapeError("`bins` must be positive, when an integer")
+        raise ShapeError(f"histogram: bins={count}, which is no number of bins", hint="bins=10, say")
     first, last = data_range(a, range)
     dtype = ops.result_dtype([first, last, a])
     dtype = dtype if dtype.kind == "f" else np.result_type(dtype, float)
     first, last = operand(first), operand(last)
-    ensure(ops.logical_and(ops.isfinite(first), ops.isfinite(last)), "the range of the data is not finite")
+    ensure(
+        ops.logical_and(ops.isfinite(first), ops.isfinite(last)),
+        "the range of the data is not finite",
+        "range=(low, high), or only what fnp.isfinite holds of",
+    )
     empty = ops.equal(first, last)
     first, last = ops.where(empty, first - 0.5, first), ops.where(empty, last + 0.5, last)
     edges = linspace(first, last, count + 1, dtype=dtype)
     ensure(
         ops.less(edges[:-1], edges[1:]),
         f"Too many bins for data range. Cannot create {count} finite-sized bins.",
+        "fewer bins, or a wider range=",
     )
     return edges
 
@@ -134,7 +161,7 @@ def flatten_data(a: Any, weights: Any) -> tuple[Any, Any]:
     if weights is not None:
         weights = operand(weights)
         if weights.shape != a.shape:
-            raise ShapeError(f"weights should have the same shape as a: {weights.shape} and {a.shape}")
+            raise wrong_shape("histogram", "weights", weights.shape, a.shape)
         weights = ravel(weights)
     return ravel(cast(a, np.uint8) if kind(a) == "b" else a), weights
 
@@ -143,6 +170,11 @@ def flatten_data(a: Any, weights: Any) -> tuple[Any, Any]:
 def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> Array:
     """The edges of the bins of a histogram. Where they are made of the data, they vary with its least and its greatest
     entry.
+
+    Raises:
+        ValueError: `weights` have another shape than `a`, or `bins` is not positive, or an array with several axes.
+        TypeError: complex numbers.
+        TypeError: `bins` is no integer, name or array, or a name while there are weights.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.histogram_bin_edges(fnp.array([0.0, 1.0, 4.0]), 2)
@@ -166,6 +198,11 @@ def histogram(
         density: divide by the widths and the total.
         weights: of the entries.
 
+    Raises:
+        ValueError: `weights` have another shape than `a`, or `bins` is not positive, or an array with several axes.
+        TypeError: complex numbers.
+        TypeError: `bins` is no integer, name or array, or a name while there are weights.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda w: fnp.histogram([1.0, 2.0, 9.0], 2, weights=w)[0])(fnp.ones(3))
     array([[1., 1., 0.],
@@ -186,7 +223,10 @@ def repeat_for_axes(value: Any, count: int, name: str) -> list[Any]:
     except TypeError:
         return [value] * count
     if len(values) != count:
-        raise ShapeError(f"{name} for {len(values)} axes, of points that have {count}")
+        raise ShapeError(
+            f"{name} for {len(values)} axes, of points that have {count}",
+            hint=f"one for all axes, or {count} of them",
+        )
     return values
 
 
@@ -204,6 +244,11 @@ def histogramdd(
         sample: points in the rows of a matrix, or a sequence with the coordinates along every axis.
         bins, range: as for `histogram`, the same for all axes or a sequence.
         density, weights: as for `histogram`.
+
+    Raises:
+        ValueError: not one entry of `bins` or `range` for each axis, or `bins` that are not positive.
+        TypeError: complex numbers.
+        TypeError: an entry of `bins` is neither an integer nor an array.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.histogramdd(fnp.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]]), bins=2)[0]
@@ -244,13 +289,19 @@ def histogram2d(
     """How many points are in each rectangle, the edges along x, and the edges along y; `bins` may be the edges for both
     axes.
 
+    Raises:
+        ValueError: `x` and `y` have different lengths.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.histogram2d(fnp.array([0.0, 1.0, 1.0]), fnp.array([0.0, 1.0, 0.9]), bins=2)[0]
     array([[1., 0.],
            [0., 2.]])
     """
     if len(x) != len(y):
-        raise ShapeError("x and y must have the same length.")
+        raise ShapeError(
+            f"histogram2d: x has {len(x)} entries and y {len(y)}",
+            hint="x and y are the coordinates of points, one of each for a point",
+        )
     if hasattr(bins, "__len__") and len(bins) > 2:
         bins = [bins, bins]
     counts, (x_edges, y_edges) = histogramdd([x, y], bins, range, density, weights)

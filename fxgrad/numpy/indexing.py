@@ -10,8 +10,10 @@ import numpy as np
 from numpy import diag_indices, index_exp, mask_indices, ndindex, s_, tril_indices, triu_indices
 
 from .. import ops
+from ..core.advice import fit_index
 from ..core.aval import PLAIN
-from ..core.errors import IndexingError, ShapeError
+from ..core.common_errors import wrong_ndim
+from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.interpreter import Tracer, as_value, concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import (
@@ -35,9 +37,7 @@ def check_positions(indices: Any, size: int, mode: str) -> Any:
     if not indices.size:
         indices = cast(indices, np.intp)
     if kind(indices) not in "iu":
-        raise IndexingError(
-            f"positions must be integers, not {dtype_of(indices)}", hint="indices.astype(int)"
-        )
+        raise DTypeError(f"positions must be integers, not {dtype_of(indices)}", hint="indices.astype(int)")
     if mode == "wrap":
         return ops.remainder(indices, size)
     if mode == "clip":
@@ -49,7 +49,9 @@ def check_positions(indices: Any, size: int, mode: str) -> Any:
         least, greatest = (int(reduce(indices, axes=axes)) for reduce in (ops.reduce_min, ops.reduce_max))
         if least < -size or greatest >= size:
             worst = greatest if greatest >= size else least
-            raise IndexingError(f"index {worst} is out of bounds for axis with size {size}")
+            raise IndexingError(
+                f"index {worst} is out of bounds for axis with size {size}", hint=fit_index(size)
+            )
     return indices
 
 
@@ -59,6 +61,10 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, 
 
     Args:
         mode: what to do with positions out of range: 'raise', 'wrap' around or 'clip'.
+
+    Raises:
+        IndexError: a position is out of bounds, with `mode` "raise".
+        TypeError: a position is no integer.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.take(x, [0, 0, 2])))(fnp.ones(3))
@@ -77,6 +83,10 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Arra
     """Entries at positions along an axis, the other axes matched entry by entry (broadcasting). It is differentiated by
     the array; positions that occur several times add up their cotangents.
 
+    Raises:
+        IndexError: a position is no integer, or out of bounds.
+        ValueError: `indices` and `arr` have not the same number of axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.take_along_axis(fnp.array([[3.0, 1.0, 2.0]]), fnp.array([[1, 2, 0]]), axis=1)
     array([[1., 2., 3.]])
@@ -87,7 +97,9 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Arra
     axis = normalize_axis(axis, arr.ndim)
     indices = operand(indices)
     if indices.ndim != arr.ndim:
-        raise ShapeError("`indices` and `arr` must have the same number of dimensions")
+        raise wrong_ndim("take_along_axis", "indices", indices, arr.ndim)
+    if kind(indices) not in "iu":
+        raise IndexingError("`indices` must be an integer array", hint="indices.astype(int)")
     indices = check_positions(indices, arr.shape[axis], "raise")
     rest = tuple(1 if i == axis else n for i, n in enumerate(arr.shape))
     shape = np.broadcast_shapes(rest, tuple(1 if i == axis else n for i, n in enumerate(indices.shape)))
@@ -100,13 +112,16 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Arra
 def ix_(*args: Any) -> tuple[Array, ...]:
     """Index arrays for the product of sequences of positions (or known masks), one along each axis.
 
+    Raises:
+        ValueError: a sequence has more than one axis.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.arange(6.0).reshape(2, 3)[fnp.ix_([1], [0, 2])]
     array([[3., 5.]])
     """
     arrays = operands(args)
     if any(x.ndim != 1 for x in arrays):
-        raise ShapeError("Cross index must be 1 dimensional")
+        raise wrong_ndim("ix_", "index", next(x for x in arrays if x.ndim != 1), 1)
     arrays = [nonzero(x)[0] if kind(x) == "b" else x for x in arrays]
     count = len(arrays)
     return tuple(
@@ -135,6 +150,11 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
 def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     """The flat positions of entries given by their positions along every axis; `mode` as in `take`.
 
+    Raises:
+        TypeError: a position is no integer.
+        IndexError: a position is out of bounds, with `mode` "raise".
+        ValueError: not one array of positions for each axis.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.ravel_multi_index((1, 2), (2, 3))
     np.int64(5)
@@ -142,7 +162,10 @@ def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", or
     modes = (mode,) * len(dims) if isinstance(mode, str) else mode
     places = [check_positions(x, size, m) for x, size, m in zip(multi_index, dims, modes)]
     if len(places) != len(dims) or len(multi_index) != len(dims):
-        raise ShapeError(f"parameter multi_index must be a sequence of length {len(dims)}")
+        raise ShapeError(
+            f"ravel_multi_index: {len(multi_index)} arrays of indices for dims={tuple(dims)}",
+            hint=f"an array of indices for each axis, {len(dims)} in all",
+        )
     flat: Any = 0
     for place, size in list(zip(places, dims))[:: -1 if order == "F" else 1]:
         flat = ops.add(ops.multiply(flat, size), place)
@@ -153,13 +176,19 @@ def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", or
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """The positions of the main diagonal of an array, one index array for each axis; they depend on the shape only.
 
+    Raises:
+        ValueError: `arr` has fewer than two axes, or axes of different sizes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.diag_indices_from(fnp.ones((2, 2)))
     (array([0, 1]), array([0, 1]))
     """
     arr = operand(arr)
     if arr.ndim < 2 or len(set(arr.shape)) > 1:
-        raise ShapeError("input array must be at least 2-d, and all its dimensions of equal length")
+        raise ShapeError(
+            f"diag_indices_from: arr has shape {arr.shape}, whose axes are not of one size",
+            hint="fnp.diag_indices(n, ndim) for the first n entries of the diagonal",
+        )
     return diag_indices(arr.shape[0], arr.ndim)
 
 
@@ -167,6 +196,9 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """The positions of a matrix on and below the k-th diagonal, one index array for each axis; they depend on the shape
     only.
+
+    Raises:
+        ValueError: `arr` has not two axes.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.tril_indices_from(fnp.ones((2, 2)))
@@ -180,6 +212,9 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     """The positions of a matrix on and above the k-th diagonal, one index array for each axis; they depend on the shape
     only.
 
+    Raises:
+        ValueError: `arr` has not two axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.triu_indices_from(fnp.ones((2, 2)))
     (array([0, 0, 1]), array([0, 1, 1]))
@@ -191,7 +226,10 @@ def matrix_size(x: Any, k: int) -> tuple[int, int, int]:
     """Return the rows of a matrix, the diagonal, and its columns."""
     shape = operand(x).shape
     if len(shape) != 2:
-        raise ShapeError("input array must be 2-d")
+        raise ShapeError(
+            f"an array of shape {shape} is not a matrix",
+            hint="fnp.tril_indices(n, k, m), or triu_indices, with n rows and m columns",
+        )
     return shape[0], k, shape[1]
 
 
@@ -260,13 +298,16 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: None = 
     """Entries along an axis, or of the flattened array, at which a condition holds. The condition fixes the shape:
     where it is staged or mapped this raises ConcretizationError.
 
+    Raises:
+        ValueError: `condition` has not one axis.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.compress([True, False, True], fnp.array([1.0, 2.0, 3.0]))
     array([1., 3.])
     """
     condition = known_mask(condition, "compress")
     if condition.ndim != 1:
-        raise ShapeError("condition must be a 1-d array")
+        raise wrong_ndim("compress", "condition", condition, 1)
     return take(a, condition.nonzero()[0], axis)
 
 
@@ -287,19 +328,28 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
 def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -> Array:
     """Entries of the first choice whose condition holds, and `default` where none does.
 
+    Raises:
+        ValueError: there are no conditions, or not as many choices.
+        TypeError: a condition is not of truth values.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> kinked = lambda x: fnp.select([x < 0, x > 1], [-x, 2 * x], 0.0)
     >>> fx.vmap(fx.grad(kinked))(fnp.array([-1.0, 0.5, 2.0]))
     array([-1.,  0.,  2.])
     """
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ShapeError("list of cases must be same length as list of conditions, and not empty")
+        raise ShapeError(
+            f"select: {len(condlist)} conditions and {len(choicelist)} choices",
+            hint="a choice for each condition, and default= for where none holds",
+        )
     dtype = ops.result_dtype([as_value(v) for v in [*choicelist, default]])
     conditions, *choices = broadcast_arrays(*condlist), *operands([*choicelist, default])
     result = cast(choices.pop(), dtype)
     for condition, choice in reversed(list(zip(conditions, choices))):
         if kind(condition) != "b":
-            raise TypeError("conditions must be boolean")
+            raise DTypeError(
+                f"select: a condition has dtype {dtype_of(condition)}, expected bool", hint="condition != 0"
+            )
         result = ops.where(condition, cast(choice, dtype), result)
     return ops.broadcast_to(result, shape=np.broadcast_shapes(result.shape, conditions[0].shape))
 
@@ -308,6 +358,10 @@ def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -
 def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
     """Entries of the choice whose number stands in `a`; all are broadcast. It is differentiated by the choices.
 
+    Raises:
+        ValueError: with `mode` "raise", there is no choice of such a number.
+        TypeError: `a` is not of integers.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.choose(fnp.array([1, 0]), [fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
     array([3., 2.])
@@ -315,9 +369,12 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
     if not isinstance(choices, list | tuple):
         choices = list(operand(choices))
     arrays = ops.promote_dtypes([as_value(c) for c in choices])
-    which = check_positions(a, len(arrays), mode)
-    if mode == "raise" and not isinstance(which, Tracer) and (np.asarray(which) < 0).any():
-        raise ShapeError("invalid entry in choice array")
+    which = operand(a)
+    if mode == "raise" and not isinstance(which, Tracer) and ((which < 0) | (which >= len(arrays))).any():
+        raise ShapeError(
+            "choose: a has a negative position", hint='mode="wrap" or "clip" for positions beyond the choices'
+        )
+    which = check_positions(which, len(arrays), mode)
     which, *arrays = broadcast_arrays(which, *arrays)
     stacked = ops.stack(arrays)
     return ops.getitem(ops.take_along(stacked, ops.reshape(which, shape=(1, *which.shape)), 0),

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import aval_of
+from ..core.common_errors import wrong_ndim
 from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, Axis, DType
 from .composite import (
@@ -34,13 +35,19 @@ def concatenate(arrays: ArrayLike, /, axis: Axis = 0, out: None = None, *, dtype
                 casting: str = "same_kind") -> Array:  # fmt: skip
     """Arrays joined along an axis, in their common dtype; axis=None joins their entries.
 
+    Raises:
+        ValueError: no arrays, arrays without axes, or sizes that differ along another axis.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.concatenate([x, x**2])))(fnp.ones(2))
     array([3., 3.])
     """
     arrays = operands(arrays)
     if not arrays:
-        raise ShapeError("need at least one array to concatenate")
+        raise ShapeError(
+            "need at least one array to concatenate",
+            hint="fnp.zeros((0,)), the empty array, where there may be no part",
+        )
     if axis is None:
         arrays, axis = [ravel(x) for x in arrays], 0
     if any(x.ndim == 0 for x in arrays):
@@ -58,6 +65,9 @@ def stack(
 ) -> Array:
     """Arrays of one shape joined along a new axis.
 
+    Raises:
+        ValueError: there are no arrays, or their shapes differ.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])], axis=1)
     array([[1., 3.],
@@ -65,9 +75,15 @@ def stack(
     """
     arrays = operands(arrays)
     if not arrays:
-        raise ShapeError("need at least one array to stack")
+        raise ShapeError(
+            "need at least one array to stack",
+            hint="fnp.zeros((0,)), the empty array, where there may be no part",
+        )
     if len({x.shape for x in arrays}) > 1:
-        raise ShapeError("all input arrays must have the same shape")
+        raise ShapeError(
+            f"stack: the arrays have the shapes {sorted({x.shape for x in arrays})}",
+            hint="fnp.concatenate, or fnp.broadcast_arrays(*arrays) before",
+        )
     return concatenate([expand_dims(x, axis) for x in arrays], axis, dtype=dtype)
 
 
@@ -75,13 +91,16 @@ def stack(
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The parts of an array along an axis, without it: a tuple.
 
+    Raises:
+        ValueError: `x` has no axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.unstack(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     (array([1., 2.]), array([3., 4.]))
     """
     x = operand(x)
     if x.ndim == 0:
-        raise ShapeError("Input array must be at least 1-d.")
+        raise wrong_ndim("unstack", "x", x, 1, or_more=True)
     axis = normalize_axis(axis, x.ndim)
     return tuple(ops.getitem(x, index=(*at_axis(i, axis), *(slice(None),) * (x.ndim - axis - 1)))
                  for i in range(x.shape[axis]))  # fmt: skip
@@ -184,6 +203,9 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> Array:
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Parts of an array along an axis, in a list: at the given places, or so many of nearly equal size.
 
+    Raises:
+        ValueError: the number of parts is not positive.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.array_split(fnp.arange(5.0), 2)
     [array([0., 1., 2.]), array([3., 4.])]
@@ -196,7 +218,10 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     else:
         count = int(indices_or_sections)
         if count <= 0:
-            raise ShapeError("number sections must be larger than 0.")
+            raise ShapeError(
+                f"array_split: {count} parts",
+                hint="how many parts, from 1 on, or a list of the places to split at",
+            )
         places = [size // count * i + min(i, size % count) for i in range(1, count)]
     return [slice_axis(ary, axis, start, stop) for start, stop in zip([0, *places], [*places, size])]
 
@@ -206,19 +231,28 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
     """Parts of an array along an axis, in a list: at the given places, or so many of equal size; ValueError where this
     does not go.
 
+    Raises:
+        ValueError: `ary` cannot be divided into parts of one size.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.split(fnp.arange(4.0), [1, 3])
     [array([0.]), array([1., 2.]), array([3.])]
     """
     ary = operand(ary)
     if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
-        raise ShapeError("array split does not result in an equal division")
+        raise ShapeError(
+            f"split: axis {axis} of size {ary.shape[axis]} cannot be divided into {indices_or_sections} equal parts",
+            hint="fnp.array_split, whose parts may differ by one, or a list of the places to split at",
+        )
     return array_split(ary, indices_or_sections, axis)
 
 
 @composite(np.hsplit, derivative=LINEAR)
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     """Parts of an array along the second axis, of a vector along its only one: see `split`.
+
+    Raises:
+        ValueError: `ary` has no axes, or cannot be divided into parts of one size.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.hsplit(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 2)
@@ -228,7 +262,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     """
     ary = operand(ary)
     if ary.ndim == 0:
-        raise ShapeError("hsplit only works on arrays of 1 or more dimensions")
+        raise wrong_ndim("hsplit", "ary", ary, 1, or_more=True)
     return split(ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
@@ -236,12 +270,15 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     """Parts of an array along the first axis, of two or more: see `split`.
 
+    Raises:
+        ValueError: `ary` has fewer than two axes, or cannot be divided into parts of one size.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.vsplit(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 2)
     [array([[1., 2.]]), array([[3., 4.]])]
     """
     if operand(ary).ndim < 2:
-        raise ShapeError("vsplit only works on arrays of 2 or more dimensions")
+        raise wrong_ndim("vsplit", "ary", operand(ary), 2, or_more=True)
     return split(ary, indices_or_sections, 0)
 
 
@@ -249,12 +286,15 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     """Parts of an array along the third axis: see `split`.
 
+    Raises:
+        ValueError: `ary` has fewer than three axes, or cannot be divided into parts of one size.
+
     >>> import fxgrad.numpy as fnp
     >>> [part.shape for part in fnp.dsplit(fnp.ones((2, 3, 4)), 2)]
     [(2, 3, 2), (2, 3, 2)]
     """
     if operand(ary).ndim < 3:
-        raise ShapeError("dsplit only works on arrays of 3 or more dimensions")
+        raise wrong_ndim("dsplit", "ary", operand(ary), 3, or_more=True)
     return split(ary, indices_or_sections, 2)
 
 

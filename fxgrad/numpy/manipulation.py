@@ -8,7 +8,9 @@ import numpy as np
 from numpy import broadcast_shapes
 
 from .. import ops
+from ..core.advice import fit_reshape
 from ..core.aval import Aval
+from ..core.common_errors import wrong_ndim
 from ..core.errors import ShapeError
 from ..core.interpreter import concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
@@ -39,6 +41,9 @@ def entry_count(shape: Any) -> int:
 def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """The entries in another shape; one size may be -1.
 
+    Raises:
+        ValueError: `shape` has another number of entries, or more than one -1.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.reshape(x, (2, -1))[1, 0])(fnp.ones(4))
     array([0., 0., 1., 0.])
@@ -48,9 +53,14 @@ def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None 
     if -1 in shape:
         known = -entry_count(shape)
         if shape.count(-1) > 1:
-            raise ShapeError("can only specify one unknown dimension")
+            raise ShapeError(
+                f"reshape: the shape {shape} leaves {shape.count(-1)} sizes to be found",
+                hint="-1 for one of them",
+            )
         if known <= 0 or a.size % known:
-            raise ShapeError(f"cannot reshape array of size {a.size} into shape {shape}")
+            raise ShapeError(
+                f"cannot reshape array of size {a.size} into shape {shape}", hint=fit_reshape(a.size, shape)
+            )
         shape = tuple(a.size // known if n == -1 else n for n in shape)
     if order == "F":
         return transpose(ops.reshape(transpose(a), shape=shape[::-1]))
@@ -72,6 +82,9 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """An array without its axes of size 1, or without those that are named; ValueError where one of these is longer.
 
+    Raises:
+        ValueError: an axis that is named has not size 1.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.squeeze(fnp.ones((1, 3, 1))).shape
     (3,)
@@ -79,7 +92,10 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     a = operand(a)
     axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else normalize_axes(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
-        raise ShapeError("cannot select an axis to squeeze out which has size not equal to one")
+        raise ShapeError(
+            f"squeeze: axis={axis} of shape {a.shape} has not the size 1",
+            hint="axis=None for all axes of size 1, or x[0], x.sum(0) where another is to go",
+        )
     return ops.reshape(a, shape=tuple(n for i, n in enumerate(a.shape) if i not in axes))
 
 
@@ -172,6 +188,9 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
 def transpose(a: ArrayLike, axes: Axis = None) -> Array:
     """An array with its axes in the opposite order, or in the order `axes`.
 
+    Raises:
+        ValueError: `axes` do not name each axis once.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.transpose(fnp.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
@@ -181,7 +200,10 @@ def transpose(a: ArrayLike, axes: Axis = None) -> Array:
         return ops.permute(a, axes=tuple(range(a.ndim))[::-1])
     axes = normalize_axes(tuple(axes), a.ndim)
     if len(axes) != a.ndim:
-        raise ShapeError("axes don't match array")
+        raise ShapeError(
+            f"transpose: axes={axes} for an array of shape {a.shape}",
+            hint=f"all of them, in the new order: {tuple(range(a.ndim))[::-1]} reverses them",
+        )
     return ops.permute(a, axes=axes)
 
 
@@ -192,19 +214,25 @@ permute_dims = transpose
 def matrix_transpose(x: ArrayLike, /) -> Array:
     """The matrices in the last two axes transposed; ValueError for arrays with fewer axes.
 
+    Raises:
+        ValueError: fewer than two axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.matrix_transpose(fnp.ones((5, 2, 3))).shape
     (5, 3, 2)
     """
     x = operand(x)
     if x.ndim < 2:
-        raise ShapeError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+        raise wrong_ndim("matrix_transpose", "x", x, 2, or_more=True)
     return swapaxes(x, -1, -2)
 
 
 @composite(np.moveaxis, derivative=LINEAR)
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     """An array with some axes at other places; the others keep their order.
+
+    Raises:
+        ValueError: not as many sources as destinations.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.moveaxis(fnp.ones((2, 3, 4)), 0, -1).shape
@@ -213,7 +241,10 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     a = operand(a)
     source, destination = normalize_axes(source, a.ndim), normalize_axes(destination, a.ndim)
     if len(source) != len(destination):
-        raise ShapeError("`source` and `destination` arguments must have the same number of elements")
+        raise ShapeError(
+            f"moveaxis: {len(source)} axes in source and {len(destination)} in destination",
+            hint="a place for each axis",
+        )
     order = [i for i in range(a.ndim) if i not in source]
     for target, axis in sorted(zip(destination, source)):
         order.insert(target, axis)
@@ -308,11 +339,17 @@ def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Axis = None, *, s
     shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = normalize_axes(axis, x.ndim)
     if len(shape) != len(axes):
-        raise ShapeError(f"window_shape {shape} has not one size for each of the axes {axes}")
+        raise ShapeError(
+            f"window_shape {shape} has not one size for each of the axes {axes}",
+            hint="axis=, of the same length as window_shape",
+        )
     for size, a in zip(shape, axes):
         count = x.shape[a] - size + 1
         if size < 0 or count < 1:
-            raise ShapeError(f"a window of size {size} does not fit into axis {a} of shape {x.shape}")
+            raise ShapeError(
+                f"a window of size {size} does not fit into axis {a} of shape {x.shape}",
+                hint=f"a window of 1 to {x.shape[a]}, or fnp.pad(x, …) first",
+            )
         places = np.arange(count)[:, None] + np.arange(size)
         x = ops.move_axis(take_positions(x, places, a), a + 1, x.ndim)
     return x
@@ -335,6 +372,9 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
 def flipud(m: ArrayLike) -> Array:
     """An array with the entries along the first axis in the opposite order.
 
+    Raises:
+        ValueError: `m` has no axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.flipud(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[3., 4.],
@@ -342,13 +382,16 @@ def flipud(m: ArrayLike) -> Array:
     """
     m = operand(m)
     if m.ndim < 1:
-        raise ShapeError("Input must be >= 1-d.")
+        raise wrong_ndim("flipud", "m", m, 1, or_more=True)
     return ops.flip(m, axes=(0,))
 
 
 @composite(np.fliplr, derivative=LINEAR)
 def fliplr(m: ArrayLike) -> Array:
     """An array with the entries along the second axis in the opposite order.
+
+    Raises:
+        ValueError: `m` has fewer than two axes.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.fliplr(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
@@ -357,7 +400,7 @@ def fliplr(m: ArrayLike) -> Array:
     """
     m = operand(m)
     if m.ndim < 2:
-        raise ShapeError("Input must be >= 2-d.")
+        raise wrong_ndim("fliplr", "m", m, 2, or_more=True)
     return ops.flip(m, axes=(1,))
 
 
@@ -385,6 +428,9 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
 def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
     """The matrices in two axes turned by k right angles, from the first axis towards the second.
 
+    Raises:
+        ValueError: `axes` are not two different ones.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.rot90(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[2., 4.],
@@ -392,7 +438,9 @@ def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
     """
     m = operand(m)
     if len(axes) != 2 or len(set(normalize_axes(tuple(axes), m.ndim))) != 2:
-        raise ShapeError("Axes must be two different ones")
+        raise ShapeError(
+            f"rot90: axes={axes} are not two different axes", hint="axes=(0, 1), the plane of the rotation"
+        )
     i, j = normalize_axes(tuple(axes), m.ndim)
     if k % 4 == 0:
         return m
@@ -406,6 +454,9 @@ def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The diagonals of the matrices in two axes, in the last axis of the result.
 
+    Raises:
+        ValueError: `axis1` and `axis2` are the same.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.diagonal(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 4.])
@@ -413,7 +464,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     a = operand(a)
     i, j = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
     if i == j:
-        raise ShapeError("axis1 and axis2 cannot be the same")
+        raise ShapeError(f"diagonal: axis1={axis1} and axis2={axis2} are one axis", hint="axis1=-2, axis2=-1")
     a = moveaxis(a, (i, j), (-2, -1))
     rows, columns = a.shape[-2:]
     steps = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
@@ -425,6 +476,9 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 def diag(v: ArrayLike, k: int = 0) -> Array:
     """The k-th diagonal of a matrix, or the matrix of which a vector is the k-th diagonal. ValueError for other arrays.
 
+    Raises:
+        ValueError: `v` has neither one axis nor two.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.diag(fnp.array([1.0, 2.0]))
     array([[1., 0.],
@@ -434,7 +488,10 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     if v.ndim == 2:
         return diagonal(v, k)
     if v.ndim != 1:
-        raise ShapeError("Input must be 1- or 2-d.")
+        raise ShapeError(
+            f"diag: v has shape {v.shape}, expected one or two axes",
+            hint="fnp.diagonal(v, axis1=-2, axis2=-1), or fx.vmap(fnp.diag)",
+        )
     n = v.size + abs(k)
     first = max(k, 0) - min(k, 0) * n
     places = slice(first, first + v.size * (n + 1), n + 1)

@@ -79,6 +79,7 @@ def immutable_method(name: str, hint: str) -> Callable[..., NoReturn]:
     def method(self: Tracer, *args: Any, **kwargs: Any) -> NoReturn:
         raise ImmutableError(f"x.{name}(…) on a traced value: traced values are immutable", hint=hint)
 
+    method.__doc__ = f"NumPy's method, which raises ImmutableError here. Instead: {hint}."
     return method
 
 
@@ -105,6 +106,9 @@ def writing_method(name: str, hint: str) -> Callable[..., None]:
         become_box(self)
         return getattr(type(self), name)(self, *args, **kwargs)
 
+    method.__doc__ = (
+        f"NumPy's method, which writes into the array; ImmutableError where it has other names. Or: {hint}."
+    )
     return method
 
 
@@ -147,6 +151,9 @@ def memory_method(name: str) -> Callable[..., NoReturn]:
             hint="x.astype(dtype) converts; x.tolist() gives plain values",
         )
 
+    method.__doc__ = (
+        "NumPy's method, which raises UnsupportedError here: a traced value has no memory to look at."
+    )
     return method
 
 
@@ -197,16 +204,23 @@ def compress(self: Tracer, condition: Any, axis: int | None = None, out: None = 
 def astype(
     self: Tracer, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
-    """The values in another dtype. The derivative passes between floating-point dtypes and ends at others."""
+    """The values in another dtype. The derivative passes between floating-point dtypes and ends at others.
+
+    Args:
+        dtype: the dtype.
+        order, subok, copy: accepted and without effect: the memory is not the program's concern.
+        casting: which changes are allowed, as of `numpy.can_cast`; TypeError for others.
+    """
     if not np.can_cast(self.dtype, dtype, casting):
         raise DTypeError(
-            f"astype: cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}"
+            f"astype: cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}",
+            hint='casting="unsafe", the default',
         )
     return fnp.astype(self, dtype)
 
 
 def to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Any:
-    """The value on a device: `fx.device_put`."""
+    """The value on a device: `fx.device_put`. A `stream` is accepted and without effect."""
     return device_put(self, device)
 
 
@@ -303,12 +317,20 @@ Tracer.attach(**{name: immutable_method(name, hint) for name, hint in INPLACE_ME
 Tracer.attach(**{name: writing_method(name, hint) for name, hint in WRITING_METHODS.items()})
 Tracer.attach(**{name: memory_method(name) for name in MEMORY_METHODS})
 Tracer.attach(
-    itemsize=property(lambda self: self.dtype.itemsize),
-    nbytes=property(lambda self: self.size * self.dtype.itemsize),
+    itemsize=property(lambda self: self.dtype.itemsize, doc="The bytes of an entry."),
+    nbytes=property(lambda self: self.size * self.dtype.itemsize, doc="The bytes of all entries."),
     at=property(At),
-    base=property(lambda self: getattr(self, "shown", None)),
-    flags=property(lambda self: np.empty(self.shape, self.dtype).flags),
-    strides=property(lambda self: np.empty(self.shape, self.dtype).strides),
+    base=property(
+        lambda self: getattr(self, "shown", None), doc="The value that this one is a view of, or None."
+    ),
+    flags=property(
+        lambda self: np.empty(self.shape, self.dtype).flags,
+        doc="The flags of a new array of this shape and dtype.",
+    ),
+    strides=property(
+        lambda self: np.empty(self.shape, self.dtype).strides,
+        doc="The strides of a new array of this shape and dtype, in bytes.",
+    ),
     device=property(device),
     to_device=to_device,
     reshape=reshape,

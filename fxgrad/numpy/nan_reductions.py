@@ -169,7 +169,11 @@ def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
 def nan_extremum_position(a: Any, primitive: Any, worst: float, axis: Any, keepdims: bool) -> Any:
     a, numbers = mask_nan(a, True)
     if kind(a) in "fc":
-        ensure(any(numbers, axis), "All-NaN slice encountered")
+        ensure(
+            any(numbers, axis),
+            "All-NaN slice encountered",
+            "fnp.where(fnp.isnan(a), 0, a) first, or take such slices out",
+        )
         a = fill_outside(numbers, a, worst)
     return extremum_position(a, primitive, axis, keepdims)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.common_errors import unknown_option
 from ..core.errors import ShapeError, UnsupportedError
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike
@@ -43,6 +44,10 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
             (with reflect_type='even' or 'odd'), 'linear_ramp' (with `end_values`), 'maximum', 'minimum', 'mean' and
             'median' (with `stat_length`). A function, which NumPy lets write into the array, is refused.
 
+    Raises:
+        UnsupportedError: `mode` is a function, which would write into the array.
+        ValueError: there is no such mode or option, a width is negative, or an empty axis has nothing to repeat.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.pad(x, 2, mode="edge")))(fnp.ones(3))
     array([3., 1., 3.])
@@ -54,9 +59,12 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
             hint="fnp.concatenate, or one of the modes by name",
         )
     if mode not in OPTIONS:
-        raise ShapeError(f"mode '{mode}' is not supported")
+        raise unknown_option("pad", "mode", mode, OPTIONS)
     if unknown := kwargs.keys() - OPTIONS[mode]:
-        raise ShapeError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+        raise ShapeError(
+            f"pad: mode={mode!r} has no option {', '.join(sorted(unknown))}",
+            hint=f"its options: {', '.join(OPTIONS[mode]) or 'none'}",
+        )
     if isinstance(pad_width, dict):
         sides = [(0, 0)] * x.ndim
         for axis, width in pad_width.items():
@@ -64,7 +72,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         pad_width = sides
     widths = np.broadcast_to(np.asarray(pad_width), (x.ndim, 2)).tolist()
     if np.min(widths, initial=0) < 0:
-        raise ShapeError("index can't contain negative values")
+        raise ShapeError(f"pad: pad_width has a negative number: {pad_width}", hint="x[a:-b], which cuts")
     if mode in ("constant", "empty"):
         values = operand(kwargs.get("constant_values", 0))
         if values.ndim == 0 and not isinstance(values, Tracer) and is_positive_zero(values):
@@ -73,7 +81,10 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         return pad_sides(x, widths, lambda x, axis, side, count: values[axis, side])
     for axis, pair in enumerate(widths):
         if any(pair) and x.shape[axis] == 0:
-            raise ShapeError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+            raise ShapeError(
+                f"pad: mode={mode!r} has no entries to extend the empty axis {axis} with",
+                hint='mode="constant"',
+            )
     if mode == "linear_ramp":
         return pad_ramps(x, widths, kwargs.get("end_values", 0))
     if mode in STATISTICS:

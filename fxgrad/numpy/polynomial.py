@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.common_errors import wrong_ndim
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import concretize
 from ..core.typing import Array, ArrayLike
@@ -96,13 +97,16 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
 def polyder(p: ArrayLike, m: int = 1) -> Array:
     """The coefficients of the m-th derivative of a polynomial; ValueError for negative m.
 
+    Raises:
+        ValueError: `m` is negative.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.polyder(fnp.array([1.0, 0.0, 5.0]))
     array([2., 0.])
     """
     p = ravel(p)
     if m < 0:
-        raise ShapeError("Order of derivative must be positive (see polyint)")
+        raise ShapeError(f"polyder: the order m={m} is negative", hint=f"fnp.polyint(p, {-m})")
     for _ in range(m):
         p = ops.multiply(slice_axis(p, 0, None, -1), np.arange(p.size - 1, 0, -1))
     return p
@@ -115,18 +119,24 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     Args:
         k: the constants of integration, one for every order: zeros unless given.
 
+    Raises:
+        ValueError: `m` is negative, or `k` has fewer than `m` entries, and not one.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.polyint(fnp.array([2.0, 5.0]))
     array([1., 5., 0.])
     """
     p = ravel(p)
     if m < 0:
-        raise ShapeError("Order of integral must be positive (see polyder)")
+        raise ShapeError(f"polyint: the order m={m} is negative", hint=f"fnp.polyder(p, {-m})")
     constants = ravel(0.0 if k is None else k)
     if constants.size == 1:
         constants = ops.broadcast_to(constants, shape=(m,))
     if constants.size < m:
-        raise ShapeError("k must be a scalar or a rank-1 array of length 1 or >m.")
+        raise ShapeError(
+            f"polyint: {constants.size} constants k for the order m={m}",
+            hint=f"k of {m} constants, or one for all",
+        )
     for i in range(m):
         p = append(ops.divide(p, np.arange(p.size, 0, -1)), constants[i : i + 1])
     return p
@@ -155,6 +165,9 @@ def roots(p: ArrayLike) -> Array:
     They are complex where `p` is traced. At multiple zeros no derivative exists. How many leading and trailing
     coefficients are zero must be known.
 
+    Raises:
+        ValueError: `p` has more than one axis.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.sort(fnp.roots(fnp.array([1.0, -3.0, 2.0]))).round(6)
     array([1., 2.])
@@ -163,7 +176,7 @@ def roots(p: ArrayLike) -> Array:
 
     p = atleast_1d(p)
     if p.ndim != 1:
-        raise ShapeError("Input must be a rank-1 array.")
+        raise wrong_ndim("roots", "p", p, 1)
     (known,) = np.nonzero(concretize(p, "roots"))
     start, stop = (int(known[0]), int(known[-1]) + 1) if known.size else (p.size, p.size)
     dtype = np.result_type(dtype_of(p), np.complex64)
@@ -182,6 +195,9 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
     Zeros that are traced and complex give complex coefficients, also where they come in conjugate pairs.
 
+    Raises:
+        ValueError: neither a sequence of roots nor a square matrix.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.poly(fnp.array([1.0, 2.0]))
     array([ 1., -3.,  2.])
@@ -192,7 +208,9 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
         zeros = eigvals(zeros)
     elif zeros.ndim != 1:
-        raise ShapeError("input must be 1d or non-empty square 2d array.")
+        raise ShapeError(
+            f"poly: seq_of_zeros has shape {zeros.shape}", hint="a sequence of zeros, or a square matrix"
+        )
     if not zeros.size:
         return 1.0
     dtype = np.dtype(np.mintypecode(dtype_of(zeros).char))
@@ -225,6 +243,10 @@ def polyfit(
         w: weights of the residuals, shape (n,).
         cov: give (coefficients, covariance matrix), the latter scaled by the residuals unless cov="unscaled".
 
+    Raises:
+        TypeError: `x` is no sequence or empty, or `y` or `w` has another length.
+        ValueError: `deg` is negative, or there are too few points for the covariance.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> slope = fx.grad(lambda y: fnp.polyfit([0.0, 1.0, 2.0], y, 1)[0])
     >>> print(fnp.allclose(slope(fnp.array([1.0, 2.0, 4.0])), [-0.5, 0.0, 0.5]))
@@ -234,16 +256,21 @@ def polyfit(
 
     deg, x, y = int(deg), to_floating(x), to_floating(y)
     if deg < 0:
-        raise ShapeError("expected deg >= 0")
+        raise ShapeError(f"polyfit: deg={deg}", hint="a degree from 0 on, 1 for a line")
     if x.ndim != 1 or not x.size:
-        raise DTypeError("expected non-empty 1D vector for x")
+        raise DTypeError(
+            f"polyfit: x has shape {x.shape}, expected one axis", hint="fnp.ravel(x), of one entry at least"
+        )
     if y.ndim not in (1, 2) or y.shape[0] != x.size:
-        raise DTypeError("expected x and y to have same length, and y to be a 1D or 2D array")
+        raise DTypeError(
+            f"polyfit: y has shape {y.shape}, x {x.shape}",
+            hint=f"y of shape {x.shape}, or ({x.size}, k) for k fits at once",
+        )
     matrix, target = ops.promote_dtypes([vander(x, deg + 1), y])
     if w is not None:
         w = to_floating(w)
         if w.shape != x.shape:
-            raise DTypeError("expected a 1D array for weights, and w and y to have the same length")
+            raise DTypeError(f"polyfit: w has shape {w.shape}, x {x.shape}", hint=f"w of shape {x.shape}")
         matrix, target = apply_by_rows(ops.multiply, matrix, w), apply_by_rows(ops.multiply, target, w)
     scale = sqrt(sum(ops.multiply(matrix, matrix), 0))
     matrix = ops.divide(matrix, scale)
@@ -261,7 +288,10 @@ def polyfit(
         return coefficients, covariance
     freedom = x.size - deg - 1
     if freedom <= 0:
-        raise ShapeError("the number of data points must exceed order to scale the covariance matrix")
+        raise ShapeError(
+            f"polyfit: {x.size} points for {deg + 1} coefficients leave nothing to estimate a covariance from",
+            hint='a lower deg, more points, or cov="unscaled"',
+        )
     apart = ops.subtract(target, matrix @ scaled)
     variance = ops.divide(sum(ops.multiply(apart, apart), 0), freedom)
     return coefficients, ops.multiply(covariance if y.ndim == 1 else expand_dims(covariance, 2), variance)

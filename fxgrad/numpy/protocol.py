@@ -235,7 +235,10 @@ def ufunc_reduceat(ufunc: np.ufunc, x: Any, indices: Any, axis: int = 0, dtype: 
     size = x.shape[axis]
     for start in starts:
         if not 0 <= start < size:
-            raise IndexingError(f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})")
+            raise IndexingError(
+                f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {size})",
+                hint=f"indices from 0 to {size - 1}",
+            )
     parts = []
     for start, stop in zip(starts, [*starts[1:], size]):
         part = x[(*(slice(None),) * axis, slice(start, max(start + 1, stop)))]

@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import Aval
-from ..core.errors import ShapeError
+from ..core.common_errors import wrong_shape
+from ..core.errors import ShapeError, StructureError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.operators import remember_radicand, square
@@ -136,7 +137,8 @@ def all(
 def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     if where is not True and initial is None:
         raise ShapeError(
-            "reduction operation has no identity, so to use a where mask one has to specify 'initial'"
+            "reduction operation has no identity, so to use a where mask one has to specify 'initial'",
+            hint="initial=-fnp.inf for a maximum, fnp.inf for a minimum",
         )
     a = operand(a)
     if initial is None or where is not True:
@@ -154,6 +156,9 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
         where: ArrayLike = True) -> Array:  # fmt: skip
     """The greatest entry along axes; entries that tie share the derivative.
 
+    Raises:
+        ValueError: no entries, or with `where`, and no `initial`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.max)(fnp.array([1.0, 2.0, 2.0]))
     array([0. , 0.5, 0.5])
@@ -165,6 +170,9 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
     """The least entry along axes; entries that tie share the derivative.
+
+    Raises:
+        ValueError: no entries, or with `where`, and no `initial`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.min)(fnp.array([1.0, 1.0, 2.0]))
@@ -261,7 +269,10 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
     and of the result."""
     if correction is not None:
         if ddof != 0:
-            raise ShapeError("ddof and correction can't be provided simultaneously.")
+            raise ShapeError(
+                f"ddof={ddof} and correction={correction} are both given",
+                hint="one of them: they are names of one number",
+            )
         ddof = correction
     a = operand(a)
     axes = normalize_axes(axis, a.ndim)
@@ -292,6 +303,9 @@ def var(
 ) -> Array:
     """The variance along axes: the mean of |a − mean|², divided by count − ddof. It is real, also of complex numbers.
 
+    Raises:
+        ValueError: both `ddof` and `correction` are given.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.var)(fnp.array([1.0, 3.0]))
     array([-1.,  1.])
@@ -316,6 +330,9 @@ def std(
 ) -> Array:
     """The standard deviation along axes, a norm: where all entries are equal its derivative is 0 by convention,
     and its square has the derivative of the variance.
+
+    Raises:
+        ValueError: both `ddof` and `correction` are given.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.std)(fnp.ones(2))
@@ -355,10 +372,13 @@ def weights_along(a: Any, weights: Any, axis: Any) -> Any:
     if weights.shape == a.shape:
         return weights
     if axis is None:
-        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        raise StructureError(
+            f"average: weights of shape {weights.shape} for an array of shape {a.shape}",
+            hint=f"axis=, along which the weights go, or weights of shape {a.shape}",
+        )
     axes = normalize_axes(axis, a.ndim)
     if weights.shape != tuple(a.shape[i] for i in axes):
-        raise ShapeError("Shape of weights must be consistent with shape of a along specified axis.")
+        raise wrong_shape("average", "weights", weights.shape, tuple(a.shape[i] for i in axes))
     order = sorted(range(len(axes)), key=axes.__getitem__)
     shape = tuple(n if i in axes else 1 for i, n in enumerate(a.shape))
     return ops.broadcast_to(ops.reshape(ops.permute(weights, axes=tuple(order)), shape=shape), shape=a.shape)
@@ -379,6 +399,10 @@ def average(
     Args:
         weights: an array of the shape of `a`, or (one-dimensional) of its size along `axis`.
         returned: give (average, sum of the weights).
+
+    Raises:
+        TypeError: `weights` of another shape than `a`, without `axis`.
+        ValueError: `weights` do not fit the shape of `a` along `axis`.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.average(fnp.array([1.0, 2.0, 4.0]), weights=fnp.array([1.0, 1.0, 2.0]))
@@ -416,7 +440,9 @@ def running_array_api(
     x = operand(x)
     if axis is None:
         if x.ndim > 1:
-            raise ShapeError("For arrays which have more than one dimension ``axis`` argument is required.")
+            raise ShapeError(
+                f"an array of shape {x.shape} needs an axis to go along", hint="axis=0, or x.ravel()"
+            )
         axis = 0
     x = ops.reshape(x, shape=(1,)) if x.ndim == 0 else x
     y, axis = running_reduction(x, primitive, axis, dtype), normalize_axis(axis, x.ndim)
@@ -453,7 +479,10 @@ def cumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = No
 def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
                    include_initial: bool = False) -> Array:  # fmt: skip
     """The running sum along an axis, by the Array API's name; `include_initial` puts a 0 before it. An array of several
-    axes needs `axis`: otherwise ValueError.
+    axes needs `axis`.
+
+    Raises:
+        ValueError: several axes, and no `axis`.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.cumulative_sum(fnp.array([1.0, 2.0, 3.0]), include_initial=True)
@@ -466,7 +495,10 @@ def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, o
 def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
                     include_initial: bool = False) -> Array:  # fmt: skip
     """The running product along an axis, by the Array API's name; `include_initial` puts a 1 before it. An array of
-    several axes needs `axis`: otherwise ValueError.
+    several axes needs `axis`.
+
+    Raises:
+        ValueError: several axes, and no `axis`.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.cumulative_prod(fnp.array([2.0, 3.0]), include_initial=True)

@@ -73,7 +73,12 @@ class Ref:
         self.box = Root(value)
 
     def open_box(self) -> Root:
-        """Return the box with the value, which must be one of the body that is being staged, if there is one."""
+        """Return the box with the value, which must be one of the body that is being staged, if there is one.
+
+        Raises:
+            OuterRefError: it was made outside of the function that is staged.
+            ImmutableError: it is frozen.
+        """
         if self.box is None:
             raise ImmutableError(
                 "a reference is used after fx.freeze", hint="the array that fx.freeze has returned"
@@ -90,18 +95,22 @@ class Ref:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape, which is fixed."""
         return self.open_box().shape
 
     @property
     def dtype(self) -> Any:
+        """The dtype, which is fixed."""
         return self.open_box().dtype
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return self.open_box().ndim
 
     @property
     def size(self) -> int:
+        """The number of entries."""
         return self.open_box().size
 
     def __getitem__(self, key: Any) -> Any:

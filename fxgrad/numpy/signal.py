@@ -8,7 +8,8 @@ import numpy as np
 from numpy import bartlett, blackman, hamming, hanning
 
 from .. import ops
-from ..core.errors import DTypeError, ShapeError
+from ..core.common_errors import unknown_option, wrong_ndim
+from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand
@@ -23,9 +24,9 @@ def sequences(a: Any, v: Any) -> tuple[Any, Any]:
     a, v = (ops.reshape(x, shape=(1,)) if x.ndim == 0 else x for x in map(operand, (a, v)))
     for name, x in (("a", a), ("v", v)):
         if x.ndim != 1:
-            raise ShapeError("object too deep for desired array")
+            raise wrong_ndim("convolve", name, x, 1)
         if not x.size:
-            raise ShapeError(f"{name} cannot be empty")
+            raise ShapeError(f"{name} cannot be empty", hint=f"look at {name}.size first")
     a, v = ops.promote_dtypes([a, v])
     return a, v
 
@@ -34,7 +35,7 @@ def crop_convolution(a: Any, v: Any, mode: str, offset: int) -> Any:
     """Crop the full convolution as `mode` wants; `offset` is where 'same' begins."""
     full, long, short = ops.convolve(a, v), max(a.size, v.size), min(a.size, v.size)
     if mode not in ("full", "same", "valid"):
-        raise ShapeError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+        raise unknown_option("convolve", "mode", mode, ("full", "same", "valid"))
     if mode == "full":
         return full
     return (
@@ -49,6 +50,9 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     Args:
         mode: 'full', 'same' (as long as the longer operand) or 'valid' (where the operands overlap entirely).
 
+    Raises:
+        ValueError: an operand is empty or has more than one axis, or there is no such `mode`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda v: fnp.convolve([1.0, 2.0], v, "valid"))(fnp.ones(3))
     array([[2., 1., 0.],
@@ -61,6 +65,9 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
 @composite(np.correlate)
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     """The correlation Σₙ aₙ₊ₖ·conj(vₙ) of two vectors for shifts k; modes as those of `convolve`.
+
+    Raises:
+        ValueError: an operand is empty or has more than one axis, or there is no such `mode`.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.correlate(fnp.array([1.0, 2.0, 3.0]), fnp.array([0.0, 1.0]))
@@ -81,15 +88,18 @@ def diff(
     """The n-th difference of neighbours along an axis, which is so many entries shorter. Of truth values it says where
     neighbours differ.
 
+    Raises:
+        ValueError: `n` is negative, or `a` has no axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.diff(fnp.array([1.0, 4.0, 9.0]))
     array([3., 5.])
     """
     a = operand(a)
     if n < 0:
-        raise ShapeError(f"order must be non-negative but got {n}")
+        raise ShapeError(f"diff: n={n} is negative", hint="n from 0 on; fnp.cumsum is the other way")
     if a.ndim == 0:
-        raise ShapeError("diff requires input that is at least one dimensional")
+        raise wrong_ndim("diff", "a", a, 1, or_more=True)
     axis = normalize_axis(axis, a.ndim)
     parts = []
     for part in (prepend, a, append):
@@ -110,6 +120,9 @@ def diff(
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> Array:
     """The differences of neighbours among all entries, with values before and after them.
 
+    Raises:
+        TypeError: the dtype of `to_begin` or `to_end` does not fit that of `ary`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.ediff1d(fnp.array([1.0, 4.0, 9.0]), to_end=0.0)
     array([3., 5., 0.])
@@ -121,7 +134,8 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
             ends = ravel(ends)
             if not np.can_cast(dtype_of(ends), dtype_of(ary), "same_kind"):
                 raise DTypeError(
-                    f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+                    f"ediff1d: {name} has dtype {dtype_of(ends)}, which does not fit into {dtype_of(ary)}, that of ary",
+                    hint=f"ary.astype({dtype_of(ends).name!r}), or {name}.astype({dtype_of(ary).name!r})",
                 )
             parts.insert(place, cast(ends, dtype_of(ary)))
     return ops.concatenate(*parts, axis=0)
@@ -135,6 +149,10 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
         varargs: the spacing of the samples: a number for all axes, or for each axis a number or the coordinates.
         edge_order: 1 or 2, the order of the differences at the ends.
 
+    Raises:
+        TypeError: not one distance for all axes, or one for each.
+        ValueError: an axis is too short, distances do not fit its length, or `edge_order` is greater than 2.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda h: fnp.gradient(fnp.array([0.0, 1.0, 4.0]), h))(1.0)
     array([-1., -2., -3.])
@@ -145,9 +163,12 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     if len(spacings) == 1 and spacings[0].ndim == 0:
         spacings *= len(axes)
     if len(spacings) != len(axes):
-        raise TypeError("invalid number of arguments")
+        raise StructureError(
+            f"gradient: {len(spacings)} spacings for {len(axes)} axes",
+            hint="one spacing for all axes, or one for each",
+        )
     if edge_order > 2:
-        raise ShapeError("'edge_order' greater than 2 not supported")
+        raise unknown_option("gradient", "edge_order", edge_order, (1, 2))
     if kind(f) in "iu":
         f = cast(f, np.float64)
     slopes = [slope(f, i, h, edge_order) for i, h in zip(axes, spacings)]
@@ -159,13 +180,19 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     count = f.shape[axis]
     if count < edge_order + 1:
         raise ShapeError(
-            "Shape of array too small to calculate a numerical gradient, "
-            "at least (edge_order + 1) elements are required."
+            f"gradient: axis {axis} has {count} entries, edge_order={edge_order} takes {edge_order + 1}",
+            hint="edge_order=1, which takes 2 entries",
         )
     if spacing.ndim == 1 and spacing.size != count:
-        raise ShapeError("when 1d, distances must match the length of the corresponding dimension")
+        raise ShapeError(
+            f"gradient: {spacing.size} coordinates along axis {axis} of size {count}",
+            hint=f"a number, or the coordinates of all {count} entries",
+        )
     if spacing.ndim > 1:
-        raise ShapeError("distances must be either scalars or 1d")
+        raise ShapeError(
+            f"gradient: the coordinates along axis {axis} have shape {spacing.shape}",
+            hint="a number, or one axis of coordinates",
+        )
     gaps = spacing
     if spacing.ndim:
         gaps = ops.reshape(spacing[1:] - spacing[:-1], shape=(count - 1, *(1,) * (f.ndim - 1)))
@@ -245,13 +272,16 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
 def i0(x: ArrayLike) -> Array:
     """The modified Bessel function of order 0, with exact derivatives of every order (the first one is I₁).
 
+    Raises:
+        TypeError: complex numbers.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> print(fnp.isclose(fx.grad(fx.grad(fnp.i0))(0.0), 0.5))
     True
     """
     x = operand(x)
     if kind(x) == "c":
-        raise DTypeError("i0 not implemented for complex values")
+        raise DTypeError(f"i0: x has the complex dtype {dtype_of(x)}", hint="x.real or abs(x)")
     return ops.bessel_i(x if kind(x) == "f" else cast(x, np.float64), order=0)
 
 

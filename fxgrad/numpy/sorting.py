@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from ..core.errors import DTypeError, ShapeError
+from ..core.common_errors import unknown_option, wrong_ndim, wrong_shape
+from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, ensure, kind, normalize_axis, operand, operands
@@ -26,7 +27,9 @@ def sort_with(a: Any, axis: Any, order: Any, descending: bool, function: Any) ->
     """Apply `function` (a primitive that sorts) along an axis; descending by way of the reversed array, so
     that equal entries keep their order."""
     if order is not None:
-        raise ShapeError("Cannot specify order when the array has no fields.")
+        raise ShapeError(
+            f"order={order!r} names fields, which arrays of numbers do not have", hint="leave order= out"
+        )
     a = operand(a)
     if axis is None:
         a, axis = ravel(a), 0
@@ -45,6 +48,9 @@ def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, 
         axis: None sorts all entries.
         descending: sort in descending order.
 
+    Raises:
+        ValueError: `order` is given: arrays have no fields.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.dot(fnp.sort(x), [1.0, 2.0, 3.0]))(fnp.array([5.0, 9.0, 1.0]))
     array([2., 3., 1.])
@@ -57,6 +63,9 @@ def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, 
             descending: bool = False) -> Array:  # fmt: skip
     """The positions of the entries along an axis in ascending (or `descending`) order; equal entries keep theirs,
     whatever `kind` on traced values.
+
+    Raises:
+        ValueError: `order` is given: arrays have no fields.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.argsort(fnp.array([3.0, 1.0, 2.0]), descending=True)
@@ -120,15 +129,24 @@ def argpartition(
 def lexsort(keys: Any, axis: Axis = -1) -> Array:
     """The positions that sort by the last key, entries that are equal there by the key before it, and so on.
 
+    Raises:
+        TypeError: there are no keys.
+        ValueError: the keys have different shapes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.lexsort((fnp.array([2.0, 1.0, 0.0]), fnp.array([1.0, 1.0, 0.0])))
     array([2, 1, 0])
     """
     keys = operands(keys)
     if not keys:
-        raise TypeError("need sequence of keys with len > 0 in lexsort")
+        raise StructureError(
+            "lexsort: there are no keys", hint="a sequence of arrays, the last of which is compared first"
+        )
     if len({key.shape for key in keys}) > 1:
-        raise ShapeError("all keys need to be the same shape")
+        raise ShapeError(
+            f"lexsort: the keys have the shapes {sorted({key.shape for key in keys})}",
+            hint="fnp.broadcast_arrays(*keys)",
+        )
     if not keys[0].ndim:
         return np.intp(0)
     axis = normalize_axis(axis, keys[0].ndim)
@@ -149,12 +167,15 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLi
         side: 'left' of entries that are equal to the value, or 'right' of them.
         sorter: the positions that sort `a`, where it is not sorted.
 
+    Raises:
+        ValueError: `a` has not one axis, `sorter` another shape, or there is no such `side`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.searchsorted(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0, 2.5]))
     array([1, 2])
     """
     if side not in ("left", "right"):
-        raise ShapeError(f"search side must be 'left' or 'right' (got {side!r})")
+        raise unknown_option("searchsorted", "side", side, ("left", "right"))
     a, v = ops.promote_dtypes([operand(a), as_value(v)])
     if a.ndim != 1:
         raise ShapeError(f"an array with one axis can be searched, not one of shape {a.shape}",
@@ -162,7 +183,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLi
     if sorter is not None:
         sorter = operand(sorter)
         if sorter.shape != a.shape:
-            raise ShapeError(f"sorter has the shape {sorter.shape}, the array {a.shape}")
+            raise wrong_shape("searchsorted", "sorter", sorter.shape, a.shape)
         a = take_positions(a, check_positions(sorter, a.size, "raise"), 0)
     return ops.searchsorted(a, v, side=side)
 
@@ -176,20 +197,25 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
         bins: the edges, in ascending or in descending order.
         right: whether a value that is equal to an edge belongs to the bin that ends there.
 
+    Raises:
+        TypeError: `x` is complex.
+        ValueError: `bins` has not one axis.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.digitize(fnp.array([0.5, 2.0]), fnp.array([0.0, 1.0, 2.0]))
     array([1, 3])
     """
     x, bins = operand(x), operand(bins)
     if kind(x) == "c":
-        raise DTypeError("x may not be complex")
+        raise DTypeError(f"digitize: x has the complex dtype {dtype_of(x)}", hint="x.real or abs(x)")
     if bins.ndim != 1:
-        raise ShapeError("object of too small depth for desired array")
+        raise wrong_ndim("digitize", "bins", bins, 1)
     early, late = bins[:-1], bins[1:]
     falling = ops.reduce_any(ops.greater(bins[:1], bins[-1:]), axes=(0,))
     ensure(
         ops.where(falling, ops.greater_equal(early, late), ops.less_equal(early, late)),
         "bins must be monotonically increasing or decreasing",
+        "fnp.sort(bins)",
     )
     edges = ops.where(falling, ops.flip(bins, axes=(0,)), bins)
     found = searchsorted(edges, x, "left" if right else "right")
@@ -200,7 +226,7 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
 def wrap_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """Return (x, xp, fp) within one period, the points sorted, and continued by one on either side."""
     period = ops.absolute(operand(period))
-    ensure(ops.not_equal(period, 0), "period must be a non-zero value")
+    ensure(ops.not_equal(period, 0), "period must be a non-zero value", "period=None where nothing repeats")
     x, xp = ops.remainder(x, period), ops.remainder(xp, period)
     order = ops.argsort(xp, axis=0)
     xp, fp = take_positions(xp, order, 0), take_positions(fp, order, 0)
@@ -226,7 +252,7 @@ def end_value(end: Any, default: Any) -> Any:
     if end is None:
         return default
     if kind(operand(end)) == "c" and kind(default) != "c":
-        raise DTypeError("left and right may be complex only if fp is")
+        raise DTypeError("interp: left or right is complex, and fp is not", hint="fp.astype(complex)")
     return cast(operand(end), dtype_of(default))
 
 
@@ -250,6 +276,10 @@ def interp(
         left, right: the values beyond the first and the last point; by default, those of these points.
         period: of the function, of which the points may then be in any order; `left` and `right` do not matter.
 
+    Raises:
+        TypeError: `x` or `xp` is complex, or `left` or `right` while `fp` is real.
+        ValueError: `xp` and `fp` are empty, or have different lengths.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> f = lambda x: fnp.interp(x, [0.0, 1.0, 2.0], [0.0, 3.0, 4.0])
     >>> fx.vmap(fx.grad(f))(fnp.array([-1.0, 0.5, 1.0, 2.0]))
@@ -257,9 +287,15 @@ def interp(
     """
     x, xp, fp = operands([x, xp, fp])
     if kind(x) == "c" or kind(xp) == "c":
-        raise DTypeError("x and xp must be real")
+        raise DTypeError(
+            f"interp: x has dtype {dtype_of(x)} and xp {dtype_of(xp)}, expected real ones",
+            hint="fnp.abs(x), or the real and imaginary parts one after the other",
+        )
     if xp.ndim != 1 or fp.shape != xp.shape or not xp.size:
-        raise ShapeError(f"xp and fp must be as long as each other, and not empty: {xp.shape} and {fp.shape}")
+        raise ShapeError(
+            f"xp and fp must be as long as each other, and not empty: {xp.shape} and {fp.shape}",
+            hint="fx.vmap(fnp.interp, (None, None, 0))(x, xp, fp) for several functions fp",
+        )
     x, xp, fp = cast(x, float), cast(xp, float), cast(fp, complex if kind(fp) == "c" else float)
     if period is not None:
         x, xp, fp = wrap_period(x, xp, fp, period)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import aval_of
+from ..core.common_errors import wrong_shape
 from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis, DType
@@ -183,7 +184,7 @@ def quantiles_by_weight(rows: Any, weights: Any, q: Any) -> Any:
     below = ops.cumsum(cast(weights, float), axis=0)
     total = below[-1]
     usable = ops.logical_and(ops.isfinite(total), ops.not_equal(total, 0))
-    ensure(usable, "Weights included NaN, inf or were all zero.")
+    ensure(usable, "Weights included NaN, inf or were all zero.", "weights=None for equal ones")
     share = ops.divide(below, ops.where(ops.equal(total, 0), np.nan, total))
     share = ops.where(ops.equal(share, 0), -1, share)  # entries before the first weight are not that of q = 0
     share = ops.move_axis(cast(share, dtype_of(q) if kind(q) == "f" else None), 0, rows.ndim - 1)
@@ -200,18 +201,24 @@ def quantiles(
     weak = aval_of(q).weak
     q = operand(q if most == 1 else q / most)
     if kind(a) == "c":
-        raise DTypeError("a must be an array of real numbers")
+        raise DTypeError(
+            f"quantile: a has the complex dtype {dtype_of(a)}",
+            hint="the quantiles of a.real, a.imag or abs(a)",
+        )
     if method not in CONTINUOUS and method not in DISCRETE:
         raise ShapeError(f"{method!r} is not a valid method", hint=", ".join({**DISCRETE, **CONTINUOUS}))
     if q.ndim > 2:
-        raise ShapeError("q must be a scalar or 1d")
+        raise ShapeError(f"quantile: q has shape {q.shape}, expected a number or one axis", hint="q.ravel()")
     within = ops.logical_and(ops.greater_equal(q, 0), ops.less_equal(q, 1))
-    ensure(within, f"q must be in the range [0, {most}]")
+    ensure(within, f"q must be in the range [0, {most}]", "quantile takes shares, percentile takes percents")
     if skip_nan and not a.size:
         return mean(a, axis, keepdims=keepdims)
     rows, flat = move_sample_first(a, axis), ops.reshape(q, shape=(q.size,))
     if not rows.shape[0]:
-        raise IndexingError(f"a quantile of no entries: an array of shape {a.shape} along axis {axis}")
+        raise IndexingError(
+            f"a quantile of no entries: an array of shape {a.shape} along axis {axis}",
+            hint="look at a.size first",
+        )
     skip_nan = skip_nan and can_have_nan(a)
     if weights is None:
         rows = ops.sort(rows, axis=0)
@@ -219,9 +226,9 @@ def quantiles(
         y = quantiles_by_rank(rows, flat, method, count, weak)
     else:
         if method != "inverted_cdf":
-            raise ShapeError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+            raise ShapeError(f"quantile: method={method!r} takes no weights", hint='method="inverted_cdf"')
         weights = weights_along(a, operand(weights), axis)
-        ensure(ops.greater_equal(weights, 0), "Weights must be non-negative.")
+        ensure(ops.greater_equal(weights, 0), "Weights must be non-negative.", "fnp.clip(weights, 0)")
         order = ops.argsort(rows, axis=0)
         rows, weights = (
             ops.take_along(rows, order, 0),
@@ -239,6 +246,11 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, ov
     """The values below which shares q of the entries lie, differentiable with respect to `a` and, where the method
     interpolates, to `q` (from the right at an entry, and 0 at the greatest one).
 
+    Raises:
+        TypeError: `a` is complex.
+        ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
+        IndexError: there are no entries.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.quantile)(fnp.array([8.0, 0.0, 4.0]), 0.75)
     array([0.5, 0. , 0.5])
@@ -253,6 +265,11 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None,
                 method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
     """The quantiles of the entries along axes that are not NaN; `q`, `method` and derivatives as for `quantile`.
 
+    Raises:
+        TypeError: `a` is complex.
+        ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
+        IndexError: there are no entries.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.nanquantile(fnp.array([1.0, fnp.nan, 3.0]), 0.25)
     np.float64(1.5)
@@ -264,6 +281,11 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None,
 def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
     """The percentiles of the entries along axes: `quantile` for q from 0 to 100.
+
+    Raises:
+        TypeError: `a` is complex.
+        ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
+        IndexError: there are no entries.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.percentile(fnp.array([1.0, 2.0, 3.0]), 25)
@@ -277,6 +299,11 @@ def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = Non
                   method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
     """The percentiles of the entries along axes that are not NaN: `nanquantile` for q from 0 to 100.
 
+    Raises:
+        TypeError: `a` is complex.
+        ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
+        IndexError: there are no entries.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.nanpercentile(fnp.array([1.0, fnp.nan, 3.0]), 25)
     np.float64(1.5)
@@ -289,7 +316,10 @@ def variable_rows(x: Any, dtype: Any, upright: bool) -> Any:
     """Return a matrix with a variable in every row; `upright` says that they are given in columns."""
     x = cast(operand(x), dtype)
     if x.ndim > 2:
-        raise ShapeError(f"an array of variables has two axes at most, not the shape {x.shape}")
+        raise ShapeError(
+            f"an array of variables has two axes at most, not the shape {x.shape}",
+            hint="fx.vmap(fnp.cov) over the first axes",
+        )
     return transpose(x) if upright and x.ndim == 2 else atleast_2d(x)
 
 
@@ -297,8 +327,8 @@ def observation_weights(weights: Any, name: str, count: int) -> Any:
     """Return the weights of the observations as an array of floats."""
     weights = cast(operand(weights), float)
     if weights.shape != (count,):
-        raise ShapeError(f"{name} of shape {weights.shape} for {count} observations")
-    ensure(ops.greater_equal(weights, 0), f"{name} cannot be negative")
+        raise wrong_shape("cov", name, weights.shape, (count,))
+    ensure(ops.greater_equal(weights, 0), f"{name} cannot be negative", f"fnp.clip({name}, 0)")
     return weights
 
 
@@ -321,12 +351,15 @@ def cov(
         bias: divide by the number of observations, and not by one less, where `ddof` does not say what to subtract.
         fweights, aweights: how often each observation is to be counted, and how important it is.
 
+    Raises:
+        ValueError: `ddof` is no integer, `m` has more than two axes, or the weights have another length.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.cov(x, [0.0, 1.0, 2.0])[0, 1])(fnp.ones(3))
     array([-0.5,  0. ,  0.5])
     """
     if ddof is not None and ddof != int(ddof):
-        raise ShapeError("ddof must be integer")
+        raise ShapeError(f"cov: ddof={ddof} is not a whole number", hint=f"ddof={round(ddof)}")
     ddof = (0 if bias else 1) if ddof is None else ddof
     given = [operand(v) for v in (m, y) if v is not None]
     dtype = np.result_type(*map(dtype_of, given), np.float64) if dtype is None else dtype
@@ -337,7 +370,7 @@ def cov(
     count, w = x.shape[1], None
     if fweights is not None:
         w = observation_weights(fweights, "fweights", count)
-        ensure(ops.equal(w, ops.rint(w)), "fweights must be integer")
+        ensure(ops.equal(w, ops.rint(w)), "fweights must be integer", "aweights, which need not be whole")
     if aweights is not None:
         aweights = observation_weights(aweights, "aweights", count)
         w = aweights if w is None else w * aweights

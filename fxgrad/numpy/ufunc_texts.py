@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, is_differentiable
-from .documentation import NO_DERIVATIVE, ONLY_OPERANDS, ZERO_DERIVATIVE, describe
+from .documentation import NO_DERIVATIVE, ONLY_OPERANDS, ZERO_DERIVATIVE, describe, describe_result
 
 TEXTS = {
     "add": """The sum x + y.
@@ -584,7 +584,9 @@ def describe_primitive(primitive: Any) -> str | None:
     if text is None:
         return None
     reference = getattr(np, primitive.name)
-    details = ONLY_OPERANDS if isinstance(reference, np.ufunc) else ""
     operands = ", ".join(("x", "y")[: len(primitive.partials)])
+    details = ""
+    if isinstance(reference, np.ufunc):
+        details = describe_result(reference, operands) + ONLY_OPERANDS
     derivative = "" if "Derivative" in text else derivative_of(primitive)
     return describe(text, f"numpy.{reference.__name__}", operands, derivative, details)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.common_errors import unknown_option, wrong_ndim
 from ..core.errors import ImmutableError, ShapeError
 from ..core.interpreter import as_value, concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
@@ -93,13 +94,16 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     """An array without zeros at its beginning ('f') and end ('b'); where these are must be known, otherwise it raises
     ConcretizationError.
 
+    Raises:
+        ValueError: `trim` has another letter than f and b.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.trim_zeros(fnp.array([0.0, 1.0, 0.0, 2.0, 0.0]))
     array([1., 0., 2.])
     """
     filt, trim = operand(filt), trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
-        raise ShapeError(f"unexpected character(s) in `trim`: {trim!r}")
+        raise unknown_option("trim_zeros", "trim", trim, ("fb", "f", "b"))
     places = known_mask(ops.not_equal(filt, 0), "trim_zeros").nonzero()
     index = [slice(None)] * filt.ndim
     for i in range(filt.ndim) if axis is None else np.atleast_1d(axis):
@@ -139,6 +143,11 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: b
 
     https://numpy.org/doc/stable/reference/generated/numpy.put.html
 
+    Raises:
+        ImmutableError: without `inplace=False`, as nothing is written into.
+        TypeError: a position is no integer.
+        IndexError: a position is out of bounds, with `mode` "raise".
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.put(fnp.zeros(3), [0, 2], [1.0, 2.0], inplace=False)
     array([1., 0., 2.])
@@ -157,6 +166,10 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 
     https://numpy.org/doc/stable/reference/generated/numpy.place.html
 
+    Raises:
+        ImmutableError: without `inplace=False`, as nothing is written into.
+        ValueError: there are no values, and the mask is not empty.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.place(fnp.zeros(4), [True, False, True, True], [1.0, 2.0], inplace=False)
     array([1., 0., 2., 1.])
@@ -166,7 +179,10 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     mask = ops.not_equal(ops.reshape(operand(mask), shape=arr.shape), 0)
     if not vals.size:
         if np.any(known_mask(mask, "place")):
-            raise ShapeError("Cannot insert from an empty array!")
+            raise ShapeError(
+                "place: vals is empty and mask is not",
+                hint="vals of one entry or more, which are repeated as needed",
+            )
         return arr
     serial = ops.subtract(ops.cumsum(ravel(mask), axis=0), 1)
     chosen = ops.getitem(cast(vals, dtype_of(arr)), ops.remainder(serial, vals.size), index=(ops.ARRAY,))
@@ -185,6 +201,10 @@ def put_along_axis(
 
     https://numpy.org/doc/stable/reference/generated/numpy.put_along_axis.html
 
+    Raises:
+        ImmutableError: without `inplace=False`, as nothing is written into.
+        ValueError: `indices` and `arr` have not the same number of axes.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.put_along_axis(fnp.zeros((2, 2)), fnp.array([[1], [0]]), 5.0, 1, inplace=False)
     array([[0., 5.],
@@ -196,7 +216,7 @@ def put_along_axis(
         return ops.reshape(put_along_axis(ravel(arr), indices, values, 0, inplace=False), shape=arr.shape)
     axis, indices = normalize_axis(axis, arr.ndim), operand(indices)
     if indices.ndim != arr.ndim:
-        raise ShapeError("`indices` and `arr` must have the same number of dimensions")
+        raise wrong_ndim("put_along_axis", "indices", indices, arr.ndim)
     grid = [np.arange(n).reshape((-1,) + (1,) * (arr.ndim - i - 1)) for i, n in enumerate(arr.shape)]
     grid[axis] = check_positions(indices, arr.shape[axis], "raise")
     shape = np.broadcast_shapes(*[g.shape for g in grid])
@@ -214,6 +234,10 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
 
     https://numpy.org/doc/stable/reference/generated/numpy.fill_diagonal.html
 
+    Raises:
+        ImmutableError: without `inplace=False`, as nothing is written into.
+        ValueError: `a` has fewer than two axes, or more than two of different sizes.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.fill_diagonal(x, 0.0, inplace=False)))(fnp.ones((2, 2)))
     array([[0., 1.],
@@ -222,9 +246,12 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     refuse_inplace("fill_diagonal", inplace)
     a = operand(a)
     if a.ndim < 2:
-        raise ShapeError("array must be at least 2-d")
+        raise wrong_ndim("fill_diagonal", "a", a, 2, or_more=True)
     if a.ndim > 2 and len(set(a.shape)) > 1:
-        raise ShapeError("All dimensions of input must be of equal length")
+        raise ShapeError(
+            f"fill_diagonal: the axes of a, of shape {a.shape}, differ in size",
+            hint="a.at[fnp.diag_indices(n, a.ndim)].set(val) for the first n entries",
+        )
     step = 1 + sum(accumulate(a.shape[:0:-1], mul))
     stop = a.shape[1] ** 2 if a.ndim == 2 and not wrap else None
     return replace_flat(a, np.arange(a.size)[:stop:step], val)

@@ -23,7 +23,10 @@ def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) ->
     src, where = unbox(src), unbox(where)
     aval = aval_of(fnp.asarray(src))
     if not np.can_cast(aval.dtype, dst.dtype, casting):
-        raise DTypeError(f"copyto: cannot cast from {aval.dtype} to {dst.dtype} by the rule {casting!r}")
+        raise DTypeError(
+            f"copyto: cannot cast from {aval.dtype} to {dst.dtype} by the rule {casting!r}",
+            hint=f'casting="unsafe", or src.astype({dst.dtype.name!r})',
+        )
     src = fit_values(src, dst.dtype)
     dst[...] = src if where is True else ops.where(where, src, dst.value)
 

@@ -63,7 +63,8 @@ def banded_aval(self: Any, ab: Aval, b: Aval, *, lower: int, upper: int) -> Aval
     if not fits or ab.shape[-2] != lower + upper + 1:
         raise ShapeError(
             f"banded_solve: {lower} diagonals below and {upper} above the main one in an array of shape {ab.shape}, "
-            f"right-hand sides of shape {b.shape}"
+            f"right-hand sides of shape {b.shape}",
+            hint=f"an array [..., {lower + upper + 1}, n] of diagonals, and right-hand sides [..., n, k]",
         )
     return Aval(b.shape, compute_dtype("banded_solve", ab, b))
 

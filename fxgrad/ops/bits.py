@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval
-from ..core.errors import DTypeError, ShapeError, UnsupportedError
+from ..core.common_errors import no_kernel
+from ..core.errors import DTypeError, ShapeError
 from .kinds import elementwise, general
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def bitcast_shape(x: Any, dtype: np.dtype) -> tuple[int, ...]:
 
 def bitcast_kernel(xp: Any) -> Callable:
     if not hasattr(xp, "ndarray"):
-        raise UnsupportedError(f"bitcast has no kernel for {xp.__name__}")
+        raise no_kernel("bitcast", xp)
 
     def bitcast(x: Any, *, dtype: np.dtype) -> Any:
         return xp.ascontiguousarray(x).reshape(-1).view(dtype).reshape(bitcast_shape(x, dtype))
@@ -52,12 +53,15 @@ MANTISSAS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}  # stor
 
 def reduce_precision_kernel(xp: Any) -> Callable:
     if not hasattr(xp, "ndarray"):
-        raise UnsupportedError(f"reduce_precision has no kernel for {xp.__name__}")
+        raise no_kernel("reduce_precision", xp)
 
     def reduce_precision(x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
         x = xp.asarray(x)
         if x.dtype.name not in MANTISSAS:
-            raise DTypeError(f"reduce_precision is for real floating-point numbers, not {x.dtype}")
+            raise DTypeError(
+                f"reduce_precision is for real floating-point numbers, not {x.dtype}",
+                hint="x.astype(float), or the real and imaginary parts one after the other",
+            )
         mantissa, width = MANTISSAS[x.dtype.name], x.dtype.itemsize * 8
         sign = 1 << (width - 1)
         bits = xp.ascontiguousarray(x).reshape(-1).view(f"u{x.dtype.itemsize}")

@@ -25,7 +25,8 @@ def contract_aval(self: Any, a: Aval, b: Aval, *, spec: str) -> Aval:
             if sizes.setdefault(letter, n) != n:
                 raise ShapeError(
                     f"contract {spec!r}: axis {letter!r} has sizes {sizes[letter]} and {n} in operands of "
-                    f"shapes {a.shape} and {b.shape}"
+                    f"shapes {a.shape} and {b.shape}",
+                    hint="a letter for each size: transpose an operand, or give an axis another letter",
                 )
     key = (a.dtype, b.dtype)
     if key not in self.dtypes:

@@ -18,7 +18,10 @@ from .vocabulary import ops
 
 def correlate_aval(self: Any, x: Aval, w: Aval, **params: Any) -> Aval:
     if x.shape[1:3] != (w.shape[0], w.shape[2]):
-        raise ShapeError(f"correlate: groups and channels of shapes {x.shape} and {w.shape} differ")
+        raise ShapeError(
+            f"correlate: groups and channels of shapes {x.shape} and {w.shape} differ",
+            hint="w of as many input channels as x has in a group",
+        )
     counts = correlation_counts(x.shape, w.shape, **params)
     return Aval((*x.shape[:2], w.shape[1], *counts), np.promote_types(x.dtype, w.dtype))
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from ..core import arrays
 from ..core.aval import aval_of
-from ..core.errors import NotDifferentiableError, UnsupportedError
+from ..core.common_errors import no_kernel
+from ..core.errors import NotDifferentiableError
 from ..kernels.power import real_power
 from ..kernels.selection import where_kernel
 from .kinds import elementwise, namespace_function
@@ -313,7 +314,7 @@ def spacing_kernel(xp: Any) -> Any:
     if hasattr(xp, "spacing"):
         return xp.spacing
     if not hasattr(xp, "nextafter"):
-        raise UnsupportedError(f"spacing has no kernel for {xp.__name__}")
+        raise no_kernel("spacing", xp)
     return lambda x: xp.copysign(xp.nextafter(xp.abs(x), xp.full_like(x, math.inf)) - xp.abs(x), x)
 
 

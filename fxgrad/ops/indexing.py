@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core import arrays as arrays_module
+from ..core.advice import fit_index
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import as_value, concretize
@@ -33,7 +34,10 @@ def parse_index(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
         if type(e) is BooleanIndex:
             before = sum(1 for f in entries[:i] if f is not None and f is not Ellipsis)
             if Ellipsis in [f for f in entries[:i] if not hasattr(f, "shape")]:
-                raise IndexingError("a boolean scalar after an ellipsis in an index is not supported")
+                raise IndexingError(
+                    "a boolean scalar after an ellipsis in an index is not supported",
+                    hint="x[..., None] for True, x[..., None][..., :0] for False",
+                )
             shape = (*shape[:before], 1, *shape[before:])
             entries[i] = np.zeros(1 if e.value else 0, np.intp)
     if shape != aval_of(x).shape:
@@ -49,11 +53,15 @@ def parse_index(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
     used = sum(1 for e in flat if e is not None and e is not Ellipsis)
     if used > len(shape):
         raise IndexingError(
-            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed"
+            f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed",
+            hint=f"at most {len(shape)} of them; x[..., i] indexes the last axis, x[:, None] adds one",
         )
     dots = [i for i, e in enumerate(flat) if e is Ellipsis]
     if len(dots) > 1:
-        raise IndexingError("an index can only have a single ellipsis ('...')")
+        raise IndexingError(
+            "an index can only have a single ellipsis ('...')",
+            hint="one ..., and : for each axis that is taken whole",
+        )
     at = dots[0] if dots else len(flat)
     flat[at : at + len(dots)] = [slice(None)] * (len(shape) - used)
     if any(hasattr(e, "shape") for e in flat):  # integers beside arrays take part in their broadcasting
@@ -84,7 +92,8 @@ def parse_entry(e: Any) -> Any:
     if kind_of(aval.dtype) not in "iub":
         raise IndexingError(
             "only integers, slices (`:`), ellipsis (`...`), None and integer or boolean arrays are "
-            f"valid indices, not {aval.dtype}"
+            f"valid indices, not {aval.dtype}",
+            hint="index.astype(int)",
         )
     if aval.ndim == 0 and kind_of(aval.dtype) == "b":
         return BooleanIndex(bool(concretize(array, "bool()")))
@@ -93,7 +102,7 @@ def parse_entry(e: Any) -> Any:
 
 def integer_array(i: int, size: int) -> Any:
     if not -size <= i < size:
-        raise IndexingError(f"index {i} is out of bounds for axis with size {size}")
+        raise IndexingError(f"index {i} is out of bounds for axis with size {size}", hint=fit_index(size))
     return np.asarray(i)
 
 
@@ -110,10 +119,14 @@ def mask_to_indices(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, 
         if n != m:
             raise IndexingError(
                 f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
-                f"{m} but size of corresponding boolean axis is {n}"
+                f"{m} but size of corresponding boolean axis is {n}",
+                hint=f"a mask of shape {shape[axis : axis + len(mask.shape)]}, made from x itself: x[x > 0]",
             )
     if len(mask.shape) > len(shape) - axis:
-        raise IndexingError("too many indices for array: the boolean mask has too many axes")
+        raise IndexingError(
+            "too many indices for array: the boolean mask has too many axes",
+            hint=f"a mask of {len(shape) - axis} axes at most: mask.any(-1), say",
+        )
     return mask.nonzero()
 
 

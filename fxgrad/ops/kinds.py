@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ..core.advice import fit_broadcast
 from ..core.arrays import move_beside
 from ..core.aval import (
     PLAIN,
@@ -29,7 +30,8 @@ from ..core.aval import (
     is_differentiable,
 )
 from ..core.cache import Cache
-from ..core.errors import NotLinearError, ShapeError, UnsupportedError
+from ..core.common_errors import no_kernel
+from ..core.errors import NotLinearError, ShapeError
 from ..core.interpreter import CURRENT, VALUES
 from ..core.key import params_key
 from ..core.primitive import KERNEL_ERRORS, Primitive, bind, explain, register
@@ -58,7 +60,7 @@ def namespace_function(*names: str) -> Callable[[Any], Callable]:
         for name in names:
             if hasattr(xp, name):
                 return getattr(xp, name)
-        raise UnsupportedError(f"{names[0]} has no kernel for {xp.__name__}")
+        raise no_kernel(names[0], xp)
 
     return make_kernel
 
@@ -89,7 +91,8 @@ def broadcast_shapes(avals: Sequence[Aval], operation: str) -> tuple[int, ...]:
                 if shape[i] != 1:
                     shapes = " ".join(str(a.shape) for a in avals)
                     raise ShapeError(
-                        f"{operation}: operands could not be broadcast together with shapes {shapes}"
+                        f"{operation}: operands could not be broadcast together with shapes {shapes}",
+                        hint=fit_broadcast([a.shape for a in avals]),
                     )
                 shape[i] = n
     return tuple(shape)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import SCALARS
+from ..core.common_errors import no_kernel
 from ..core.errors import UnsupportedError
 from ..core.library import load_library
 from ..core.primitive import Primitive, register
@@ -86,7 +87,7 @@ def library_kernel(name: str, output: int | None = None, native: str | None = No
                     raise
                 return partial(getattr(ops, native).primitive.make_kernel(xp), **params)
             if found is None:
-                raise UnsupportedError(f"{name} has no kernel for {xp.__name__}")
+                raise no_kernel(name, xp)
             return found
 
         def call(*operands: Any) -> Any:

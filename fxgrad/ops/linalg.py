@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.advice import SQUARE
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError
 from .contraction import LETTERS
@@ -129,7 +130,8 @@ def real_dtype(dtype: Any) -> Any:
 def require_square(name: str, a: Aval) -> None:
     if len(a.shape) < 2 or a.shape[-1] != a.shape[-2]:
         raise ShapeError(
-            f"{name}: the last two axes must make square matrices, the operand has shape {a.shape}"
+            f"{name}: the last two axes must make square matrices, the operand has shape {a.shape}",
+            hint=SQUARE,
         )
 
 
@@ -199,7 +201,10 @@ def conjugate_transpose(xp: Any, a: Any) -> Any:
 # -- orthogonal and triangular factors ------------------------------------------
 def qr_aval(self: Any, a: Aval, *, complete: bool) -> list[Aval]:
     if len(a.shape) < 2:
-        raise ShapeError(f"qr: the operand has shape {a.shape}, matrices have two axes")
+        raise ShapeError(
+            f"qr: the operand has shape {a.shape}, matrices have two axes",
+            hint="a[None] for a row, a[:, None] for a column",
+        )
     *batch, m, n = a.shape
     k, dtype = m if complete else min(m, n), compute_dtype("qr", a)
     return [Aval((*batch, m, k), dtype), Aval((*batch, k, n), dtype)]

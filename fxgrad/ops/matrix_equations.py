@@ -66,7 +66,10 @@ def sylvester_aval(self: Any, a: Aval, b: Aval, q: Aval) -> Aval:
     require_square("sylvester", a)
     require_square("sylvester", b)
     if q.shape[-2:] != (a.shape[-1], b.shape[-1]) or a.shape[:-2] != q.shape[:-2] != b.shape[:-2]:
-        raise ShapeError(f"sylvester: matrices of shapes {a.shape}, {b.shape} and {q.shape}")
+        raise ShapeError(
+            f"sylvester: matrices of shapes {a.shape}, {b.shape} and {q.shape}",
+            hint="a [..., m, m], b [..., n, n] and q [..., m, n]",
+        )
     return Aval(q.shape, compute_dtype("sylvester", a, b, q))
 
 
@@ -116,7 +119,10 @@ def riccati_aval(self: Any, a: Aval, b: Aval, q: Aval, r: Aval, *, discrete: boo
     for matrix in (a, q, r):
         require_square("riccati", matrix)
     if a.shape != q.shape or b.shape != (*a.shape[:-1], r.shape[-1]) or r.shape[:-2] != a.shape[:-2]:
-        raise ShapeError(f"riccati: matrices of shapes {a.shape}, {b.shape}, {q.shape} and {r.shape}")
+        raise ShapeError(
+            f"riccati: matrices of shapes {a.shape}, {b.shape}, {q.shape} and {r.shape}",
+            hint="a and q [..., n, n], b [..., n, k] and r [..., k, k]",
+        )
     return Aval(a.shape, compute_dtype("riccati", a, b, q, r))
 
 

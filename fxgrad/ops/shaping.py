@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..core import interpreter
+from ..core.advice import fit_broadcast, fit_reshape
 from ..core.aval import PLAIN, Aval, aval_of, check_kind
 from ..core.errors import ShapeError
 from .kinds import general, linear, namespace_function
@@ -19,7 +20,9 @@ from .vocabulary import ops
 
 def reshape_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
     if Aval(shape, None).size != x.size:
-        raise ShapeError(f"cannot reshape array of size {x.size} into shape {shape}")
+        raise ShapeError(
+            f"cannot reshape array of size {x.size} into shape {shape}", hint=fit_reshape(x.size, shape)
+        )
     return shape
 
 
@@ -62,7 +65,10 @@ permute = linear(
 
 def broadcast_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
     if len(x.shape) > len(shape) or any(n not in (1, m) for n, m in zip(x.shape[::-1], shape[::-1])):
-        raise ShapeError(f"cannot broadcast an array of shape {x.shape} to shape {shape}")
+        raise ShapeError(
+            f"cannot broadcast an array of shape {x.shape} to shape {shape}",
+            hint=fit_broadcast([shape, x.shape], ("the result", "x")),
+        )
     return shape
 
 
@@ -118,7 +124,8 @@ def concatenate_shape(*xs: Aval, axis: int) -> tuple[int, ...]:
         ):
             raise ShapeError(
                 f"concatenate along axis {axis}: shapes {', '.join(str(x.shape) for x in xs)} differ "
-                f"in another axis"
+                f"in another axis",
+                hint="arrays that differ along the axis joined only; fnp.stack joins along a new one",
             )
     return (*first[:axis], sum(x.shape[axis] for x in xs), *first[axis + 1 :])
 
@@ -214,7 +221,10 @@ def from_sequence(sequence: Any) -> Any:
         parts = [build(i) for i in item]
         shapes = {aval_of(p).shape for p in parts}
         if len(shapes) != 1:
-            raise ShapeError(f"a sequence of arrays of different shapes {sorted(shapes)} is not an array")
+            raise ShapeError(
+                f"a sequence of arrays of different shapes {sorted(shapes)} is not an array",
+                hint="fnp.concatenate, or fnp.pad of the shorter ones",
+            )
         return stack(promote_dtypes(parts))
 
     if has_foreign(sequence):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
-from ..core.errors import ShapeError, UnsupportedError
+from ..core.common_errors import no_kernel
+from ..core.errors import ShapeError
 from ..core.library import load_library
 from .kinds import General, ensure_batched, linear, on_numpy, register
 from .linalg import compute_dtype, linalg_kernel, sum_terms
@@ -49,7 +50,8 @@ def sparse_aval(self: Any, data: Aval, rows: Aval, columns: Aval, x: Aval, *, sh
     if not data.shape == rows.shape == columns.shape or len(x.shape) != 2 or x.shape[0] != n:
         raise ShapeError(
             f"{self.name}: {data.shape} entries at {rows.shape} rows and {columns.shape} columns of a matrix of shape "
-            f"{shape}, and an operand of shape {x.shape}"
+            f"{shape}, and an operand of shape {x.shape}",
+            hint=f"data, rows and columns of one length, and an operand [{n}, k]",
         )
     return Aval((m, x.shape[-1]), compute_dtype(self.name, data, x))
 
@@ -69,7 +71,7 @@ def sparse_operation(
         if xp is np:
             return compute
         if not hasattr(xp.add, "at"):
-            raise UnsupportedError(f"{name} has no kernel for {xp.__name__}")
+            raise no_kernel(name, xp)
         return lambda data, rows, columns, x, *, shape: portable(xp, data, rows, columns, x, shape)
 
     return register(
@@ -163,7 +165,10 @@ sparse_solve = sparse_operation(
 def operator_aval(self: Any, x: Aval, *, operator: Any, transposed: bool) -> Aval:
     m, n = operator.shape[::-1] if transposed else operator.shape
     if len(x.shape) != 2 or x.shape[0] != n:
-        raise ShapeError(f"{self.name}: an operator of shape {(m, n)} and an operand of shape {x.shape}")
+        raise ShapeError(
+            f"{self.name}: an operator of shape {(m, n)} and an operand of shape {x.shape}",
+            hint=f"an operand [{n}, k]",
+        )
     return Aval((m, x.shape[1]), np.result_type(operator.dtype, compute_dtype(self.name, x)))
 
 

@@ -342,7 +342,10 @@ eigvalsh = register(SpectralValues("eigvalsh", eigvalsh_kernel, eigh)).call
 
 def svd_aval(self: Any, a: Aval, *, full: bool) -> list[Aval]:
     if len(a.shape) < 2:
-        raise ShapeError(f"svd: the operand has shape {a.shape}, matrices have two axes")
+        raise ShapeError(
+            f"svd: the operand has shape {a.shape}, matrices have two axes",
+            hint="a[None] for a row, a[:, None] for a column",
+        )
     *batch, m, n = a.shape
     k, dtype = min(m, n), compute_dtype("svd", a)
     return [

@@ -116,7 +116,10 @@ def factors_of(a: Any) -> Sequence[Any]:
 def solve_aval(self: Any, a: Aval, b: Aval, *factors: Aval, **params: Any) -> Aval:
     require_square(self.name, a)
     if len(b.shape) != len(a.shape) or b.shape[:-1] != a.shape[:-1]:
-        raise ShapeError(f"{self.name}: matrices of shape {a.shape}, right-hand sides of shape {b.shape}")
+        raise ShapeError(
+            f"{self.name}: matrices of shape {a.shape}, right-hand sides of shape {b.shape}",
+            hint=f"right-hand sides [{', '.join(map(str, a.shape[:-1]))}, k]",
+        )
     return Aval(b.shape, compute_dtype(self.name, a, b))
 
 
@@ -239,7 +242,10 @@ def lstsq_kernel(xp: Any) -> Any:
 
 def lstsq_aval(self: Any, a: Aval, b: Aval, *factors: Aval, rcond: float) -> Aval:
     if len(a.shape) < 2 or len(b.shape) != len(a.shape) or b.shape[:-1] != a.shape[:-1]:
-        raise ShapeError(f"lstsq: matrices of shape {a.shape}, right-hand sides of shape {b.shape}")
+        raise ShapeError(
+            f"lstsq: matrices of shape {a.shape}, right-hand sides of shape {b.shape}",
+            hint=f"right-hand sides [{', '.join(map(str, a.shape[:-1]))}, k]",
+        )
     return Aval((*a.shape[:-2], a.shape[-1], b.shape[-1]), compute_dtype("lstsq", a, b))
 
 

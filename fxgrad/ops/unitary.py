@@ -44,7 +44,10 @@ def polar_kernel(xp: Any) -> Any:
 
 def polar_aval(self: Any, a: Aval) -> Aval:
     if len(a.shape) < 2 or a.shape[-2] < a.shape[-1]:
-        raise ShapeError(f"polar: the operand has shape {a.shape}, it must not have more columns than rows")
+        raise ShapeError(
+            f"polar: the operand has shape {a.shape}, it must not have more columns than rows",
+            hint="that of the transposed matrix (.mT), whose factors are the transposed ones",
+        )
     return Aval(a.shape, compute_dtype("polar", a))
 
 

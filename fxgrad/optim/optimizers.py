@@ -26,6 +26,9 @@ def sgd(
 ) -> GradientTransformation:
     """Steps down the gradient, with momentum if it is given; see `trace`.
 
+    Source: B. T. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964; with `nesterov` I.
+    Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013.
+
     Args:
         learning_rate: a number, or a function of the number of steps.
         momentum: by which the sum of updates decays; None is no sum.
@@ -49,6 +52,9 @@ def momentum(
 ) -> GradientTransformation:
     """`sgd` with momentum.
 
+    Source: B. T. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964; with `nesterov` I.
+    Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013.
+
     Args:
         learning_rate: a number, or a function of the number of steps.
         decay: by which the sum of updates decays.
@@ -68,6 +74,8 @@ def adam(
     eps_root: ArrayLike = 0.0, *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
     """Adam: steps down the mean of gradients, over the root of the mean of their squares; see `scale_by_adam`.
+
+    Source: D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2014.
 
     Args:
         learning_rate: a number, or a function of the number of steps.
@@ -130,6 +138,8 @@ def rmsprop(
 ) -> GradientTransformation:  # fmt: skip
     """RMSProp; arguments as of `scale_by_rms` and `trace`.
 
+    Source: T. Tieleman and G. Hinton, "Neural networks for machine learning", lecture 6.5, 2012.
+
     Args:
         learning_rate: a number, or a function of the number of steps.
         decay: how much of the mean of squares stays.
@@ -153,6 +163,8 @@ def adagrad(
 ) -> GradientTransformation:
     """AdaGrad; arguments as of `scale_by_rss`.
 
+    Source: J. Duchi, E. Hazan and Y. Singer, "Adaptive subgradient methods", 2011.
+
     Args:
         learning_rate: a number, or a function of the number of steps.
         initial_accumulator_value: the sum of squares at first.
@@ -172,6 +184,8 @@ def lion(
     mask: Mask = None,
 ) -> GradientTransformation:  # fmt: skip
     """Lion, with decoupled weight decay; see `scale_by_lion`.
+
+    Source: X. Chen et al., "Symbolic discovery of optimization algorithms", 2023.
 
     Args:
         learning_rate: a number, or a function of the number of steps.

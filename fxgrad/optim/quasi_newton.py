@@ -48,6 +48,8 @@ class LBFGSState(NamedTuple):
 def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> GradientTransformation:
     """Multiply by an approximation of the inverse Hessian made of the latest steps, by the recursion in two loops.
 
+    Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
+
     Args:
         memory_size: how many steps.
         scale_init_precond: begin the recursion with the unit matrix scaled as the latest step says.
@@ -135,6 +137,9 @@ def scale_by_linesearch(
         max_steps: the most lengths that are tried; 0 is taken where none of them lets the value fall.
         decrease, curvature: see above; 0 < decrease < curvature < 1.
 
+    Raises:
+        StructureError: `update` was not given the function and the gradient.
+
     >>> import fxgrad as fx
     >>> f = lambda x: (x - 3.0) ** 2
     >>> search = fx.optim.scale_by_linesearch()
@@ -215,6 +220,8 @@ def lbfgs(
     linesearch: GradientTransformation | None = None,
 ) -> GradientTransformation:
     """L-BFGS, for functions without noise.
+
+    Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 
     Args:
         learning_rate: the length of a step; None leaves it to the line search.

@@ -131,7 +131,10 @@ def cosine_decay_schedule(
     [1.0, 0.5, 0.0]
     """
     if decay_steps <= 0:
-        raise StructureError(f"cosine_decay_schedule: decay_steps is positive, not {decay_steps}")
+        raise StructureError(
+            f"cosine_decay_schedule: decay_steps is positive, not {decay_steps}",
+            hint="the number of steps until the end, 1000 say",
+        )
 
     def schedule(count: Any) -> Any:
         falling = 0.5 * (1 + ops.cos(math.pi * fraction_of(count, decay_steps)))
@@ -147,13 +150,19 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
         schedules: functions of the number of steps since they began.
         boundaries: when all but the first begin.
 
+    Raises:
+        StructureError: not one boundary less than schedules.
+
     >>> import fxgrad as fx, numpy as np
     >>> schedule = fx.optim.join_schedules([fx.optim.constant_schedule(1.0), fx.optim.constant_schedule(0.1)], [5])
     >>> [round(float(schedule(k)), 4) for k in (0, 4, 5)]
     [1.0, 1.0, 0.1]
     """
     if len(boundaries) != len(schedules) - 1:
-        raise StructureError(f"join_schedules: {len(schedules)} schedules with {len(boundaries)} boundaries")
+        raise StructureError(
+            f"join_schedules: {len(schedules)} schedules with {len(boundaries)} boundaries",
+            hint=f"{len(schedules) - 1} boundaries: the step at which each but the first begins",
+        )
 
     def schedule(count: Any) -> Any:
         value = schedules[0](count)
@@ -169,6 +178,9 @@ def warmup_cosine_decay_schedule(
     exponent: float = 1.0,
 ) -> Schedule:  # fmt: skip
     """Up along a line over warmup_steps, then down along half a cosine until decay_steps.
+
+    Source: I. Loshchilov and F. Hutter, "SGDR: stochastic gradient descent with warm restarts", 2016; the warm-up is
+    that of P. Goyal et al., "Accurate, large minibatch SGD", 2017.
 
     Args:
         init_value: the value at first.

@@ -75,6 +75,9 @@ def identity() -> GradientTransformation:
 def chain(*transformations: GradientTransformation) -> GradientTransformation:
     """Apply transformations one after another, the first one to the gradients. The state is the tuple of theirs.
 
+    Raises:
+        StructureError: the state is not that of as many transformations.
+
     >>> import fxgrad as fx, numpy as np
     >>> optimizer = fx.optim.chain(fx.optim.clip(1.0), fx.optim.scale(-0.5))
     >>> updates, _ = optimizer.update(np.array([3.0, -0.2]), optimizer.init(np.zeros(2)))
@@ -201,6 +204,9 @@ def add_decayed_weights(
         weight_decay: the factor.
         mask: a pytree of truth values, a prefix of the parameters, or a function that makes it of them: which are
             decayed; all by default.
+
+    Raises:
+        StructureError: `update` was not given the parameters.
 
     >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.add_decayed_weights(0.1)

@@ -71,19 +71,26 @@ def ggn_diagonal(model: Callable[..., Any], loss: Callable[..., Any], in_axes: A
     """
     name = "per_sample.ggn_diagonal"
     if not callable(model) or not callable(loss):
-        raise StructureError(f"{name} takes two functions: the model, and the loss of its output")
+        raise StructureError(
+            f"{name} takes two functions: the model, and the loss of its output",
+            hint="the functions themselves, and not what they return",
+        )
 
     def output(params: Any, example: Any) -> Any:
         result = model(params, example)
         if len(pytree.leaves(result)) != 1 or not hasattr(result, "shape"):
-            raise StructureError(f"{name}: the model returns an array, not a {type(result).__name__}")
+            raise StructureError(
+                f"{name}: the model returns an array, not a {type(result).__name__}",
+                hint="return one array: fnp.concatenate of several",
+            )
         return result
 
     @api_boundary
     def diagonal(*args: Any) -> Any:
         if len(args) != 3:
             raise StructureError(
-                f"{name}: the arguments are (params, inputs, targets), {len(args)} were given"
+                f"{name}: the arguments are (params, inputs, targets), {len(args)} were given",
+                hint="diagonal(params, inputs, targets)",
             )
         params, inputs, targets = args
         axes = in_axes if isinstance(in_axes, tuple | list) else (None, in_axes, in_axes)
@@ -194,7 +201,10 @@ def kronecker_factors(gradients: Gradients) -> KroneckerFactors:
         )
     (part, *others) = gradients.parts
     if others:
-        raise UnsupportedError("per_sample.kfac: a parameter is looked up as a table and multiplied as well")
+        raise UnsupportedError(
+            "per_sample.kfac: a parameter is looked up as a table and multiplied as well",
+            hint="two parameters, one for each use",
+        )
     stack, positions, _, _ = part.sizes
     share = 1 / (count * max(positions, 1))
     outputs = scale(contract(part.right, part.right, "nbpi,nbpj->bij"), 1 / count)

@@ -14,6 +14,7 @@ import numpy as np
 from .. import ops
 from ..core import pytree
 from ..core.aval import aval_of, dtype_of
+from ..core.common_errors import not_a_function
 from ..core.errors import ShapeError, StructureError
 from ..core.interpreter import api_boundary
 from ..core.surface import release_all
@@ -43,7 +44,7 @@ def make_statistic(
     loss, where it is not known otherwise, (value, results)."""
     name = f"per_sample.{statistic.__name__}"
     if not callable(loss):
-        raise StructureError(f"{name} takes a function, not a {type(loss).__name__}")
+        raise not_a_function(name, loss)
 
     @api_boundary
     def of_batch(*args: Any, **kwargs: Any) -> Any:
@@ -191,15 +192,24 @@ def clipped_sum(
 
     Args:
         loss, in_axes, has_aux: as for `squared_norms`.
-        max_norm: the norm C.
+        max_norm: the norm C, above zero.
 
-    Returns, Raises: as for `weighted_sum`.
+    Returns: as for `weighted_sum`.
+
+    Raises:
+        ShapeError, StructureError, …: as for `weighted_sum`.
+        ValueError: `max_norm` is a number that is not above zero.
 
     >>> import fxgrad as fx, numpy as np
     >>> loss = lambda w, x: w @ x
     >>> fx.per_sample.clipped_sum(loss, 1.0)(np.zeros(2), np.array([[3.0, 4.0], [0.0, 0.5]]))
     array([0.6, 1.3])
     """
+    if isinstance(max_norm, float | int) and not max_norm > 0:
+        raise StructureError(
+            f"clipped_sum: max_norm={max_norm} is no norm to clip to",
+            hint="a number above zero: max_norm=1.0, say",
+        )
 
     def compute(problem: Problem) -> tuple[Any, Any]:
         sizes = root(add_up(problem.squared_norms()))
@@ -371,7 +381,7 @@ def inner_products(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = F
         return products, pytree.unflatten(problem.out_structure, release_all(results))[1]
 
     if not callable(loss):
-        raise StructureError(f"{name} takes a function, not a {type(loss).__name__}")
+        raise not_a_function(name, loss)
     return derive(of_batch, inner_products, loss, in_axes=in_axes, has_aux=has_aux)
 
 

@@ -34,6 +34,8 @@ def uniform(
     """Uniform numbers in [minval, maxval): minval + u·(maxval − minval), rounded, for u a multiple of 2⁻⁵³ (2⁻²⁴ in
     float32, 2⁻¹¹ in float16, 2⁻⁸ in bfloat16) in [0, 1).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
+
     Args:
         key: a key.
         shape: the shape of the result.
@@ -65,6 +67,8 @@ def uniform(
 def normal(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Standard normal numbers, by inversion of the distribution function.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
+
     Args:
         key: a key.
         shape: the shape of the result.
@@ -90,6 +94,8 @@ def truncated_normal(
 ) -> Array:
     """Standard normal numbers between two bounds, by inversion: accurate also far out, as long as the nearer bound
     is within 37 of 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
 
     Args:
         key: a key.
@@ -121,6 +127,8 @@ def truncated_normal(
 def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Exponential numbers of mean 1, of density e⁻ˣ.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
+
     >>> import fxgrad as fx
     >>> fx.random.exponential(fx.random.key(0), (3,)).round(3)
     array([4.461, 1.421, 2.194])
@@ -135,6 +143,8 @@ def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Laplace numbers, of density e^(−|x|)/2.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
+
     >>> import fxgrad as fx
     >>> fx.random.laplace(fx.random.key(0), (3,)).round(3)
     array([-3.768, -0.728, -1.501])
@@ -147,6 +157,8 @@ def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 @sampler()
 def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Gumbel numbers, of distribution function exp(−e⁻ˣ): the largest of many.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
     >>> import fxgrad as fx
     >>> fx.random.gumbel(fx.random.key(0), (3,)).round(3)
@@ -162,6 +174,8 @@ def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 def logistic(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Logistic numbers, of distribution function 1/(1 + e⁻ˣ).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
+
     >>> import fxgrad as fx
     >>> fx.random.logistic(fx.random.key(0), (3,)).round(3)
     array([-4.45 , -1.144, -2.076])
@@ -175,6 +189,8 @@ def logistic(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Cauchy numbers, of density 1/(π·(1 + x²)).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
+
     >>> import fxgrad as fx
     >>> fx.random.cauchy(fx.random.key(0), (3,)).round(3)
     array([-27.555,  -1.055,  -2.739])
@@ -187,6 +203,8 @@ def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 @sampler()
 def maxwell(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Maxwell numbers: the length of a normal vector of three.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
     >>> import fxgrad as fx
     >>> fx.random.maxwell(fx.random.key(0), (3,)).round(3)
@@ -203,6 +221,8 @@ def double_sided_maxwell(
 ) -> Array:
     """loc + scale·(a Maxwell number of either sign), of density ∝ y²·e^(−y²/2) for y = (x − loc)/scale.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
+
     >>> import fxgrad as fx
     >>> fx.random.double_sided_maxwell(fx.random.key(0), 0.0, 1.0, (3,)).round(3)
     array([-2.513,  2.841,  1.672])
@@ -218,6 +238,8 @@ def double_sided_maxwell(
 def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Rayleigh numbers: the length of a normal vector of two, times `scale`.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
+
     >>> import fxgrad as fx
     >>> fx.random.rayleigh(fx.random.key(0), 2.0, (3,)).round(3)
     array([5.974, 3.371, 4.19 ])
@@ -231,6 +253,8 @@ def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = Non
 def lognormal(key: Key, sigma: ArrayLike = 1.0, shape: Shape = None, dtype: DType = None) -> Array:
     """exp(sigma·a normal number).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 14.
+
     >>> import fxgrad as fx
     >>> fx.random.lognormal(fx.random.key(0), 0.5, (3,)).round(3)
     array([0.321, 0.704, 0.544])
@@ -243,6 +267,8 @@ def lognormal(key: Key, sigma: ArrayLike = 1.0, shape: Shape = None, dtype: DTyp
 @sampler(b="the exponent, positive")
 def pareto(key: Key, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Pareto numbers, of density b·x^(−b−1) for x ≥ 1.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
     >>> import fxgrad as fx
     >>> fx.random.pareto(fx.random.key(0), 3.0, (3,)).round(3)
@@ -258,6 +284,8 @@ def weibull_min(
     key: Key, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: DType = None
 ) -> Array:
     """Weibull numbers, of distribution function 1 − exp(−(x/scale)^concentration).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
 
     >>> import fxgrad as fx
     >>> fx.random.weibull_min(fx.random.key(0), 1.0, 2.0, (3,)).round(3)
@@ -275,6 +303,8 @@ def triangular(
     key: Key, left: ArrayLike, mode: Any, right: ArrayLike, shape: Shape = None, dtype: DType = None
 ) -> Array:
     """Numbers between `left` and `right`, of a density that is a triangle with its tip at `mode`.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 
     >>> import fxgrad as fx
     >>> fx.random.triangular(fx.random.key(0), 0.0, 1.0, 3.0, (3,)).round(3)

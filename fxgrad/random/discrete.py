@@ -31,6 +31,8 @@ from .parameters import (
 def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
     """True with probability p, exact to 2⁻⁵³.
 
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
+
     >>> import fxgrad as fx
     >>> fx.random.bernoulli(fx.random.key(0), 0.3, (4,))
     array([ True,  True,  True, False])
@@ -49,7 +51,9 @@ def rademacher(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """
     dtype = np.dtype(np.int64 if dtype is None else dtype)
     if kind_of(dtype) not in "ifc":
-        raise DTypeError(f"rademacher: dtype is one of signed numbers, not {dtype}")
+        raise DTypeError(
+            f"rademacher: dtype is one of signed numbers, not {dtype}", hint="dtype=int or float"
+        )
     first = ops.right_shift(
         random_words(check_one_key(key, "rademacher"), as_shape(shape, "rademacher")), np.uint64(63)
     )
@@ -102,7 +106,10 @@ def clip_bound(value: Any, limits: Any) -> tuple[Any, Any]:
     value = as_value(value)
     aval = aval_of(value)
     if aval.dtype.kind not in "iub":
-        raise DTypeError(f"randint: bounds are integers, not {aval!r}")
+        raise DTypeError(
+            f"randint: bounds are integers, not {aval!r}",
+            hint="int(…) of the bound, or uniform(key, shape, minval, maxval) for real numbers",
+        )
     beyond = ops.greater(value, np.asarray(limits.max, wide))
     below = ops.less(value, np.asarray(limits.min, wide))
     inner = ops.convert(value, dtype=wide)
@@ -152,6 +159,8 @@ def binomial(key: Key, n: Any, p: ArrayLike, shape: Shape = None, dtype: DType =
 @sampler(p="the probability, in (0, 1]", dtype="an integer dtype, int64 by default")
 def geometric(key: Key, p: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The number of trials of probability p up to the first success; −1 where p is not in (0, 1].
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
 
     >>> import fxgrad as fx
     >>> fx.random.geometric(fx.random.key(0), 0.25, (3,))

@@ -39,6 +39,8 @@ def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -
 
     Args, results and derivatives as for `gamma`.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
+
     >>> import fxgrad as fx
     >>> print(round(float(fx.random.loggamma(fx.random.key(0), 1e-4)), 6))
     -21175.707534
@@ -79,6 +81,8 @@ def gamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> A
 def chisquare(key: Key, df: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """χ² numbers of `df` degrees of freedom.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
+
     >>> import fxgrad as fx
     >>> fx.random.chisquare(fx.random.key(0), 3.0, (3,)).round(3)
     array([0.062, 2.346, 1.175])
@@ -91,6 +95,8 @@ def chisquare(key: Key, df: ArrayLike, shape: Shape = None, dtype: DType = None)
 @sampler(a="the exponent of x and 1, positive", b="that of 1 − x and 1")
 def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Beta numbers, of density ∝ x^(a−1)·(1 − x)^(b−1).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
     >>> import fxgrad as fx
     >>> x = fx.random.beta(fx.random.key(0), 0.5, 2.0, (100,))
@@ -107,6 +113,8 @@ def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape = None, dtype: DType
 def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Dirichlet vectors: positive numbers of sum 1, of density ∝ Π xᵢ^(αᵢ−1).
 
+    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 49.
+
     Args:
         key: a key.
         alpha: the parameters along the last axis.
@@ -116,6 +124,9 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = No
     Returns:
         Array of shape (*shape, alpha.shape[-1]).
 
+    Raises:
+        ShapeError: `alpha` has no axes.
+
     >>> import fxgrad as fx, numpy as np
     >>> x = fx.random.dirichlet(fx.random.key(0), np.ones(3), (2,))
     >>> x.shape, bool(np.allclose(x.sum(axis=-1), 1))
@@ -124,7 +135,10 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = No
     dtype, alpha = floating_dtype(dtype, "dirichlet"), as_real_parameter(alpha, "dirichlet")
     sizes = aval_of(alpha).shape
     if not sizes:
-        raise ShapeError("dirichlet: alpha has at least one axis")
+        raise ShapeError(
+            "dirichlet: alpha has at least one axis",
+            hint="alpha[None]; of one share there is nothing to draw",
+        )
     shape = (*common_shape(shape, "dirichlet", sizes[:-1]), sizes[-1])
     logs = draw_log_gammas(check_one_key(key, "dirichlet"), alpha, shape)
     if not sizes[-1]:
@@ -137,6 +151,8 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = No
 @sampler(df="degrees of freedom, positive")
 def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     """Numbers of Student's t distribution with `df` degrees of freedom.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
     >>> import fxgrad as fx
     >>> fx.random.t(fx.random.key(0), 3.0, (3,)).round(3)
@@ -154,6 +170,8 @@ def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
 def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Numbers of the F distribution: a quotient of χ² numbers, each over its degrees of freedom.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
+
     >>> import fxgrad as fx
     >>> fx.random.f(fx.random.key(0), 3.0, 5.0, (3,)).round(3)
     array([0.175, 2.825, 2.106])
@@ -168,6 +186,8 @@ def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: 
 @sampler(p="the exponent, positive")
 def generalized_normal(key: Key, p: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     """Numbers of density ∝ exp(−|x|ᵖ).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
     >>> import fxgrad as fx
     >>> fx.random.generalized_normal(fx.random.key(0), 4.0, (3,)).round(3)

@@ -56,9 +56,11 @@ def as_shape(shape: Any, name: str) -> tuple[int, ...]:
     except ConcretizationError:  # a size that is traced
         raise
     except (AttributeError, TypeError):
-        raise ShapeError(f"{name}: a shape is a tuple of integers, not {shape!r}") from None
+        raise ShapeError(
+            f"{name}: a shape is a tuple of integers, not {shape!r}", hint="shape=(3, 4), say"
+        ) from None
     if any(n < 0 for n in sizes):
-        raise ShapeError(f"{name}: the shape {sizes} has a negative size")
+        raise ShapeError(f"{name}: the shape {sizes} has a negative size", hint="sizes from 0 on")
     return sizes
 
 
@@ -82,12 +84,12 @@ def key(seed: Any) -> Key:
     value = as_value(seed) if type(seed) is not int else seed
     if type(value) is int:
         if not -(2**63) <= value < 2**64:
-            raise ShapeError(f"key: the seed {value} does not fit into 64 bits")
+            raise ShapeError(f"key: the seed {value} does not fit into 64 bits", hint="seed % 2**64")
         found = np.uint64(value % 2**64)
         return found if DEFAULT_DEVICE.get() is CPU else device_put(found)
     aval = aval_of(value)
     if kind_of(aval.dtype) not in "iu":
-        raise DTypeError(f"key: a seed is an integer, not {aval!r}")
+        raise DTypeError(f"key: a seed is an integer, not {aval!r}", hint="fx.random.key(int(seed))")
     if aval.shape:
         raise ShapeError(f"key: a seed has no axes, but this has the shape {aval.shape}",
                          hint="fx.vmap(fx.random.key)(seeds), or split one key")  # fmt: skip
@@ -107,6 +109,10 @@ def split(key: Key, num: Any = 2) -> Key:
     Returns:
         uint64 array of shape (num,), or of the shape `num`.
 
+    Raises:
+        DTypeError: `key` is no key.
+        ShapeError: an array of keys, or no shape.
+
     >>> import fxgrad as fx
     >>> this, that = fx.random.split(fx.random.key(0))
     >>> fx.random.split(this, (2, 3)).shape
@@ -125,6 +131,10 @@ def fold_in(key: Key, data: Any) -> Key:
     Returns:
         A key.
 
+    Raises:
+        DTypeError: `key` is no key, or `data` no integer.
+        ShapeError: an array of keys.
+
     >>> import fxgrad as fx
     >>> keys = [fx.random.fold_in(fx.random.key(0), step) for step in range(100)]
     >>> len(set(keys))
@@ -133,7 +143,10 @@ def fold_in(key: Key, data: Any) -> Key:
     key, data = check_one_key(key, "fold_in"), as_value(data)
     aval = aval_of(data)
     if kind_of(aval.dtype) not in "iu" or aval.shape:
-        raise DTypeError(f"fold_in: data is one integer, not {aval!r}")
+        raise DTypeError(
+            f"fold_in: data is one integer, not {aval!r}",
+            hint="fx.vmap(fx.random.fold_in, (None, 0))(key, data) for several, int(data) for one",
+        )
     return ops.fold_in(key, data)
 
 
@@ -148,6 +161,10 @@ def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     Returns:
         Array of unsigned integers.
 
+    Raises:
+        DTypeError: `key` is no key, or `dtype` no unsigned integer.
+        ShapeError: an array of keys, or no shape.
+
     >>> import fxgrad as fx, numpy as np
     >>> words = fx.random.bits(fx.random.key(3), 5)
     >>> np.array_equal(words, np.random.Philox(key=[3, 0]).random_raw(5))
@@ -155,7 +172,10 @@ def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """
     dtype = UINT64 if dtype is None else np.dtype(dtype)
     if dtype.kind != "u":
-        raise DTypeError(f"bits: dtype is an unsigned integer, not {dtype}")
+        raise DTypeError(
+            f"bits: dtype is an unsigned integer, not {dtype}",
+            hint='dtype="uint32" or "uint64"; randint draws signed integers',
+        )
     words = ops.random_bits(check_one_key(key, "bits"), shape=as_shape(shape, "bits"), domain=DRAW)
     spare = 64 - 8 * dtype.itemsize
     return words if spare == 0 else ops.convert(ops.right_shift(words, np.uint64(spare)), dtype=dtype)
@@ -163,6 +183,9 @@ def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
 def key_data(keys: Any) -> Key:
     """The numbers that keys are, for storing: here the keys themselves.
+
+    Raises:
+        DTypeError: not of dtype uint64.
 
     >>> import fxgrad as fx
     >>> key = fx.random.key(0)
@@ -175,6 +198,9 @@ def key_data(keys: Any) -> Key:
 def wrap_key_data(key_bits_array: Any) -> Key:
     """The keys of which `key_data` gave the numbers.
 
+    Raises:
+        DTypeError: not of dtype uint64.
+
     >>> import fxgrad as fx
     >>> key = fx.random.key(0)
     >>> bool(fx.random.wrap_key_data(fx.random.key_data(key)) == key)
@@ -185,6 +211,9 @@ def wrap_key_data(key_bits_array: Any) -> Key:
 
 def clone(key: Key) -> Key:
     """The key again: a name for using it twice on purpose.
+
+    Raises:
+        DTypeError: not of dtype uint64.
 
     >>> import fxgrad as fx
     >>> key = fx.random.key(0)

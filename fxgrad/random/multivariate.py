@@ -44,6 +44,8 @@ def multivariate_normal(
 ) -> Array:
     """Normal vectors of the given mean and covariance: mean + A·z with A·Aᵀ = cov and z standard normal.
 
+    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 45.
+
     Args:
         key: a key.
         mean: array [..., n].
@@ -58,6 +60,7 @@ def multivariate_normal(
     Raises:
         ShapeError: cov is no square matrix of the size of mean, or the shapes do not broadcast.
         LinAlgError: "cholesky" of a matrix that is not definite.
+        StructureError: there is no such `method`.
 
     >>> import fxgrad as fx, numpy as np
     >>> x = fx.random.multivariate_normal(fx.random.key(0), np.zeros(2), [[1.0, 0.9], [0.9, 1.0]], (10000,))
@@ -74,7 +77,8 @@ def multivariate_normal(
     if not size or square[-2:] != (size[-1], size[-1]):
         raise ShapeError(
             f"multivariate_normal: a mean [..., n] and a covariance [..., n, n] are needed, not shapes "
-            f"{size} and {square}"
+            f"{size} and {square}",
+            hint="fnp.diag(variances) for independent entries, or a mean of as many entries as cov has rows",
         )
     shape = common_shape(shape, "multivariate_normal", size[:-1], square[:-2])
     z = standard_normal(check_one_key(key, "multivariate_normal"), (*shape, size[-1]))

@@ -57,7 +57,9 @@ def floating_dtype(dtype: Any, name: str) -> Any:
     """Return a real floating dtype; None is float64."""
     dtype = FLOAT64 if dtype is None else np.dtype(dtype)
     if kind_of(dtype) != "f":
-        raise DTypeError(f"{name}: dtype is a real floating one, not {dtype}")
+        raise DTypeError(
+            f"{name}: dtype is a real floating one, not {dtype}", hint='dtype=float, "float32" or "float64"'
+        )
     return dtype
 
 
@@ -65,7 +67,9 @@ def integer_dtype(dtype: Any, name: str) -> Any:
     """Return an integer dtype; None is int64."""
     dtype = np.dtype(np.int64 if dtype is None else dtype)
     if dtype.kind not in "iu":
-        raise DTypeError(f"{name}: dtype is an integer one, not {dtype}")
+        raise DTypeError(
+            f"{name}: dtype is an integer one, not {dtype}", hint='dtype=int, "int32" or "int64"'
+        )
     return dtype
 
 
@@ -74,7 +78,10 @@ def as_real_parameter(value: Any, name: str) -> Any:
     value = as_value(value)
     aval = aval_of(value)
     if kind_of(aval.dtype) == "c":
-        raise DTypeError(f"{name}: parameters are real numbers, not {aval!r}")
+        raise DTypeError(
+            f"{name}: parameters are real numbers, not {aval!r}",
+            hint="two draws, for the real and the imaginary part",
+        )
     return ops.convert(value, dtype=FLOAT64) if aval.weak or aval.dtype != FLOAT64 else value
 
 
@@ -89,7 +96,8 @@ def common_shape(shape: Any, name: str, *shapes: tuple[int, ...]) -> tuple[int, 
     if result is None or (shape is not None and result != given[-1]):
         raise ShapeError(
             f"{name}: parameters of shape {', '.join(map(str, shapes))} do not broadcast "
-            f"to {'each other' if shape is None else f'the shape {given[-1]}'}"
+            f"to {'each other' if shape is None else f'the shape {given[-1]}'}",
+            hint="a shape that ends with that of the parameters: shape=(draws, *parameter.shape)",
         )
     return result
 

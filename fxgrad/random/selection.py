@@ -30,7 +30,11 @@ def largest_positions(x: Any, count: int, axis: int) -> Any:
 def ensure_enough(possible: Any, draws: int, name: str) -> None:
     """Raise where along the last axis fewer entries than are to be drawn can be; of known values only."""
     enough = ops.greater_equal(fnp.count_nonzero(possible, axis=-1), draws)
-    ensure(enough, f"{name}: fewer than {draws} entries of positive probability to draw from")
+    ensure(
+        enough,
+        f"{name}: fewer than {draws} entries of positive probability to draw from",
+        "fewer draws, or replace=True",
+    )
 
 
 def categorical(
@@ -61,12 +65,17 @@ def categorical(
     key, logits = check_one_key(key, "categorical"), as_real_parameter(logits, "categorical")
     sizes = aval_of(logits).shape
     if not sizes:
-        raise ShapeError("categorical: logits have at least one axis")
+        raise ShapeError(
+            "categorical: logits have at least one axis",
+            hint="logits[None]; of one category there is nothing to draw",
+        )
     logits = fnp.moveaxis(logits, axis, -1)
     *batch, count = aval_of(logits).shape
     shape = common_shape(shape, "categorical", tuple(batch))
     if count == 0 and math.prod(shape):
-        raise ShapeError("categorical: there are no categories to draw from")
+        raise ShapeError(
+            "categorical: there are no categories to draw from", hint="logits.shape[axis] from 1 on"
+        )
     if replace:
         scores = ops.add(gumbel(key, (*shape, count)), logits)
         return ops.argmax(scores, axis=len(shape))
@@ -94,6 +103,9 @@ def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False
     Returns:
         Array of the shape and dtype of x, differentiable in it.
 
+    Raises:
+        ShapeError: `x` is neither an array with axes nor an integer.
+
     >>> import fxgrad as fx
     >>> fx.random.permutation(fx.random.key(0), 5)
     array([0, 2, 1, 4, 3])
@@ -112,7 +124,8 @@ def as_entries(x: Any) -> Any:
     x = fnp.asarray(x)
     if not x.shape:
         raise ShapeError(
-            f"an array with axes, or the number of integers to choose from, is needed, not {x!r}"
+            f"an array with axes, or the number of integers to choose from, is needed, not {x!r}",
+            hint="fnp.arange(n), or n as an integer",
         )
     return x
 
@@ -146,13 +159,21 @@ def choice(
     count, draws = a.shape[axis], math.prod(shape)
     if draws and (count == 0 or (not replace and draws > count)):
         raise ShapeError(
-            f"choice: {draws} draws from {count} entries{'' if replace else ' without replacement'}"
+            f"choice: {draws} draws from {count} entries{'' if replace else ' without replacement'}",
+            hint=f"at most {count} draws, or replace=True" if count else "an array that is not empty",
         )
     if p is not None:
         p = as_real_parameter(p, "choice")
         if aval_of(p).shape != (count,):
-            raise ShapeError(f"choice: p has the shape {aval_of(p).shape}, the axis has {count} entries")
-        ensure(ops.greater_equal(p, 0), "choice: p has an entry that is negative or NaN")
+            raise ShapeError(
+                f"choice: p has the shape {aval_of(p).shape}, the axis has {count} entries",
+                hint=f"p of shape {(count,)}",
+            )
+        ensure(
+            ops.greater_equal(p, 0),
+            "choice: p has an entry that is negative or NaN",
+            "nn.softmax of any numbers, or fnp.clip(p, 0)",
+        )
         possible = ops.greater(p, 0)
         if draws:
             ensure_enough(possible, 1 if replace else draws, "choice")

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
+from ..core.common_errors import unknown_option
 from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, Axis
 from ..numpy.composite import kind, operand
@@ -195,7 +196,7 @@ def transform_wave(
 ) -> Any:
     """The cosine or sine transform of a type, scaled as `norm` says."""
     if type not in INVERSE_TYPE:
-        raise ShapeError(f"Invalid transform type ({type}): it is 1, 2, 3 or 4")
+        raise unknown_option(wave, "type", type, (1, 2, 3, 4))
     x, n, axis = one_axis_arguments(x, n, axis)
     x, norm = crop_or_pad(x, check_point_count(n), axis), check_norm(norm)
     before, after = ENDS.get((wave, type), ((), ()))
@@ -204,7 +205,9 @@ def transform_wave(
         x = scale_entries(x, before, 2**0.5, axis)
     period = 2 * n + EXCESS.get((wave, type), 0)
     if period == 0:
-        raise ShapeError("the cosine transform of type 1 is not defined for a single entry")
+        raise ShapeError(
+            "the cosine transform of type 1 is not defined for a single entry", hint="type=2, or n=2 and more"
+        )
     y = ops.trigonometric_transform(x, wave=wave, form=type, axis=axis)
     if orthogonalize:
         y = scale_entries(y, after, 0.5**0.5, axis)
@@ -235,6 +238,18 @@ def dct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = 
         workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
     """The discrete cosine transform along an axis.
 
+    Args:
+        x: a real or complex array.
+        type: 1 to 4, the form of the sum.
+        n: crop or pad to so many entries; by default all.
+        axis: that along which the sums go.
+        norm: "backward" (no factor), "ortho" or "forward" (1 over the period).
+        overwrite_x, workers: of no effect on traced values.
+        orthogonalize: scale the ends such that "ortho" is an orthogonal matrix; the default there.
+
+    Raises:
+        ValueError: there is no such `type` or `norm`, `n` is not positive, or of type 1 there is a single entry.
+
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import fft
     >>> energy = lambda x: (fft.dct(x, norm="ortho") ** 2).sum()
@@ -249,6 +264,9 @@ def idct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any =
          workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
     """The inverse of `dct` along an axis, with the same arguments.
 
+    Raises:
+        ValueError: as of `dct`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idct(fx.scipy.fft.dct(fnp.array([1.0, 2.0, 3.0]))).round(6)
     array([1., 2., 3.])
@@ -260,7 +278,10 @@ def idct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any =
 @scipy_function("fft", derivative=LINEAR)
 def dst(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
         workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
-    """The discrete sine transform along an axis, of type 1 to 4: ValueError for others.
+    """The discrete sine transform along an axis; arguments as of `dct`.
+
+    Raises:
+        ValueError: there is no such `type` or `norm`, or `n` is not positive.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.dst(fnp.array([1.0, 0.0]), type=1).round(6)
@@ -273,6 +294,9 @@ def dst(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = 
 def idst(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
          workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
     """The inverse of `dst` along an axis, with the same arguments.
+
+    Raises:
+        ValueError: as of `dct`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idst(fx.scipy.fft.dst(fnp.array([1.0, 2.0, 3.0]))).round(6)
@@ -287,6 +311,9 @@ def dctn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: An
          workers: Any = None, *, orthogonalize: bool | None = None) -> Array:  # fmt: skip
     """The cosine transform `dct` along several axes.
 
+    Raises:
+        ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.dctn(fnp.ones((2, 2))).round(6)
     array([[16.,  0.],
@@ -299,6 +326,9 @@ def dctn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: An
 def idctn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
           workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
     """The inverse of `dctn`.
+
+    Raises:
+        ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idctn(fx.scipy.fft.dctn(fnp.eye(2))).round(6) + 0.0
@@ -314,6 +344,9 @@ def dstn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: An
          workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
     """The sine transform `dst` along several axes.
 
+    Raises:
+        ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.dstn(fnp.ones((2, 2))).round(6)
     array([[8., 0.],
@@ -326,6 +359,9 @@ def dstn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: An
 def idstn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: Any = None, overwrite_x: bool = False,
           workers: Any = None, orthogonalize: bool | None = None) -> Array:  # fmt: skip
     """The inverse of `dstn`.
+
+    Raises:
+        ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idstn(fx.scipy.fft.dstn(fnp.ones((2, 2)))).round(6)

@@ -53,6 +53,7 @@ def check_grads(
     Raises:
         CheckError: the message names mode and order, and the argument in which the discrepancy is largest.
         ConcretizationError: an argument is traced.
+        StructureError: a mode is neither "fwd" nor "rev".
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> fx.testing.check_grads(lambda x, y: fnp.sin(x) * y, (np.ones(3), 2.0), order=3)
@@ -198,7 +199,10 @@ def check_vmap(
         for i, (y, *single) in enumerate(zip(found, *results)):
             dtype = aval_of(single[0]).dtype
             if aval_of(y).dtype != dtype:
-                raise CheckError(f"{what}: result {i} has dtype {aval_of(y).dtype}, expected {dtype}")
+                raise CheckError(
+                    f"{what}: result {i} has dtype {aval_of(y).dtype}, expected {dtype}",
+                    hint="x.astype(…) in the function, or an operation whose dtype does not depend on the values",
+                )
         expected = [np.stack([to_host_array(y) for y in single]) for single in zip(*results)]
         compare_leaves(
             what, found, expected, precision([*leaves, *found]) ** 0.75 if rtol is None else rtol, atol

@@ -12,6 +12,7 @@ import numpy as np
 from ..core import pytree
 from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, Aval, aval_of, check_dtype, is_differentiable, kind_of
+from ..core.common_errors import not_a_function
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError, StructureError, UnsupportedError
 from ..core.interpreter import Tracer, api_boundary, as_value
 from ..core.primitive import HigherOrder, bind
@@ -51,7 +52,7 @@ def flatten_call(
 ) -> tuple[FlatCallback, list[Any]]:
     """Return the function of flat values, and the values among the leaves of the arguments."""
     if not callable(function):
-        raise StructureError(f"{name} takes a function, not a {type(function).__name__}")
+        raise not_a_function(name, function)
     leaves, structure = pytree.flatten((args, kwargs))
     given = [is_value(leaf) for leaf in leaves]
     fixed = [VALUE_SLOT if g else leaf for leaf, g in zip(leaves, given)]
@@ -129,6 +130,9 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
         callback: a function of pytrees of arrays, which are its own. Other objects are handed through.
         ordered: accepted as by JAX; calls are made in the order of the program in any case.
 
+    Raises:
+        StructureError: `function` is no function.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> seen = []
     >>> @fx.jit
@@ -197,6 +201,9 @@ def debug_breakpoint(*args: Any, **kwargs: Any) -> None:
     """Stop in the debugger (`sys.breakpointhook`) each time the program comes to this place, under `jit` too, where
     Python's own `breakpoint()` stops while staging. There, `args` and `kwargs` are the values that are given here.
 
+    Raises:
+        StructureError: `function` is no function.
+
     >>> import fxgrad as fx
     >>> f = fx.jit(lambda x: (fx.debug.breakpoint(x=x), x * x)[1])
     """
@@ -228,7 +235,8 @@ class DeclaredFunction:
         results, structure = pytree.flatten(self.call(*values))
         if not is_alike(structure, self.structure):
             raise StructureError(
-                f"{self.__name__} returned the structure {structure}, declared is {self.structure}"
+                f"{self.__name__} returned the structure {structure}, declared is {self.structure}",
+                hint="return what is declared: the same containers, with an array for each of their leaves",
             )
         return results
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of, is_differentiable
+from ..core.common_errors import not_a_function
 from ..core.errors import StructureError
 from ..core.graph import Equation, Graph, Literal, Var
 from ..core.interpreter import api_boundary, is_plain, opened
@@ -254,7 +255,7 @@ def checkpoint(
     if fun is None:
         return partial(checkpoint, policy=policy, static_argnums=static_argnums, prevent_cse=prevent_cse)
     if not callable(fun):
-        raise StructureError(f"checkpoint takes a function, not a {type(fun).__name__}")
+        raise not_a_function("checkpoint", fun)
     if policy is not None and not callable(policy):
         raise StructureError(
             f"checkpoint: policy is a {type(policy).__name__}, not a function",

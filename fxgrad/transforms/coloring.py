@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.errors import DTypeError, ShapeError, StructureError
+from ..core.common_errors import unknown_option
+from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import api_boundary
 from .dependence import sparse_library
 
@@ -83,6 +84,7 @@ def color(pattern: Any, *, symmetric: bool = False, mode: str = "auto") -> Color
         ShapeError: the pattern does not have two axes, or is symmetric and not square.
         DTypeError: it is an array of objects or texts.
         MissingLibraryError: SciPy is not installed.
+        StructureError: there is no such `mode`.
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.color(np.eye(6) + np.eye(6, k=1))
@@ -96,13 +98,16 @@ def color(pattern: Any, *, symmetric: bool = False, mode: str = "auto") -> Color
     their star coloring for symmetric matrices.
     """
     if mode not in ("auto", "fwd", "rev"):
-        raise StructureError(f"color: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
+        raise unknown_option("color", "mode", mode, ("auto", "fwd", "rev"))
     pattern = as_pattern(pattern)
     rows, columns = pattern.shape
     none = np.full(rows, UNCOLORED)
     if symmetric:
         if rows != columns:
-            raise ShapeError(f"color: a symmetric pattern has shape {pattern.shape}, expected a square one")
+            raise ShapeError(
+                f"color: a symmetric pattern has shape {pattern.shape}, expected a square one",
+                hint="symmetric=False",
+            )
         whole = as_pattern(pattern + pattern.T)
         return Coloring(whole, fewest_star_colors(whole), none, True)
     transposed = pattern.T.tocsr()
@@ -124,10 +129,14 @@ def as_pattern(pattern: Any) -> Any:
         pattern = np.asarray(pattern)
         if pattern.dtype.kind not in "biuf":
             raise DTypeError(
-                f"a sparsity pattern has dtype {pattern.dtype}, expected a boolean array or a scipy.sparse array"
+                f"a sparsity pattern has dtype {pattern.dtype}, expected a boolean array or a scipy.sparse array",
+                hint="pattern != 0",
             )
     if len(pattern.shape) != 2:
-        raise ShapeError(f"a sparsity pattern has shape {pattern.shape}, expected two axes")
+        raise ShapeError(
+            f"a sparsity pattern has shape {pattern.shape}, which is that of no matrix",
+            hint="pattern.reshape(results, arguments), a row for each result",
+        )
     found = sparse.csr_array(pattern != 0, dtype=bool)
     found.sum_duplicates()
     found.eliminate_zeros()

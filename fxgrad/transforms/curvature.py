@@ -105,7 +105,12 @@ class LinearOperator:
         return ops.reduce_sum(self.diagonal(key=key, samples=samples), axes=(0,))
 
     def products(self, key: Any, samples: int) -> Any:
-        """Return v·(A v) for unit vectors, or random vectors of signs, v."""
+        """Return v·(A v) for unit vectors, or random vectors of signs, v.
+
+        Args:
+            key: a key of `fx.random`; None: all unit vectors.
+            samples: how many random vectors.
+        """
         if key is None:
             vectors: Any = np.eye(self.shape[0], dtype=self.dtype)
         else:
@@ -118,11 +123,18 @@ class LinearOperator:
         return ops.concatenate(*parts, axis=0) if parts else np.zeros(0)
 
     def unravel(self, vector: Any) -> Any:
-        """Return a pytree like the parameters with the entries of a vector."""
+        """Return a pytree like the parameters with the entries of a vector.
+
+        Raises:
+            ShapeError: the vector has another length.
+        """
         vector = as_value(vector)
         shape = aval_of(vector).shape
         if shape not in ((self.shape[0],), (self.shape[0], 1)):  # SciPy's columns are vectors, too
-            raise ShapeError(f"a vector of shape {shape} for an operator of shape {self.shape}")
+            raise ShapeError(
+                f"a vector of shape {shape} for an operator of shape {self.shape}",
+                hint=f"a vector of {self.shape[0]} entries: fx.tree.ravel_pytree(tree)[0] makes one of a tree",
+            )
         vector = ops.reshape(vector, shape=(self.shape[0],))
         leaves = split_entries(vector, self.avals)
         return pytree.unflatten(self.structure, leaves)

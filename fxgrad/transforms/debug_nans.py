@@ -299,6 +299,7 @@ class debug_nans:
     context decides what is reported.
 
     Args:
+        enable: False: the context changes nothing.
         nans: report NaN.
         infs: report infinities.
 
@@ -316,14 +317,17 @@ class debug_nans:
     kinds: list[str]
     level: opened
 
-    def __init__(self, *, nans: bool = True, infs: bool = True):
+    def __init__(self, enable: bool = True, *, nans: bool = True, infs: bool = True):
+        self.enable = enable
         self.kinds = [kind for kind, wanted in {"NaN": nans, "inf": infs}.items() if wanted]
 
     def __enter__(self) -> None:
-        self.level = opened(NonFiniteObserver(self.kinds, source_info.user_frame()))
-        self.level.__enter__()
+        if self.enable:
+            self.level = opened(NonFiniteObserver(self.kinds, source_info.user_frame()))
+            self.level.__enter__()
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        self.level.__exit__()
-        if error is not None:
+        if self.enable:
+            self.level.__exit__()
+        if self.enable and error is not None:
             source_info.hide_frames(error)

@@ -12,8 +12,10 @@ from .. import ops
 from ..core import pytree
 from ..core.arrays import dtype_in, has_devices, namespace_of, use_device_of
 from ..core.aval import Aval, aval_of, float0, is_differentiable
-from ..core.errors import ConcretizationError, DTypeError, FxgradError, StructureError
+from ..core.common_errors import unknown_option
+from ..core.errors import ConcretizationError, DTypeError, FxgradError
 from ..core.interpreter import api_boundary, concretize
+from ..transforms.arguments import wrong_argnums
 from .arguments import LeafName, admit, path_at_positions, restrict_arguments
 from .derived_function import derive
 from .jit import eval_shape, function_name
@@ -151,7 +153,7 @@ def jacobian(
         with 1998 stored elements and shape (999, 1000)>
     """
     if mode not in ("auto", "fwd", "rev"):
-        raise StructureError(f"jacobian: mode must be 'auto', 'fwd' or 'rev', not {mode!r}")
+        raise unknown_option("jacobian", "mode", mode, ("auto", "fwd", "rev"))
     single = isinstance(argnums, int | np.integer)
     chunks = Chunks(chunk_size, memory_limit, progress)
     places: tuple[Any, ...] = (argnums,) if single else tuple(argnums)  # type: ignore[arg-type]
@@ -164,11 +166,9 @@ def jacobian(
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         positions = [p % len(args) if -len(args) <= p < len(args) else p for p in places]
         if any(p >= len(args) for p in positions):
-            raise StructureError(
-                f"jacobian: argnums={argnums} for a call with {len(args)} positional arguments"
-            )
+            raise wrong_argnums("jacobian", argnums, len(args))
         if len(set(positions)) < len(positions):
-            raise StructureError(f"jacobian: argnums={argnums} names an argument twice")
+            raise wrong_argnums("jacobian", argnums, len(args))
 
         of_chosen = restrict_arguments(fun, args, kwargs, positions)
         chosen = tuple(args[p] for p in positions)
@@ -218,7 +218,10 @@ def admit_for_jacobian(leaf: Any, name: LeafName, mode: str, holomorphic: bool, 
             hint="convert it (x.astype(float)), or choose other argnums",
         )
     if holomorphic and dtype.kind != "c":
-        raise DTypeError(f"{name} is {dtype}, holomorphic=True needs complex arguments")
+        raise DTypeError(
+            f"{name} is {dtype}, holomorphic=True needs complex arguments",
+            hint="x.astype(complex), or leave holomorphic=True out",
+        )
     if mode == "fwd" and dtype.kind == "c" and not holomorphic:
         raise DTypeError(
             f"{name} has dtype {dtype}, expected a real one in forward mode",
@@ -358,10 +361,14 @@ def check_results(results: Sequence[Any], holomorphic: bool, mode: str) -> None:
         dtype = aval_of(r).dtype
         if holomorphic and dtype.kind != "c":
             raise DTypeError(
-                f"jacobian: a result has dtype {dtype}, expected a complex one (holomorphic=True)"
+                f"jacobian: a result has dtype {dtype}, expected a complex one (holomorphic=True)",
+                hint="leave holomorphic=True out: the function is real",
             )
         if mode == "rev" and not is_differentiable(dtype):
-            raise DTypeError(f"jacobian: a result has dtype {dtype}, which has no derivative")
+            raise DTypeError(
+                f"jacobian: a result has dtype {dtype}, which has no derivative",
+                hint="return floating-point numbers: y.astype(float), or only those of the results",
+            )
         if mode == "rev" and dtype.kind == "c" and not holomorphic:
             raise DTypeError(
                 "jacobian: a result is complex",

@@ -407,7 +407,8 @@ def jet(
     if len(series) != len(primals) or len(orders) > 1:
         raise StructureError(
             f"jet: {len(primals)} primals, and series of lengths {[len(terms) for terms in series]}; expected one of "
-            "the same length for each"
+            "the same length for each",
+            hint="fx.jet(f, (x, y), ((x1, x2), (y1, y2))), a series for each argument",
         )
     (order,) = orders or {0}
     values, structure = pytree.flatten(tuple(primals))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import pytree
+from ..core.errors import StructureError
 from ..core.graph import Graph
 from ..core.interpreter import api_boundary
 from ..core.staging import stage
@@ -55,7 +56,10 @@ class LinearFunction:
     def __call__(self, *args: Any) -> Any:
         if self.single:
             if len(args) != 1:
-                raise TypeError(f"the {self.what} is one argument, {len(args)} were given")
+                raise StructureError(
+                    f"the {self.what} is one argument, {len(args)} were given",
+                    hint="a tuple for several parts",
+                )
             (args,) = args
         given, structure = pytree.flatten(args)
         given = admit_tangents(

@@ -87,7 +87,8 @@ class Compiled:
         leaves, structure = pytree.flatten((args, kwargs))
         if not is_alike(expected, structure):
             raise StructureError(
-                f"{name} is compiled for arguments of the structure {expected}, not {structure}"
+                f"{name} is compiled for arguments of the structure {expected}, not {structure}",
+                hint="such arguments, or lower(…).compile() with these",
             )
         for i, (value, aval) in enumerate(zip(leaves, self.lowered.entry.graph.in_avals)):
             label = LeafName(f"{name}: the argument", argument_path, structure, i, True)

@@ -51,10 +51,12 @@ class ShapeDtypeStruct:
 
     @property
     def ndim(self) -> int:
+        """The number of axes."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
+        """The number of entries."""
         return math.prod(self.shape)
 
     @classmethod

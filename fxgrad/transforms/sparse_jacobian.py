@@ -69,7 +69,8 @@ class SparseBlocks:
     def __init__(self, name: str, sparsity: Any, mode: str, symmetric: bool = False):
         if isinstance(sparsity, str) and sparsity != "auto":
             raise StructureError(
-                f"{name}: sparsity must be 'auto', a pattern or a coloring of one, not {sparsity!r}"
+                f"{name}: there is no sparsity={sparsity!r}",
+                hint='sparsity="auto", an array of booleans, or fx.color(pattern)',
             )
         self.name, self.sparsity, self.mode, self.symmetric = name, sparsity, mode, symmetric
         self.recipes = Cache(64)
@@ -149,7 +150,8 @@ class SparseBlocks:
         if coloring.pattern.shape != shape:
             raise ShapeError(
                 f"{self.name}: the sparsity pattern has shape {coloring.pattern.shape}, the results have "
-                f"{shape[0]} entries and the arguments {shape[1]}"
+                f"{shape[0]} entries and the arguments {shape[1]}",
+                hint=f"a pattern of shape {shape}: fx.sparsity_pattern(f)(*args) finds it",
             )
         return Recipe(coloring, lay_blocks(coloring, results, avals))
 
@@ -236,7 +238,10 @@ def lay_blocks(
         found = np.where(alone, by_column, of_columns * height + by_row)
         complete = alone | are_alone(columns, coloring.row_colors[rows], of_rows)
     if not complete.all():
-        raise StructureError("the coloring does not tell all entries of its pattern apart")
+        raise StructureError(
+            "the coloring does not tell all entries of its pattern apart",
+            hint="fx.color(pattern), which does",
+        )
     blocks, row = [], 0
     for r in results:
         line, column = [], 0

@@ -72,29 +72,37 @@ class SparseMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
+        """The shape (rows, columns)."""
         return self.places.shape
 
     @property
     def rows(self) -> Any:
+        """The row of each entry: integers of shape (nnz,)."""
         return self.places.rows
 
     @property
     def columns(self) -> Any:
+        """The column of each entry: integers of shape (nnz,)."""
         return self.places.columns
 
     @property
     def dtype(self) -> Any:
+        """The dtype of the entries."""
         return aval_of(self.data).dtype
 
     @property
     def nnz(self) -> int:
+        """The number of entries that are stored."""
         return len(self.places.rows)
 
     def __matmul__(self, other: Any) -> Any:
         other = as_value(other)
         shape = aval_of(other).shape
         if len(shape) not in (1, 2) or shape[0] != self.shape[1]:
-            raise ShapeError(f"a sparse matrix of shape {self.shape} times an operand of shape {shape}")
+            raise ShapeError(
+                f"a sparse matrix of shape {self.shape} times an operand of shape {shape}",
+                hint=f"an operand of {self.shape[1]} rows, or the transposed matrix (.T)",
+            )
         data = self.data if len(shape) == 1 else ops.reshape(self.data, shape=(self.nnz, 1))
         taken = ops.getitem(other, self.columns, index=(..., *[slice(None)] * (len(shape) - 1)))
         return ops.scatter_add(

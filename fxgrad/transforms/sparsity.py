@@ -17,11 +17,12 @@ import numpy as np
 
 from ..core import pytree
 from ..core.aval import Aval, aval_of, is_differentiable
-from ..core.errors import ConcretizationError, FxgradError, StructureError
+from ..core.errors import ConcretizationError, FxgradError
 from ..core.graph import Graph, Literal
 from ..core.interpreter import api_boundary, is_plain, opened
 from ..core.primitive import HigherOrder
 from ..core.staging import GraphInterpreter, stage
+from ..transforms.arguments import wrong_argnums
 from .arguments import admit, restrict_arguments
 from .dependence import UNKNOWN, dependence, selection, sparse_library
 from .derived_function import derive
@@ -70,9 +71,7 @@ def sparsity_pattern(fun: Callable[P, Any], argnums: int | Sequence[int] = 0) ->
     def pattern_of(*args: Any, **kwargs: Any) -> Any:
         positions = [argnums] if isinstance(argnums, int | np.integer) else list(argnums)
         if any(not -len(args) <= p < len(args) for p in positions):
-            raise StructureError(
-                f"sparsity_pattern: argnums={argnums} for a call with {len(args)} positional arguments"
-            )
+            raise wrong_argnums("sparsity_pattern", argnums, len(args))
         positions = [p % len(args) for p in positions]
         chosen = tuple([args[p] for p in positions])
         leaves, structure = pytree.flatten(chosen)

@@ -15,6 +15,7 @@ from ..core.interpreter import api_boundary, as_value
 from ..core.surface import is_alike
 from ..ops.indexing import parse_index
 from ..ops.random import DRAW
+from ..transforms.arguments import wrong_argnums
 from .arguments import LeafName, admit, path_at_positions, restrict_arguments, unshare_results, zero_tangent
 from .derived_function import derive
 from .flat_function import FlatFunction
@@ -209,7 +210,7 @@ def restrict(
 ) -> tuple[Callable[..., Any], list[Any], Any]:
     """Return `fun` as a function of one argument, and the leaves and the structure of the tuple of it."""
     if not -len(args) <= argnum < len(args):
-        raise StructureError(f"{name}: argnums={argnum} for a call with {len(args)} positional arguments")
+        raise wrong_argnums(name, argnum, len(args))
     position = argnum % len(args)
     leaves, structure = pytree.flatten((args[position],))
     for index, leaf in enumerate(leaves):
@@ -309,12 +310,14 @@ def check_like(out: Any, leaves: Sequence[Any], structure: Any, name: str) -> No
     found, there = pytree.flatten((out,))
     if not is_alike(structure, there):
         raise StructureError(
-            f"{name}: the result has the structure {there}, expected that of the argument: {structure}"
+            f"{name}: the result has the structure {there}, expected that of the argument: {structure}",
+            hint="return a result built as the argument is",
         )
     for r, v in zip(found, leaves):
         if aval_of(r).shape != aval_of(v).shape:
             raise ShapeError(
-                f"{name}: a result has shape {aval_of(r).shape}, expected that of the argument: {aval_of(v).shape}"
+                f"{name}: a result has shape {aval_of(r).shape}, expected that of the argument: {aval_of(v).shape}",
+                hint="return results of the shapes of the argument; fx.jacobian is for functions of another shape",
             )
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, aval_of, dtype_of, is_differentiable
-from ..core.errors import DTypeError, NonScalarError, NotLinearError, StructureError
+from ..core.common_errors import not_a_function
+from ..core.errors import DTypeError, NonScalarError, NotLinearError
 from ..core.graph import Graph, Literal
 from ..core.interpreter import (
     CURRENT,
@@ -32,6 +33,7 @@ from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import densify
 from ..ops.projection import project
 from ..ops.transpose import transpose_graph
+from ..transforms.arguments import wrong_argnums
 from .arguments import (
     FLOAT,
     LeafName,
@@ -274,7 +276,7 @@ def differentiator(
     """
     single = isinstance(argnums, int | np.integer)
     if not callable(fun):
-        raise StructureError(f"{name} takes a function, not a {type(fun).__name__}")
+        raise not_a_function(name, fun)
     positions: tuple[Any, ...] = (argnums,) if single else tuple(argnums)
 
     def compute(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
@@ -284,12 +286,10 @@ def differentiator(
         for p in positions:
             place = p + count if p < 0 else p
             if not 0 <= place < count:
-                raise StructureError(
-                    f"{name}: argnums={argnums} for a call with {count} positional arguments"
-                )
+                raise wrong_argnums(name, argnums, count)
             chosen[place] = args[place]
         if len(chosen) < len(positions):
-            raise StructureError(f"{name}: argnums={argnums} names an argument twice")
+            raise wrong_argnums(name, argnums, count)
         leaves, structure = pytree.flatten(chosen[place] if single else tuple(chosen.values()))
         large = False
         for index, leaf in enumerate(leaves):
@@ -306,9 +306,7 @@ def differentiator(
         token = CURRENT.set(Context(interpreter, interpreter.outer.observer))
         try:
             level = None if interpreter.outer.interpreter.outer is None else copy_level()
-            traced = structure.unflatten(
-                inputs if level is None else list(map(level.spread, inputs))
-            )
+            traced = structure.unflatten(inputs if level is None else list(map(level.spread, inputs)))
             for place, t in zip(chosen, (traced,) if single else traced):
                 traced_args[place] = t
             result = fun(*traced_args, **kwargs)
@@ -344,7 +342,10 @@ def admit_for_grad(leaf: Any, name: LeafName, holomorphic: bool, allow_int: bool
     leaf = admit(leaf, name)
     dtype = dtype_of(leaf)
     if holomorphic and dtype.kind != "c":
-        raise DTypeError(f"{name} is {dtype}, holomorphic=True needs complex arguments")
+        raise DTypeError(
+            f"{name} is {dtype}, holomorphic=True needs complex arguments",
+            hint="x.astype(complex), or leave holomorphic=True out",
+        )
     if not is_differentiable(dtype) and not allow_int:
         raise DTypeError(
             f"{name} has integer or boolean dtype {dtype}, which has no gradient",
@@ -360,7 +361,9 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
     except DTypeError:
         raise NonScalarError(
             f"{name} is of scalar functions; the result is a {type(value).__name__}",
-            hint="for a result with several parts use has_aux=True, fx.vjp or fx.jacrev",
+            hint="return the result: a function without `return` gives None"
+            if value is None
+            else "for a result with several parts use has_aux=True, fx.vjp or fx.jacrev",
         ) from None
     if aval.shape != ():
         raise NonScalarError(
@@ -377,7 +380,10 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
             "imaginary part",
         )
     if not is_differentiable(aval.dtype):
-        raise DTypeError(f"{name}: the result has dtype {aval.dtype}, which has no gradient")
+        raise DTypeError(
+            f"{name}: the result has dtype {aval.dtype}, which has no gradient",
+            hint="return a floating-point number: y.astype(float), or a sum of such",
+        )
     return ops.full_like(value, value=1) if type(value) not in PLAIN else aval.dtype.type(1)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, STRONG, Aval, aval_of, float0
+from ..core.common_errors import not_a_function
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import (
     CURRENT,
@@ -202,7 +203,7 @@ def vmap(
     array([1., 4.])
     """
     if not callable(fun):
-        raise StructureError(f"vmap takes a function, not a {type(fun).__name__}")
+        raise not_a_function("vmap", fun)
     if not (in_axes is None or isinstance(in_axes, tuple | list | int | np.integer)):
         raise StructureError(
             f"vmap: in_axes is {in_axes!r}",
@@ -260,7 +261,8 @@ def vmap(
             results = flat_fun(*values)
             if before is not None and before != flat_fun.out_structure:
                 raise StructureError(
-                    f"vmap: the function returns {before} for some entries and {flat_fun.out_structure} for others"
+                    f"vmap: the function returns {before} for some entries and {flat_fun.out_structure} for others",
+                    hint="return the same containers whichever way is taken",
                 )
             return results
 
@@ -340,7 +342,10 @@ def common_size(
             normalized.append(None)
             continue
         if isinstance(axis, bool) or not hasattr(axis, "__index__"):
-            raise StructureError(f"vmap: in_axes has an entry {axis!r}; axes are integers or None")
+            raise StructureError(
+                f"vmap: in_axes has an entry {axis!r}; axes are integers or None",
+                hint="in_axes=0, None for what is not mapped, or a tuple of these",
+            )
         shape = aval_of(leaf).shape
         if not -len(shape) <= axis < len(shape):
             raise AxisError(
@@ -429,7 +434,10 @@ def place_batch_axis(result: Any, is_batched: bool, place: Any, size: int, struc
             result = result.copy()  # a broadcast view is read-only
     rank = len(result.shape)
     if isinstance(place, bool) or not hasattr(place, "__index__"):
-        raise StructureError(f"vmap: out_axes has an entry {place!r}; axes are integers or None")
+        raise StructureError(
+            f"vmap: out_axes has an entry {place!r}; axes are integers or None",
+            hint="out_axes=0, None for what is the same for all, or a tuple of these",
+        )
     if not -rank <= place < rank:
         raise AxisError(
             f"vmap: out_axes {place} is out of bounds for a result with {rank} axes",

@@ -21,6 +21,7 @@ from fxgrad.compat._declare.documentation import describe_result, find_entry
 from fxgrad.compat._declare.documentation import list_parameters as parameters_of
 from fxgrad.compat._declare.late_text import LateText
 from fxgrad.compat.texts import read_entries
+from tests.house.raised_errors import list_unsaid, plain
 from tests.parity.compat.case import gathered
 
 NAMESPACES = """
@@ -31,8 +32,15 @@ NAMESPACES = """
     optim.lr_scheduler optim.swa_utils overrides profiler random serialization signal.windows sparse special testing
     utils utils.checkpoint utils.data utils.dlpack utils.hooks
 """.split()  # noqa: SIM905
-# How many names of a namespace say less: helpers that are no names of torch's. It may only become less.
-INCOMPLETE = {"torch.nn.utils.prune": 5}
+# Errors of helpers that the function calls in such a way that they cannot come.
+IMPOSSIBLE = {
+    "torch.as_tensor": {"TensorError"},  # no gradient is required
+    "torch.from_dlpack": {"TensorError"},
+    "torch.from_numpy": {"TensorError"},
+    "torch.utils.dlpack.from_dlpack": {"TensorError"},
+    "torch.feature_dropout": {"TensorError"},  # of any number of dimensions
+    "torch.nn.functional.feature_alpha_dropout": {"TensorError"},
+}
 
 
 def names_of(namespace: ModuleType) -> list[str]:
@@ -128,7 +136,28 @@ def test_texts_say_parameters_and_results_and_have_an_example(group):
         for name, found in documented().items()
         if group_of(name) == group and (lacks := missing(found))
     }
-    assert len(incomplete) <= INCOMPLETE.get(group, 0), incomplete
+    assert not incomplete
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_what_a_function_raises_stands_in_its_text(group):
+    subjects = {name: getattr(found, "fget", found) for name, found in documented().items()}
+    public = {plain(subject) for subject in subjects.values()}
+    unsaid = {
+        name: list_unsaid(subject, inspect.cleandoc(whole_text(documented()[name])), public)
+        - IMPOSSIBLE.get(name, set())
+        for name, subject in subjects.items()
+        if group_of(name) == group
+    }
+    assert not {name: errors for name, errors in unsaid.items() if errors}
+
+
+def test_texts_describe_each_parameter_once():
+    for name, found in documented().items():
+        section = re.search(r"(?m)^Args:\n((?:    .*\n?)+)", inspect.cleandoc(whole_text(found)))
+        labels = re.findall(r"(?m)^    ([\w*, ]+): ", section[1]) if section else []
+        described = [label.strip("* ") for group in labels for label in group.split(",")]
+        assert len(described) == len(set(described)), name
 
 
 def test_every_entry_of_the_texts_is_of_a_name_that_there_is():

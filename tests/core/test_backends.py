@@ -35,6 +35,7 @@ LEFT_OUT = {
     "reduce_sum": (lambda kinds, s: kinds == "b", "sums of truth values"),
     "getitem": (lambda kinds, s: len(kinds) > 1 and any(isinstance(e, slice) for e in s.params["index"]),
                 "index arrays beside slices"),
+    **dict.fromkeys(["maximum", "minimum"], (lambda kinds, s: "c" in kinds, "order of complex numbers")),
     **dict.fromkeys(["sort", "argsort"], (lambda kinds, s: kinds in "bc", "order of complex numbers and truth values")),
     "scatter_add": (lambda kinds, s: len(kinds) > 1 or None in s.params["index"], "scattered or reshaping assignment"),
     "update": (lambda kinds, s: len(kinds) > 2 or None in s.params["index"], "scattered or reshaping assignment"),

@@ -8,6 +8,7 @@ import functools
 import os
 import threading
 import traceback
+from contextvars import Context
 
 import numpy as np
 import pytest
@@ -64,7 +65,8 @@ def verify(call, ours, parts):
     ("grad of an array", lambda: fx.grad(fnp.sin)(X), fx.NonScalarError,
      ["grad is of scalar functions", "shape (3,)", "try: sum it (fnp.sum)"]),
     ("grad of a tuple", lambda: fx.grad(lambda x: (x, x))(1.0), fx.NonScalarError, ["tuple", "has_aux=True"]),
-    ("grad of nothing", lambda: fx.grad(lambda x: None)(1.0), fx.NonScalarError, ["NoneType"]),
+    ("grad of nothing", lambda: fx.grad(lambda x: None)(1.0), fx.NonScalarError,
+     ["NoneType", "a function without `return` gives None"]),
     ("value_and_grad of an array", lambda: fx.value_and_grad(fnp.sin)(X), fx.NonScalarError,
      ["value_and_grad is of scalar functions"]),
     ("an integer", lambda: fx.grad(lambda x: x**2)(3), fx.DTypeError,
@@ -112,7 +114,7 @@ def first(box):
      ["[0]['a'] has dtype float32, expected float64", "t.astype('float64')"]),
     ("tangent of a word", lambda: fx.jvp(fnp.sin, (1.0,), ("a",)), fx.DTypeError, ["the tangent [0] is a str"]),
     ("cotangent of another structure", lambda: fx.vjp(lambda x: (x, x), X)[1](X), fx.StructureError,
-     ["vjp: the cotangents have"]),
+     ["vjp: the cotangents are a leaf"]),
     ("cotangent of another shape", lambda: fx.vjp(fnp.sin, X)[1](np.ones(4)), fx.ShapeError,
      ["vjp: the cotangent has shape (4,), expected (3,)"]),
     ("cotangent of another dtype", lambda: fx.vjp(lambda x: {"y": x}, X)[1]({"y": FLOAT32}), fx.DTypeError,
@@ -242,7 +244,7 @@ def test_a_tracer_in_another_thread():
             found.append(error)
 
     def loss(x):
-        thread = threading.Thread(target=attempt, args=(x,))
+        thread = threading.Thread(target=Context().run, args=(attempt, x))
         thread.start()
         thread.join()
         return x
@@ -371,16 +373,16 @@ def test_captured_constants_of_foreign_byte_order_are_numbers(transform, combine
 INSIDE = {
     "elementwise": (lambda x: x + np.ones(4), fx.ShapeError, "add: operands could not be broadcast together"),
     "matmul": (lambda x: x @ np.ones((4, 2)), fx.ShapeError, "matmul"),
-    "einsum": (lambda x: fnp.einsum("ij->i", x), fx.ShapeError, "einstein"),
+    "einsum": (lambda x: fnp.einsum("ij->i", x), fx.ShapeError, "1 letters for it"),
     "reshape": (lambda x: x.reshape(2, 2), fx.ShapeError, "reshape"),
-    "concatenate": (lambda x: fnp.concatenate([x, np.ones((2, 2))]), fx.ShapeError, "dimension"),
-    "stack": (lambda x: fnp.stack([x, np.ones(2)]), fx.ShapeError, "same shape"),
+    "concatenate": (lambda x: fnp.concatenate([x, np.ones((2, 2))]), fx.ShapeError, "concatenate"),
+    "stack": (lambda x: fnp.stack([x, np.ones(2)]), fx.ShapeError, "stack: the arrays have the shapes"),
     "where": (lambda x: fnp.where(np.ones(2, bool), x, x), fx.ShapeError, "where: operands could not be broadcast"),
     "update": (lambda x: x.at[:2].set(np.ones(3)), fx.ShapeError, "(3,)"),
     "sum": (lambda x: fnp.sum(x, axis=1), fx.AxisError, "axis 1 is out of bounds"),
-    "transpose": (lambda x: x.transpose(0, 1), fx.AxisError, "axes"),
-    "index": (lambda x: x[5], fx.IndexingError, "index 5 is out of bounds for axis 0 with size 3"),
-    "negative index": (lambda x: x[-4], fx.IndexingError, "index -4 is out of bounds for axis 0 with size 3"),
+    "transpose": (lambda x: x.transpose(0, 1), fx.AxisError, "axis 1 is out of bounds"),
+    "index": (lambda x: x[5], fx.IndexingError, "index 5 is out of bounds"),
+    "negative index": (lambda x: x[-4], fx.IndexingError, "index -4 is out of bounds"),
     "too many indices": (lambda x: x[0, 0], fx.IndexingError, "too many indices"),
     "array of indices": (lambda x: x[np.array([0, 7])], fx.IndexingError, "index 7 is out of bounds"),
     "computed index": (lambda x: x[fnp.astype(9 * x, int)], fx.IndexingError, "out of bounds"),
@@ -401,7 +403,7 @@ def test_mistakes_inside_the_users_function(name, function, ours, part):
     error = mistake(lambda: TAKE_A_FUNCTION[name](function))
     assert type(error) is ours
     assert isinstance(error, (TypeError, ValueError, IndexError))
-    assert part in str(error)
+    assert part in f"{error.args[0]}; {error.hint}"  # and not only in the line that is shown
     assert f":{function.__code__.co_firstlineno} in <lambda>:  " in str(error)  # the user's own line
     if name != "jit":  # computed indices are looked at when the compiled function runs
         assert f"level 1: {name} at {os.path.relpath(__file__)}:" in str(error)

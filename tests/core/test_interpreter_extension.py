@@ -1,6 +1,8 @@
 """The interpreter of notebooks/06_interpreter.ipynb, a user's own: its enclosures hold, in every composition."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -146,3 +148,45 @@ def test_a_tracer_does_not_outlive_its_interpreter():
     bounds(lambda x: kept.append(x) or x)((0.0, 1.0))
     with pytest.raises(fx.EscapedTracerError, match="bounds"):
         fnp.sin(kept[0])
+
+
+def test_what_is_not_defined_is_named():
+    class Bare(fx.Interpreter):
+        pass
+
+    class Value(fx.Tracer):
+        def __init__(self, interpreter):
+            self.interpreter = interpreter
+
+    bare = Bare()
+    with (
+        fx.opened(bare),
+        pytest.raises(NotImplementedError, match="Bare, an interpreter, does not define `process`"),
+    ):
+        fnp.sin(Value(bare))
+    with pytest.raises(NotImplementedError, match="Value, a tracer, does not define `aval`"):
+        _ = Value(bare).shape
+
+
+def test_a_tracer_has_operators_methods_and_functions_of_numpy_where_no_transform_was_used():
+    program = """
+import numpy as np
+import fxgrad as fx
+
+class Value(fx.Tracer):
+    aval = property(lambda self: fx.Aval((2,), np.dtype(float)))
+    def __init__(self, interpreter):
+        self.interpreter = interpreter
+
+class Recorder(fx.Interpreter):
+    def process(self, primitive, args, params):
+        print(primitive.name, end=" ")
+        return args[0]
+
+recorder = Recorder()
+with fx.opened(recorder):
+    x = Value(recorder)
+    (-x) @ np.sin(x), x.sum()
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout == "negative sin contract reduce_sum "

@@ -107,6 +107,19 @@ def test_epsilon_grows_with_steps_and_shrinks_with_noise():
     assert privacy.epsilon(4.0, 0.1, 100, 1e-5) < privacy.epsilon(2.0, 0.1, 100, 1e-5)
 
 
+@pytest.mark.parametrize("target", [0.5, 8.0])
+def test_the_noise_for_an_epsilon_keeps_it_and_is_the_least_that_does(target):
+    noise = privacy.noise_for(target, 0.2, 100, 1e-5)
+    assert privacy.epsilon(noise, 0.2, 100, 1e-5) <= target < privacy.epsilon(0.998 * noise, 0.2, 100, 1e-5)
+
+
+def test_what_is_no_probability_or_out_of_reach_is_named():
+    with pytest.raises(ValueError, match="rate=2"):
+        privacy.epsilon(1.0, 2, 100, 1e-5)
+    with pytest.raises(ValueError, match="no noise gives ε"):
+        privacy.noise_for(0.001, 0.2, 100, 1e-5)
+
+
 # ------------------------------------------------------------------------------------------------ the command
 
 

@@ -38,10 +38,21 @@ FLOORS = [
         "testing",
         "profiling",
         "checkpoint_policies",
+        "config",
         "custom_derivatives",
         "tree_util",
+        "typing",
     },
-    {"optim", "custom_batching", "distributed", "experimental", "per_sample"},
+    {
+        "optim",
+        "ad_checkpoint",
+        "custom_batching",
+        "distributed",
+        "experimental",
+        "flatten_util",
+        "missing",
+        "per_sample",
+    },
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
 KERNELS_MAY_IMPORT = {

@@ -17,7 +17,8 @@ ROOT = Path(__file__).parent.parent.parent
 THRESHOLD = 0.95
 
 NAMESPACES = (
-    "fxgrad", "fxgrad.checkpoint_policies", "fxgrad.custom_batching", "fxgrad.custom_derivatives", "fxgrad.debug",
+    "fxgrad", "fxgrad.checkpoint_policies", "fxgrad.config", "fxgrad.custom_batching",
+    "fxgrad.custom_derivatives", "fxgrad.debug",
     "fxgrad.distributed", "fxgrad.experimental.jet", "fxgrad.lax", "fxgrad.lax.linalg", "fxgrad.nn",
     "fxgrad.nn.initializers", "fxgrad.numpy", "fxgrad.numpy.emath", "fxgrad.numpy.fft", "fxgrad.numpy.linalg",
     "fxgrad.optim", "fxgrad.per_sample", "fxgrad.random", "fxgrad.scipy.cluster.vq", "fxgrad.scipy.fft",

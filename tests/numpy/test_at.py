@@ -234,3 +234,7 @@ def test_errors_name_what_to_write():
 
 def test_zero_where_replaced():
     same(fx.grad(lambda x: (x.at[0].set(0.0) ** 2).sum())(X), np.concatenate([np.zeros((1, 4)), 2 * X[1:]]))
+
+
+def test_mul_is_multiply():
+    same(at(X)[0].mul(3.0), at(X)[0].multiply(3.0))

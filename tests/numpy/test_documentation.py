@@ -98,6 +98,27 @@ def test_a_docstring_says_whether_out_is_refused_and_what_is_added(name):
         assert namesake(name) is None or option not in inspect.signature(namesake(name)).parameters
 
 
+@pytest.mark.parametrize("name", sorted(n for n in OURS if "The result has " in OURS[n].__doc__))
+def test_results_of_ufuncs_have_the_shapes_and_dtypes_that_are_said(name):
+    said, ufunc = flat(OURS[name].__doc__), namesake(name)
+    for kind in (np.int32, np.float32, np.complex64):
+        operands = [np.ones((3, 1), kind), np.ones(2, kind)][: ufunc.nin]
+        try:
+            with np.errstate(all="ignore"):
+                result = OURS[name](*operands)
+        except TypeError:
+            continue  # no numbers of this kind
+        assert result.shape == np.broadcast_shapes(*(x.shape for x in operands))
+        if "dtype bool" in said:
+            assert result.dtype == bool
+        elif "float64 of integers" in said:
+            assert result.dtype == (np.float64 if kind is np.int32 else kind)
+        elif "of complex numbers a real one" in said and kind is np.complex64:
+            assert result.dtype == np.float32
+        else:
+            assert result.dtype == kind
+
+
 def derivatives_of(name):
     """What a docstring states of derivatives: [(the position of the operand, an expression)]."""
     text, names = OURS[name].__doc__, list(inspect.signature(OURS[name]).parameters)

@@ -535,7 +535,5 @@ def test_slopes_beside_what_is_no_number(edge_order):
 
 @pytest.mark.parametrize("mode", ["mean", "median", "edge", "reflect", "linear_ramp", "maximum"])
 def test_nothing_cannot_be_continued(mode):
-    with pytest.raises(
-        ValueError, match="can't extend empty axis 1 using modes other than 'constant' or 'empty'"
-    ):
+    with pytest.raises(ValueError, match="extend the empty axis 1"):
         fx.jit(lambda x: fnp.pad(x, 2, mode=mode))(np.zeros((3, 0)))

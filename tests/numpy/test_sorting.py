@@ -139,7 +139,7 @@ def test_methods_and_errors():
             fx.jit(lambda x, name=name: getattr(x, name)(0))(V)
     with pytest.raises(np.exceptions.AxisError):
         fx.jit(lambda x: fnp.sort(x, 1))(V)
-    with pytest.raises(ValueError, match="no fields"):
+    with pytest.raises(ValueError, match="names fields"):
         fx.jit(lambda x: fnp.sort(x, order="a"))(V)
 
 
@@ -249,9 +249,29 @@ def test_what_interpolation_refuses():
     for args, error, message in (
         ((XP, XP, FP[:2]), ValueError, "as long as"),
         ((XP, XP[:0], FP[:0]), ValueError, "not empty"),
-        ((XP * 1j, XP, FP), TypeError, "must be real"),
+        ((XP * 1j, XP, FP), TypeError, "expected real"),
     ):
         with pytest.raises(error, match=message):
             fx.jit(fnp.interp)(*args)
     with pytest.raises(ValueError, match="period"):
         fx.vjp(lambda x: fnp.interp(x, XP, FP, period=0.0), XP)
+
+
+@pytest.mark.parametrize(
+    "call, error",
+    [
+        (lambda x: fnp.choose([2, 0], [x, x]), ValueError),
+        (lambda x: fnp.choose([-1, 0], [x, x]), ValueError),
+        (lambda x: fnp.choose(np.array([0.5, 0.0]), [x, x]), TypeError),
+        (lambda x: fnp.take(x, np.array([0.5])), TypeError),
+        (lambda x: fnp.take(x, [2]), IndexError),
+        (lambda x: fnp.take_along_axis(x, np.array([0.5]), 0), IndexError),
+    ],
+)
+def test_positions_that_there_are_not_raise_the_classes_of_numpy(call, error):
+    plain = np.array([1.0, 2.0])
+    with pytest.raises(error):
+        call(plain)
+    with pytest.raises(error) as raised:
+        fx.make_graph(call)(plain)
+    assert isinstance(raised.value, fx.FxgradError)

@@ -1,6 +1,6 @@
 """Derivatives on branch cuts: the side is told by the sign of a zero, for the derivative as for the value.
 
-Generated over all elementwise operations that NumPy computes of complex numbers. The reference is a difference along
+Generated over all elementwise operations of complex numbers. The reference is a difference along
 the cut, which keeps the zero as it is; an operation whose rule takes the other side differs from it by a sign.
 """
 
@@ -12,6 +12,7 @@ import fxgrad.numpy as fnp
 from fxgrad import ops
 from fxgrad.core.primitive import REGISTRY
 from fxgrad.ops.kinds import Elementwise
+from tests.samples import SAMPLES
 
 SIZES = (0.3, 0.75, 2.0, 3.5)  # on both sides of ±1 and ±i, where the cuts end
 POINTS = [
@@ -19,29 +20,18 @@ POINTS = [
     *(complex(zero, sign * size) for size in SIZES for sign in (1, -1) for zero in (0.0, -0.0)),
 ]
 BESIDE = np.complex128(0.7 - 0.3j)  # the other operand
-# Operations of real numbers, of which the kernels compute something of complex ones as well; `sign` has no derivative,
-# and the value of `graft` is not what its derivative is of.
-LEFT_OUT = {"with_derivative_of", "make_complex", "sigmoid_slope", "silu_slope", "softplus", "sign", "relu"}
-
-
-def takes_complex(primitive):
-    if not isinstance(primitive, Elementwise) or primitive.static or primitive.name in LEFT_OUT:
-        return False
-    if all(rule is None for rule in primitive.partials):
-        return False
-    try:
-        return np.asarray(primitive.kernel(*[BESIDE] * len(primitive.partials))).dtype.kind in "fc"
-    except TypeError:
-        return False
-
-
-CASES = [
-    (name, i)
-    for name, primitive in sorted(REGISTRY.items())
-    if takes_complex(primitive)
-    for i, rule in enumerate(primitive.partials)
-    if rule is not None
-]
+# The elementwise operations that have samples of complex numbers, and the derivative of what they compute.
+COMPLEX = sorted(
+    {
+        sample.name
+        for sample in SAMPLES
+        if any(domain == "complex" for domain, _ in sample.operands)
+        and isinstance(sample.primitive, Elementwise)
+        and not sample.params
+        and sample.model is None
+    }
+)
+CASES = [(name, i) for name in COMPLEX for i, rule in enumerate(REGISTRY[name].partials) if rule is not None]
 
 
 def along(z, h):

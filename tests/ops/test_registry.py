@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
+import fxgrad.numpy as fnp
 from fxgrad.core.aval import aval_of, is_differentiable
 from fxgrad.core.errors import NotLinearError
 from fxgrad.core.primitive import REGISTRY
@@ -197,6 +198,20 @@ def test_vjp_is_the_transpose_of_jvp(sample):
     for i, x in enumerate(xs):  # one operand at a time takes other compiled rules than all at once
         alone = vjp(lambda v, i=i: f(*xs[:i], v, *xs[i + 1 :]), x)[1](ct)[0]
         close(alone, pulled[i], 1e-13)
+
+
+@each(differentiable)
+def test_a_masked_cotangent_is_one_with_zeros(sample):
+    """What a rule says of the support leaves out no entry whose cotangent is another number than 0. The product by 1
+    asks for the support: its rule could make NaN of zeros."""
+    rng, operands = drawn(sample)
+    f, xs = function_of(sample, operands)
+    y, pullback = vjp(f, *xs)
+    (ct,) = random_like(rng, y)
+    for mask in (np.ones(ct.shape, bool), rng.random(ct.shape) < 0.6):
+        masked = vjp(lambda *values, mask=mask: fnp.where(mask, f(*[1 * v for v in values]), 0), *xs)[1](ct)
+        for a, b in zip(masked, pullback(np.where(mask, ct, 0).astype(ct.dtype))):
+            close(a, b, 1e-12)
 
 
 # -- second derivatives -------------------------------------------------------------------------------------

@@ -304,3 +304,9 @@ def test_networks_of_any_pieces(names, factored, seed):
         for name in ("squared_norms", "second_moment", "gram"):
             assert_alike(getattr(fx.per_sample, name)(loss)(params, xs), STATISTICS[name](expected))
         assert_alike(fx.per_sample.clipped_sum(loss, 0.5)(params, xs), clip(expected, 0.5))
+
+
+@pytest.mark.parametrize("bound", [-1.0, 0, float("nan")])
+def test_a_norm_to_clip_to_is_above_zero(bound):
+    with pytest.raises(ValueError, match="above zero"):
+        fx.per_sample.clipped_sum(lambda w, x: w @ x, bound)

@@ -10,6 +10,7 @@ import cmath
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -29,7 +30,7 @@ ELEMENTWISE = {
     "remainder": "numerator denominator | int count",
     "fmod": "numerator denominator | int count",
     "exp": "real | complex",
-    "exp2": "real",
+    "exp2": "real | complex",
     "expm1": "real | complex",
     "log": "positive | complex",
     "log2": "positive | complex",
@@ -60,10 +61,10 @@ ELEMENTWISE = {
     "sign": "nonzero | int",
     "hypot": "nonzero nonzero",
     "copysign": "nonzero nonzero",
-    "maximum": "real real | int int",
-    "minimum": "real real | int int",
-    "fmax": "real real | int int",
-    "fmin": "real real | int int",
+    "maximum": "real real | int int | complex complex",
+    "minimum": "real real | int int | complex complex",
+    "fmax": "real real | int int | complex complex",
+    "fmin": "real real | int int | complex complex",
     "where": "bool real real | bool complex real | bool int int",
     "floor": "fraction",
     "ceil": "fraction",
@@ -135,6 +136,13 @@ _OPERATORS = {
     "left_shift": "lshift",
     "right_shift": "rshift",
 }
+
+
+def by_parts(number: complex) -> tuple[float, float]:
+    """NumPy's order of complex numbers."""
+    return number.real, number.imag
+
+
 _FORMULAS: dict[str, Callable] = {
     "square": lambda x: x * x,
     "reciprocal": lambda x: 1 / x,
@@ -147,10 +155,10 @@ _FORMULAS: dict[str, Callable] = {
     "logaddexp2": lambda a, b: math.log2(2**a + 2**b),
     "unit_vector": lambda x, n: x / n,
     "sign": lambda x: (x > 0) - (x < 0),
-    "maximum": max,
-    "minimum": min,
-    "fmax": max,
-    "fmin": min,
+    "maximum": partial(max, key=by_parts),
+    "minimum": partial(min, key=by_parts),
+    "fmax": partial(max, key=by_parts),
+    "fmin": partial(min, key=by_parts),
     "where": lambda c, a, b: a if c else b,
     "isnan": lambda x: x != x,
     "bitwise_not": lambda x: not x if isinstance(x, bool) else ~x,

@@ -300,3 +300,9 @@ def test_every_name_is_scipys():
         assert hasattr(scipy.linalg, name) or name in {"kron", "tri"}, name
     assert linalg.LinAlgError is np.linalg.LinAlgError
     assert linalg.LinAlgWarning is scipy.linalg.LinAlgWarning
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_the_exponential_of_zero_is_the_unit_matrix_exactly(dtype):
+    for n in (1, 2, 3, 8):
+        assert (linalg.expm(np.zeros((2, n, n), dtype)) == np.eye(n)).all()

@@ -278,7 +278,7 @@ def test_errors_of_arguments():
         fx.jacobian(lambda x: x, argnums=(0, 0))(1.0)
     with pytest.raises(fx.StructureError, match="argnums=2 for a call with 1"):
         fx.grad(lambda x: x, argnums=2)(1.0)
-    with pytest.raises(fx.StructureError, match="mode must be"):
+    with pytest.raises(fx.StructureError, match="no mode='forward'"):
         fx.jacobian(lambda x: x, mode="forward")
     with pytest.raises(fx.DTypeError, match=r"(?s)\['n'\].*astype\(float\)"):
         fx.grad(lambda d: d["x"] * d["n"])({"x": 1.0, "n": 3})
@@ -294,7 +294,7 @@ def test_errors_of_arguments():
         fx.jvp(lambda d: d["w"], ({"w": M},), ({"w": V},))
     with pytest.raises(fx.DTypeError, match=r"cotangent .*has dtype complex128, expected float64"):
         fx.vjp(fnp.sin, V)[1](V * 1j)
-    with pytest.raises(fx.StructureError, match="cotangents have the structure"):
+    with pytest.raises(fx.StructureError, match="cotangents are a leaf, expected a tuple of length 2"):
         fx.vjp(lambda x: (x, x), V)[1](V)
 
 

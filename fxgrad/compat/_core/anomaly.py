@@ -82,7 +82,9 @@ def ensure_no_nan(node: Node, results: Sequence[Any]) -> None:
     for position, result in enumerate(results):
         if result is not None and has_nan(result):
             raise TensorError(
-                f"Function '{node.name()}' returned nan values in its {position}th output.", site=node.site
+                f"Function '{node.name()}' returned nan values in its {position}th output.",
+                site=node.site,
+                hint="keep entries without a derivative from the operation: f(torch.where(ok, x, 1.0))",
             )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.aval import SCALARS, aval_of, kind_of
 from ...core.errors import DTypeError
-from .errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
+from .errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError, argument_error
 
 
 class dtype:
@@ -32,7 +32,7 @@ class dtype:
         kind = kind_of(numpy)
         self.is_floating_point, self.is_complex = kind == "f", kind == "c"
 
-    is_signed = property(lambda self: kind_of(self.numpy) in "ifc")
+    is_signed = property(lambda self: kind_of(self.numpy) in "ifc", doc="Whether it has negative numbers.")
 
     def to_real(self) -> dtype:
         """The dtype of the real and imaginary parts of a complex dtype."""
@@ -181,6 +181,14 @@ def is_dtype(given) -> bool:
     return isinstance(given, dtype) or any(given is kind for kind in PYTHON_TYPES)
 
 
+def dtype_hint(given) -> str:
+    """Return the dtype to give in place of what is none: the one that NumPy's dtype, or a name, stands for."""
+    try:
+        return repr(from_numpy_dtype(np.dtype(given)))
+    except (TypeError, ValueError):
+        return "a dtype of torch's, such as torch.float32"
+
+
 def as_numpy_dtype(given) -> np.dtype:
     """Return NumPy's dtype for a dtype given as torch's, NumPy's or a Python type."""
     return given.numpy if isinstance(given, dtype) else np.dtype(given)
@@ -217,10 +225,12 @@ def set_default_dtype(d: dtype) -> None:
     torch.float64
     >>> torch.set_default_dtype(torch.float32)
     """
-    if not isinstance(d, dtype):
-        raise DTypeError("invalid dtype object: only floating-point types are supported as the default type")
-    if not d.is_floating_point:
-        raise DTypeError("only floating-point types are supported as the default type", hint=f"not {d!r}")
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        words = "" if isinstance(d, dtype) else "invalid dtype object: "
+        raise DTypeError(
+            f"{words}only floating-point types are supported as the default type",
+            hint="torch.float32, torch.float64, torch.float16 or torch.bfloat16",
+        )
     _default_dtype[0] = d
 
 
@@ -398,6 +408,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     Returns:
         A dtype.
 
+    Raises:
+        TypeError: an argument is no `torch.dtype`.
+
     >>> import fxgrad.compat as torch
     >>> torch.promote_types(torch.int32, torch.float16)
     torch.float16
@@ -425,9 +438,7 @@ def can_cast(from_: dtype, to: dtype) -> bool:
 def info_dtype(name: str, given) -> dtype:
     """Return the dtype for an argument of finfo or iinfo, which may be a Python type."""
     if not is_dtype(given):
-        raise ArgumentError(
-            f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type(given).__name__}"
-        )
+        raise argument_error(name, "type", 1, "torch.dtype", given, dtype_hint(given))
     return given if isinstance(given, NamedDtype) else from_numpy_dtype(as_numpy_dtype(given))
 
 
@@ -449,7 +460,8 @@ class finfo:
         found = (get_default_dtype() if type is None else info_dtype("finfo", type)).to_real()
         if not found.is_floating_point:
             raise DTypeError(
-                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'",
+                hint=f"torch.iinfo({found!r})",
             )
         if found.name == "bfloat16" or isinstance(found, NamedDtype):
             import ml_dtypes
@@ -484,10 +496,14 @@ class iinfo:
     def __init__(self, type):
         type = info_dtype("iinfo", type)
         if kind_of(type.numpy) == "b":
-            raise DTypeError("torch.bool is not supported by torch.iinfo")
+            raise DTypeError(
+                "torch.bool is not supported by torch.iinfo",
+                hint="torch.uint8, whose numbers also take one byte; True and False are 1 and 0",
+            )
         if kind_of(type.numpy) not in "iu":
             raise DTypeError(
-                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'",
+                hint=f"torch.finfo({type!r})",
             )
         limits = np.iinfo(type.numpy)
         self.bits, self.dtype = 8 * type.itemsize, type.name
@@ -520,11 +536,13 @@ def check_numpy_dtype(numpy) -> None:
         raise ArgumentError(
             f"can't convert np.ndarray of type {numpy.type.__module__}.{numpy.type.__name__}. The only supported types "
             "are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
-            "uint8, and bool."
+            "uint8, and bool.",
+            hint="array.astype(float) for numbers, lists of one length for rows, an index for each text",
         )
     if not numpy.isnative:
         raise ArgumentValueError(
             "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-            "currently not supported."
+            "currently not supported.",
+            hint="array.astype(array.dtype.newbyteorder('='))",
         )
     from_numpy_dtype(numpy)

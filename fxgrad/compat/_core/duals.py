@@ -108,7 +108,10 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None, level: DualLevel | None)
 def ensure_floating(tensor: Tensor, what: str) -> None:
     """Raise unless a Tensor, the primal or the tangent of a dual, is of a dtype that has derivatives."""
     if not (tensor.dtype.is_floating_point or tensor.dtype.is_complex):
-        raise ArgumentValueError(f"Expected {what} to be floating point or complex, but got: {tensor.dtype}")
+        raise ArgumentValueError(
+            f"Expected {what} to be floating point or complex, but got: {tensor.dtype}",
+            hint="x.to(torch.float32)",
+        )
 
 
 def check_tangent(tangent: Tensor, tensor: Tensor) -> None:
@@ -121,10 +124,14 @@ def check_tangent(tangent: Tensor, tensor: Tensor) -> None:
         raise TensorError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
+            f"{list(tangent.shape)}.",
+            hint=f"a tangent of shape {list(tensor.shape)}, such as torch.ones_like(x)",
         )
     if tangent.dtype.is_complex and not tensor.dtype.is_complex:
-        raise TensorError("Trying to set a complex forward gradient of a real Tensor, this is not supported.")
+        raise TensorError(
+            "Trying to set a complex forward gradient of a real Tensor, this is not supported.",
+            hint="tangent.real, or make_dual(x.to(torch.complex64), tangent)",
+        )
 
 
 # -- operations ------------------------------------------

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import errors, source_info
-from ...core.aval import aval_of
+from ...core.aval import aval_of, kind_of
 from ...core.devices import CPU, device_of
 from .dtypes import can_cast, from_numpy_dtype, short_name
-from .errors import ArgumentError, DimensionError, LinAlgError, NotSupportedError, TensorError
+from .errors import ArgumentError, DimensionError, LinAlgError, NotSupportedError, TensorError, argument_error
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -23,6 +23,20 @@ if TYPE_CHECKING:
 REWORDED_ERRORS = (ValueError, TypeError, IndexError)
 BROADCAST = re.compile("broadcast|different shapes")
 UNSUPPORTED = re.compile("not supported for the input types|did not contain a loop|No loop matching")
+
+# What most operations that do not exist for a kind of numbers exist for.
+CONVERSIONS = {
+    "b": "x.to(torch.int64) or x.to(torch.float32)",
+    "i": "x.to(torch.float32)",
+    "u": "x.to(torch.float32)",
+    "f": "x.to(torch.int64) for whole numbers and bits; torch.float32 has more operations than shorter dtypes",
+    "c": "x.abs(), x.real or x.imag, which are real; torch.view_as_real(x) has both parts",
+}
+MATRIX_HINTS = {
+    "singular": "torch.linalg.pinv, torch.linalg.lstsq, or x + eps * torch.eye(n), which is not",
+    "positive": "x + eps * torch.eye(n), or torch.linalg.cholesky_ex, which says by a number how far it came",
+    "converge": "torch.isfinite(x).all() tells whether there are NaN or infinities in x",
+}
 
 
 def common_device(values: Sequence[Any]) -> Device | None:
@@ -56,12 +70,13 @@ def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Except
         made = broadcast_error(operands) or TensorError(first_line(error))
     elif isinstance(error, TypeError) and UNSUPPORTED.search(str(error)):
         dtypes = [aval_of(x).dtype for x in operands if isinstance(x, Tensor)]
-        short = short_name(dtypes[0]) if dtypes else "these operands"
-        made = NotSupportedError(f"\"{name}_cpu\" not implemented for '{short}'")
+        made = not_implemented_error(name, dtypes[0] if dtypes else None)
     elif isinstance(error, np.linalg.LinAlgError):
-        made = LinAlgError(f"{name}: {first_line(error)}")
+        words = first_line(error)
+        made = LinAlgError(f"{name}: {words}", hint=matrix_hint(words))
     elif type(error) in (ValueError, errors.ShapeError):
-        made = TensorError(f"{name}: {first_line(error).removeprefix(f'{name}: ')}")
+        hint = getattr(error, "hint", None)
+        made = TensorError(f"{name}: {first_line(error).removeprefix(f'{name}: ')}", hint=hint)
     else:
         made = error
     source_info.hide_frames(error)
@@ -71,7 +86,13 @@ def reword_error(name: str, operands: Sequence[Any], error: Exception) -> Except
 def not_implemented_error(name: str, dtype) -> NotSupportedError:
     """Return the error for an operation that does not exist for operands of a NumPy dtype (None: these operands)."""
     short = "these operands" if dtype is None else short_name(dtype)
-    return NotSupportedError(f"\"{name}_cpu\" not implemented for '{short}'")
+    hint = None if dtype is None else CONVERSIONS.get(kind_of(dtype))
+    return NotSupportedError(f"\"{name}_cpu\" not implemented for '{short}'", hint=hint)
+
+
+def matrix_hint(words: str) -> str | None:
+    """Return what to do about a matrix of which a message says that it is singular, or something else of this kind."""
+    return next((hint for word, hint in MATRIX_HINTS.items() if word in words.lower()), None)
 
 
 def first_line(error: Exception) -> str:
@@ -92,15 +113,18 @@ def axis_error(error) -> Exception:
 def dimension_error(dim: int, ndim: int) -> DimensionError:
     """Return the error for a dimension that a Tensor of `ndim` dimensions does not have."""
     low, high = -max(ndim, 1), max(ndim, 1) - 1
+    hint = (
+        f"dim={high} or dim=-1 is the last, dim=0 or dim={low} the first" if high else "dim=0, the only one"
+    )
     return DimensionError(
-        f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})"
+        f"Dimension out of range (expected to be in range of [{low}, {high}], but got {dim})", hint=hint
     )
 
 
 def broadcast_error(operands: Sequence[Any]) -> Exception | None:
     """Return the error for shapes that do not broadcast, naming the first two sizes that differ; None if all
     broadcast."""
-    shapes = [aval_of(x).shape for x in operands if hasattr(x, "shape")]
+    shapes = [tuple(aval_of(x).shape) for x in operands if hasattr(x, "shape")]
     have: tuple[int, ...] = ()
     for shape in shapes:
         rank = max(len(have), len(shape))
@@ -110,17 +134,38 @@ def broadcast_error(operands: Sequence[Any]) -> Exception | None:
                 return TensorError(
                     f"The size of tensor a ({a[dim]}) must match the size of tensor b ({b[dim]}) at non-singleton "
                     f"dimension {dim}",
-                    hint="give one of them an axis of length one there: x.unsqueeze(…)",
+                    hint=broadcast_hint(*sorted((have, shape), key=len)),
                 )
         have = tuple(n if m == 1 else m for m, n in zip(a, b))
     return None
+
+
+def broadcast_hint(short: tuple[int, ...], long: tuple[int, ...]) -> str:
+    """Return what makes two shapes broadcast: axes of length one at the end of the one with fewer dimensions, its
+    transpose, or all pairs."""
+    for count in range(1, len(long) - len(short) + 1):
+        if do_broadcast((*short, *[1] * count), long):
+            return f"x[{', '.join(['...', *['None'] * count])}] of the one of shape {list(short)}"
+    if len(short) > 1 and do_broadcast((*short[:-2], *short[:-3:-1]), long):
+        return f"x.mT of the one of shape {list(short)}"
+    if len(short) == len(long) == 1:
+        return f"x[:, None] of the first for all pairs, which are of shape {[*short, *long]}"
+    return f"sizes that are equal or 1, counted from the end: {list(short)} and {list(long)} are given"
+
+
+def do_broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Whether two shapes broadcast."""
+    return all(1 in (m, n) or m == n for m, n in zip(reversed(a), reversed(b)))
 
 
 def check_result_dtype(operation: str, wanted, have) -> None:
     """Raise if a result of dtype `have` cannot be written into a Tensor of dtype `wanted` (NumPy's dtypes)."""
     if not can_cast(from_numpy_dtype(have), from_numpy_dtype(wanted)):
         names = [short_name(d) for d in (have, wanted)]
-        raise TensorError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+        raise TensorError(
+            f"result type {names[0]} can't be cast to the desired output type {names[1]}",
+            hint=f"x.to({from_numpy_dtype(have)}) as what is written into, or a new Tensor: x = x + y for x += y",
+        )
 
 
 def captured_target_error(operation: str, mapped: bool) -> TensorError:
@@ -142,7 +187,13 @@ def captured_target_error(operation: str, mapped: bool) -> TensorError:
 
 def not_a_tensor_error(operation: str, parameter: str, position: int, given) -> ArgumentError:
     """Return the error for an argument that is no Tensor."""
-    kind = type(given).__name__ if type(given).__module__ != "numpy" else f"numpy.{type(given).__name__}"
-    return ArgumentError(
-        f"{operation}(): argument '{parameter}' (position {position}) must be Tensor, not {kind}"
-    )
+    return argument_error(operation, parameter, position, "Tensor", given, tensor_hint(given))
+
+
+def tensor_hint(given) -> str | None:
+    """Return how to make a Tensor of what is given in place of one, if it is numbers."""
+    if isinstance(given, bool | int | float | complex):
+        return f"torch.tensor({given!r})"
+    if isinstance(given, np.ndarray | np.generic | list | tuple | range):
+        return "torch.as_tensor(x)"
+    return None

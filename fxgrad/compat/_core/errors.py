@@ -51,6 +51,26 @@ class NoGradientError(FxgradError, AssertionError):
     """
 
 
+class RequirementError(FxgradError, AssertionError):
+    """The error for arguments that do not go together: an AssertionError, as in torch.
+
+    Sizes of attention that do not divide each other, masks and scores of another shape, layers that are still in
+    training where they are to be fused.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.nn.MultiheadAttention(embed_dim=10, num_heads=3)
+    Traceback (most recent call last):
+        ...
+    fxgrad.compat._core.errors.RequirementError: embed_dim must be divisible by num_heads
+      at:  ...
+      try: num_heads: one of [1, 2, 5, 10]
+      see: errors/compat/RequirementError
+
+    >>> torch.nn.MultiheadAttention(embed_dim=10, num_heads=5).head_dim
+    2
+    """
+
+
 class DimensionError(FxgradError, IndexError):
     """The error for a dimension or an index that is out of range: an IndexError, as in torch.
 
@@ -83,6 +103,17 @@ class ArgumentError(FxgradError, TypeError):
     >>> torch.zeros(3)
     tensor([0., 0., 0.])
     """
+
+
+def argument_error(
+    function: str, parameter: str, position: int | None, wanted: str, given: object, hint: str | None = None
+) -> ArgumentError:
+    """Return the error for an argument of another kind than the one that is wanted."""
+    place = "" if position is None else f" (position {position})"
+    kind = f"{'numpy.' * (type(given).__module__ == 'numpy')}{type(given).__name__}"
+    return ArgumentError(
+        f"{function}(): argument '{parameter}'{place} must be {wanted}, not {kind}", hint=hint
+    )
 
 
 class ArgumentValueError(FxgradError, ValueError):

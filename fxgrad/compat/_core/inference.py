@@ -43,7 +43,8 @@ def ensure_writable(tensor: Tensor) -> None:
     if tensor.is_inference_tensor and not current_modes().inference:
         raise TensorError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+            "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
+            hint="x.clone() before, or with torch.inference_mode(): …",
         )
 
 
@@ -53,7 +54,8 @@ def ensure_savable(operand, value) -> Any:
         raise TensorError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
             "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
-            "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            "use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`.",
+            hint="x.clone()",
         )
     return value
 
@@ -65,5 +67,8 @@ def tracked_version(tensor: Tensor) -> int:
         TensorError: nobody counts that of an inference Tensor.
     """
     if tensor.is_inference_tensor:
-        raise TensorError("Inference tensors do not track version counter.")
+        raise TensorError(
+            "Inference tensors do not track version counter.",
+            hint="x.clone() outside torch.inference_mode() has a version; torch.no_grad() in its place",
+        )
     return views.tensor_version(tensor)

@@ -157,7 +157,8 @@ def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: boo
             raise views.rebase_error(target, "is being modified inplace")
         if view and target.node is not None and (base.node is None or base.node is LEAF):
             raise TensorError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                hint="with torch.no_grad(): …, where the value is to change and not the history; or a view of a clone",
             )
         if target.node is LEAF:
             raise TensorError(
@@ -198,7 +199,8 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
     tangent = None if result.view_meta is None else duals.tangent_cell(result)
     if have.shape != want.shape and not (overwrites and have.shape == () and is_array(want)):
         raise TensorError(
-            f"output with shape {list(want.shape)} doesn't match the broadcast shape {list(have.shape)}"
+            f"output with shape {list(want.shape)} doesn't match the broadcast shape {list(have.shape)}",
+            hint="the operation that makes a new Tensor: x = x + y in place of x += y",
         )
     if have.dtype != want.dtype:
         check_result_dtype(name, want.dtype, have.dtype)

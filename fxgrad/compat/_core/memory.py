@@ -210,7 +210,8 @@ def ensure_no_overlap(array) -> None:
     if has_overlap(array):
         raise TensorError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation."
+            "Please clone() the tensor before performing the operation.",
+            hint="x = x.expand(…).clone(), whose entries are each in a place of its own",
         )
 
 

@@ -353,6 +353,7 @@ def have_attribute_ask(attribute: property) -> None:
         if call_override(remove, (self,), {}) is NOT_OVERRIDDEN:
             delete(self)  # type: ignore[misc]
 
+    ask_get.__wrapped__ = get  # type: ignore[attr-defined]
     attribute.__init__(ask_get, put and ask_set, delete and ask_delete, doc)  # type: ignore[misc]
 
 

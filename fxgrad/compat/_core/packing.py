@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.interpreter import CURRENT, Tracer, use_context
-from .errors import ArgumentError, TensorError
+from .errors import ArgumentError, TensorError, argument_error
 from .memory import is_array
 from .modes import current_modes, with_modes
 from .tape import AccumulateGrad, Edge, Node
@@ -50,7 +50,8 @@ class PackedValue:
         if not isinstance(tensor, Tensor):
             raise ArgumentError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(tensor).__name__}"
+                f"{type(tensor).__name__}",
+                hint="return the Tensor that pack_hook was given, or one of its shape and dtype",
             )
         value = to_outer(tensor, self.tape)
         return value.item() if self.is_number else value
@@ -115,7 +116,8 @@ def ensure_callable(name: str, *hooks) -> None:
     """Raise unless both hooks can be called."""
     for hook, role in zip(hooks, ("pack_hook", "unpack_hook")):
         if not callable(hook):
-            raise ArgumentError(f"{name}(): argument '{role}' must be callable, not {type(hook).__name__}")
+            hint = "a function of one argument, such as lambda x: x"
+            raise argument_error(name, role, None, "callable", hook, hint)
 
 
 def ensure_hooks_allowed() -> None:

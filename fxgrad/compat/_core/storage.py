@@ -79,13 +79,15 @@ class UntypedStorage:
         except OSError as error:
             mode = "read-write" if shared else "read-only"
             raise TensorError(
-                f"unable to open file <{path}> in {mode} mode: {error.strerror} ({error.errno})"
+                f"unable to open file <{path}> in {mode} mode: {error.strerror} ({error.errno})",
+                hint="a path that exists, or shared=True in a directory that may be written to, which makes the file",
             ) from error
         with os.fdopen(descriptor, "r+b" if shared else "rb") as file:
             size = os.fstat(descriptor).st_size
             if size < nbytes and not shared:
                 raise TensorError(
-                    f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>"
+                    f"file <{path}> size <{size}> is smaller than the required mapping size <{nbytes}>",
+                    hint=f"nbytes={size}, or shared=True, which makes the file longer",
                 )
             if size < nbytes:
                 file.truncate(nbytes)
@@ -162,7 +164,12 @@ class UntypedStorage:
         """The place of an element, counted from the beginning."""
         count = len(self)
         if not -count <= place < count:
-            raise DimensionError(f"index {place} out of range for storage of size {count}")
+            raise DimensionError(
+                f"index {place} out of range for storage of size {count}",
+                hint=f"storage[{count - 1}] or storage[-1] is the last element"
+                if count
+                else "UntypedStorage(n)",
+            )
         return place % count
 
     def fill_(self, value: Any) -> Any:
@@ -171,10 +178,19 @@ class UntypedStorage:
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> Any:
-        """Write the elements of another storage of this size."""
+        """Write the elements of another storage of this size.
+
+        Args:
+            source: the other storage.
+            non_blocking: accepted and without effect.
+
+        Raises:
+            RuntimeError: the sizes differ.
+        """
         if len(source) != len(self):
             raise TensorError(
-                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes"
+                f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes",
+                hint=f"torch.UntypedStorage({source.nbytes()}) as what is written into",
             )
         write_array(self.entries, source.entries)
         return self
@@ -194,7 +210,12 @@ class UntypedStorage:
         return self.moved_to("cpu")
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
-        """A copy of the storage on a CUDA device; itself where it is there."""
+        """A copy of the storage on a CUDA device; itself where it is there.
+
+        Args:
+            device: the device; None: the current one.
+            non_blocking: accepted and without effect.
+        """
         return self.moved_to(
             "cuda" if device is None else device if isinstance(device, str) else f"cuda:{device}"
         )

@@ -21,6 +21,7 @@ from ...core.pullback import PullbackRule, RematPullback
 from ...core.source_info import code_kinds
 from ...kernels.memory import keep_freed_memory
 from .anomaly import note_call
+from .errors import TensorError
 from .hooks import ensure_hooks
 from .modes import current_modes
 from .recorded_call import overload_name
@@ -246,6 +247,14 @@ FREED_MESSAGE = (
     "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
     "after calling backward."
 )
+
+
+def freed_error(message: str = FREED_MESSAGE) -> TensorError:
+    """Return the error for a node whose saved Tensors are gone."""
+    return TensorError(
+        message,
+        hint="retain_graph=True in all calls of backward() and autograd.grad() but the last, or compute y again",
+    )
 
 
 class TapeTracer(PrimalTracer):

@@ -82,6 +82,9 @@ class Tensor(SurfaceObject):
             whose memory is shared.
         device: where it is made.
 
+    Raises:
+        TypeError: the argument is no sequence.
+
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()

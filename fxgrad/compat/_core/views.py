@@ -250,7 +250,8 @@ def rebase_error(view: Tensor, event: str) -> TensorError:
     else:
         index, maker = node_and_index(node)[1], node_and_index(node)[0].name().rpartition("Backward")[0]
         subject = f"Output {index} of {maker} is a view"
-    return TensorError(f"{subject} and {event}. {NO_REBASE_MESSAGES[creation]}")
+    hint = "a new Tensor in place of the change: x = x + y for x += y; or base[i] += y, without the view"
+    return TensorError(f"{subject} and {event}. {NO_REBASE_MESSAGES[creation]}", hint=hint)
 
 
 def tensor_version(tensor: Tensor) -> int:

@@ -45,6 +45,11 @@ PLACES = {
     "test_elements",
 }
 NO_SHAPES = "RuntimeError: the shapes of the operands do not broadcast."
+# The errors of functions that make Tensors with options.
+NO_OPTIONS = [
+    "RuntimeError: a gradient is required of integers or truth values, or a size is negative.",
+    "TypeError: `dtype` is no `torch.dtype`.",
+]
 
 
 @cache
@@ -67,8 +72,12 @@ def document(subject: Any, declared: str) -> str:
     parameters = list_parameters(subject)
     given = describe_parameters(op, parameters, entry, sections.pop("Args", ""))
     returns = wrap(entry.returns) or sections.pop("Returns", "") or describe_result(op, parameters)
-    raises = [*entry.raises, *describe_errors(op, parameters)] if "Raises" not in sections else []
-    raised = "\n".join([*filter(None, [sections.pop("Raises", "")]), *(wrap(error, 1) for error in raises)])
+    raised = "\n".join(
+        filter(None, [sections.pop("Raises", ""), *(wrap(error, 1) for error in entry.raises)])
+    )
+    for error in describe_errors(op, parameters, given, " ".join(returns.split())):
+        if f"{error.partition(':')[0]}:" not in raised:
+            raised = "\n".join(filter(None, [raised, wrap(error, 1)]))
     parts = [*(wrap(p) for p in paragraphs if p)]
     parts += [f"{name}:\n{indent(body)}" for name, body in (("Args", given), ("Returns", returns)) if body]
     parts += [f"{name}:\n{indent(body)}" for name, body in [*sections.items(), ("Raises", raised)] if body]
@@ -267,12 +276,12 @@ def describe_derivatives(op: Any, returns: str, said: bool) -> list[str]:
     return [f"It is differentiable with respect to {join_words(operands)}, in both modes and to all orders."]
 
 
-def describe_errors(op: Any, parameters: Iterable[Parameter]) -> list[str]:
-    """List the errors that follow from the declaration."""
+def describe_errors(op: Any, parameters: Iterable[Parameter], given: str, returns: str) -> list[str]:
+    """List the errors that follow from the declaration, and from what is said of parameters and result."""
     if op is None:
-        return []
+        return NO_OPTIONS if "requires_grad" in given else []
     errors = []
-    if op.promote is not None and len(op.names) > 1:
+    if "the operands broadcast" in returns or (op.promote is not None and len(op.names) > 1):
         errors.append(NO_SHAPES)
     if any(p.name in ("dim", "dim0") for p in parameters):
         errors.append("IndexError: there is no such dimension.")

@@ -193,7 +193,10 @@ def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple
     unset = all([x is op.defaults[name] for name, x in zip(names, keywords)])
     if len(operands) != len(op.names) or len(numbers) > len(keywords) or not unset:
         count = len(op.names)
-        raise ArgumentError(f"{op.name}() takes {count} positional arguments but {len(given)} were given")
+        raise ArgumentError(
+            f"{op.name}() takes {count} positional arguments but {len(given)} were given",
+            hint=f"{op.name}({', '.join(op.names)}, …)",
+        )
     signature = ", ".join([*op.names, "*", *(f"{name}={x!r}" for name, x in zip(names, numbers))])
     warnings.warn(
         f"This overload of {op.name} is deprecated:\nConsider using the following signature instead:\n"

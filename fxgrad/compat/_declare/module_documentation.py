@@ -12,6 +12,7 @@ from .documentation import (
     NOTHING,
     declared_text,
     describe_parameters,
+    describe_result,
     entry_example,
     find_entry,
     indent,
@@ -36,6 +37,7 @@ def document_module(module: type, declared: str) -> str:
         paragraphs += [p for p in of_function.paragraphs if not entry.paragraphs]
         known = known | parse_parameters(described.get("Args", "")) | of_function.parameters
         example = example or rewrite_for_module(module, function, entry_example(of_function) or shown)
+        paragraphs.append(describe_call(function, of_function))
     given = describe_parameters(
         None, list_parameters(module), Entry(parameters=known | entry.parameters), sections.get("Args", "")
     )
@@ -43,6 +45,15 @@ def document_module(module: type, declared: str) -> str:
     parts = [*(wrap(p) for p in paragraphs if p)]
     parts += [f"{title}:\n{indent(body)}" for title, body in (("Args", given), ("Raises", raised)) if body]
     return "\n\n".join([*parts, *filter(None, [entry_example(entry) or example])])
+
+
+def describe_call(function: Any, entry: Entry) -> str:
+    """Say what a Module is called with and what it returns, as its function is; "" where that is not said."""
+    operand, op = entry.parameters.get("input", "").rstrip("."), getattr(function, "operation", None)
+    returns = " ".join((entry.returns or describe_result(op, list_parameters(function))).split())
+    if not returns:
+        return ""
+    return f"Called{f' with {operand},' if operand else ','} it returns {returns[0].lower()}{returns[1:]}"
 
 
 def first_sentence(text: str) -> str:

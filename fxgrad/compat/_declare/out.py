@@ -12,7 +12,7 @@ import numpy as np
 from ...core.aval import aval_of
 from .._core import duals, inference
 from .._core.error_messages import check_result_dtype
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
+from .._core.errors import ArgumentError, NotSupportedError, TensorError, argument_error
 from .._core.inplace import assign
 from .._core.memory import ensure_no_overlap, is_array
 from .._core.modes import current_modes
@@ -74,7 +74,9 @@ def add_out(given: list[Parameter]) -> list[Parameter]:
 def write_out_result(name: str, value, node, out, operands: Sequence[Any] = ()) -> None:
     """Write one result of the named function into `out`."""
     if not isinstance(out, Tensor):
-        raise ArgumentError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        raise argument_error(
+            name, "out", None, "Tensor", out, "out=torch.empty(0), which is resized to the result"
+        )
     if current_modes().grad and (node is not None or out.requires_grad):
         raise TensorError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "

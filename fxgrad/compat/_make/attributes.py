@@ -8,7 +8,8 @@ from ...core.aval import aval_of
 from ...core.devices import is_pinned_array, pinned_empty
 from .._core.dtypes import dtype as torch_dtype
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype, short_name
-from .._core.errors import ArgumentError, DimensionError, TensorError
+from .._core.error_messages import dimension_error
+from .._core.errors import DimensionError, TensorError, argument_error
 from .._core.meta import is_meta
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, unwrap
@@ -24,12 +25,12 @@ def size(self: Tensor, dim=None) -> Any:
     if dim is None:
         return shape
     if not hasattr(dim, "__index__"):
-        raise ArgumentError(f"size(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+        raise argument_error("size", "dim", 1, "int", dim, "x.size() has all sizes, x.size(0) the first")
     if not -len(shape) <= dim < len(shape):
+        if shape:
+            raise dimension_error(dim, len(shape))
         raise DimensionError(
-            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})"
-            if shape
-            else f"Dimension specified as {dim} but tensor has no dimensions"
+            f"Dimension specified as {dim} but tensor has no dimensions", hint="x.size(), which is empty"
         )
     return shape[dim]
 
@@ -118,7 +119,9 @@ def pin_memory(self: Tensor, device=None) -> Tensor:
         )
     if device_of(self.value) != CPU:
         kind = f"torch.cuda.{short_name(self.dtype)}Tensor"
-        raise TensorError(f"cannot pin '{kind}' only dense CPU tensors can be pinned")
+        raise TensorError(
+            f"cannot pin '{kind}' only dense CPU tensors can be pinned", hint="x.cpu().pin_memory()"
+        )
     if is_pinned_array(self.value):
         return self
     made = pinned_empty(self.shape, aval_of(self.value).dtype)

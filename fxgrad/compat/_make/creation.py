@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,9 +17,11 @@ from .._core.dtypes import (
     as_python_number,
     cast_number,
     default_numpy_dtype,
+    dtype_hint,
     is_dtype,
 )
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.error_messages import not_a_tensor_error
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .._core.layout import (
     copy_in_order,
     inverse_order,
@@ -54,7 +55,10 @@ def create_tensor(value, requires_grad: bool = False) -> Tensor:
         views.mark_inference(made)
     if requires_grad:
         if not is_differentiable(aval_of(value).dtype):
-            raise TensorError("Only Tensors of floating point and complex dtype can require gradients")
+            raise TensorError(
+                "Only Tensors of floating point and complex dtype can require gradients",
+                hint="dtype=torch.float32, or numbers with a point: 1.0 instead of 1",
+            )
         made.requires_grad_()
     return made
 
@@ -67,12 +71,23 @@ def parse_size(given, name: str) -> tuple[int, ...]:
         size = tuple([n.__index__() for n in given])
     except (AttributeError, TypeError):
         wrong = next(n for n in given if not hasattr(n, "__index__"))
-        raise ArgumentError(
-            f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}"
-        ) from None
+        raise size_error(name, 1, wrong) from None
     if size and min(size) < 0:
-        raise TensorError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}")
+        raise TensorError(
+            f"Trying to create tensor with negative dimension {min(size)}: {list(size)}",
+            hint="sizes are 0 or more; -1, for the size that fits, is for x.reshape and x.view",
+        )
     return size
+
+
+def size_error(name: str, position: int, wrong) -> ArgumentError:
+    """Return the error for sizes of which one, or all of which, are no whole numbers."""
+    hint = "whole numbers, such as (2, 3)"
+    if isinstance(wrong, int):
+        hint = f"({wrong},)"
+    elif isinstance(wrong, float) and wrong.is_integer():
+        hint = f"{int(wrong)}; n // m is a whole number where n / m is none"
+    return argument_error(name, "size", position, "tuple of ints", wrong, hint)
 
 
 def parse_dtype(given, default, name: str) -> Any:
@@ -80,7 +95,7 @@ def parse_dtype(given, default, name: str) -> Any:
     if given is None:
         return default
     if not is_dtype(given):
-        raise ArgumentError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(given).__name__}")
+        raise argument_error(name, "dtype", None, "torch.dtype", given, dtype_hint(given))
     return as_numpy_dtype(given)
 
 
@@ -113,7 +128,10 @@ def create_with_options(
         return create_sparse(layout, name, shape, sparse_dim, make_entries, out)
     if out is not None:
         if isinstance(out, SparseTensor):
-            raise TensorError("layout Strided does not match layout of out parameter (Sparse)")
+            raise TensorError(
+                "layout Strided does not match layout of out parameter (Sparse)",
+                hint="layout=torch.sparse_coo, or without out=",
+            )
         write_out_result(name, make_array(parse_dtype(dtype, aval_of(out.value).dtype, name)), None, out)
         return out
     target = as_device(device)
@@ -182,7 +200,10 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     tensor([1., 0.], dtype=torch.float64)
     """
     if not isinstance(ndarray, np.ndarray):
-        raise ArgumentError(f"expected np.ndarray (got {type(ndarray).__name__})")
+        raise ArgumentError(
+            f"expected np.ndarray (got {type(ndarray).__name__})",
+            hint="torch.tensor(x), or torch.from_numpy(np.asarray(x))",
+        )
     return create_tensor(alias_memory(as_shareable(ndarray)))
 
 
@@ -206,6 +227,7 @@ def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_
 
     Raises:
         ArgumentValueError: `copy=False`, and there must be one.
+        TypeError: `dtype` is no `torch.dtype`.
     """
     if isinstance(obj, UntypedStorage):
         dtype = getattr(obj, "dtype", np.uint8) if dtype is None else dtype
@@ -213,7 +235,10 @@ def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_
     shares = isinstance(obj, Tensor | np.ndarray) or hasattr(obj, "__dlpack__") or is_buffer(obj)
     if not shares:
         if copy is False:
-            raise ArgumentValueError("can't alias arbitrary sequence into a tensor.")
+            raise ArgumentValueError(
+                "can't alias arbitrary sequence into a tensor.",
+                hint="copy=None, which copies where memory cannot be shared; or torch.from_numpy(np.asarray(x))",
+            )
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     if not isinstance(obj, Tensor | np.ndarray):
         obj = (
@@ -312,7 +337,10 @@ def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, 
     if "size" in options:
         size = (*size, options.pop("size"))
     if not size and name != "empty":
-        raise ArgumentError(f'{name}() missing 1 required positional arguments: "size"')
+        raise ArgumentError(
+            f'{name}() missing 1 required positional arguments: "size"',
+            hint=f"{name}(2, 3), or {name}(()) for a number",
+        )
     shape = parse_size(size, name)
     default = default_numpy_dtype("f")
     return create_with_options(lambda numpy: fill(shape, numpy), name, default, shape, **options)
@@ -322,9 +350,7 @@ def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, 
 def full(size, fill_value, **options) -> Tensor:
     """A Tensor of one number everywhere, whose kind decides the dtype; see `zeros`."""
     if not isinstance(size, tuple | list):
-        raise ArgumentError(
-            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
-        )
+        raise size_error("full", 1, size)
     value, default = parse_fill_value(fill_value, "full")
     shape = parse_size((size,), "full")
     make_array = partial(fill_array, value, shape)
@@ -357,13 +383,14 @@ def create_like(
     """Make a Tensor of the shape, dtype, device and strides of another, filled by fill(shape, NumPy's dtype, dimensions
     by decreasing stride)."""
     if not isinstance(input, Tensor):
-        raise ArgumentError(
-            f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+        raise not_a_tensor_error(name, "input", 1, input)
     memory = options.pop("memory_format", None) or preserve_format
     if isinstance(input, SparseTensor) and options.get("layout") is not strided:
         if memory is not preserve_format:
-            raise TensorError("memory format option is only supported by strided tensors")
+            raise TensorError(
+                "memory format option is only supported by strided tensors",
+                hint="leave memory_format out, or x.to_dense()",
+            )
         options["layout"] = options.get("layout") or input.layout
         options["sparse_dim"] = len(input.places)
     options["device"] = options.get("device") or input.device
@@ -468,122 +495,15 @@ def new_from_data(self: Tensor, data, **options) -> Tensor:
     return tensor(data, **options)
 
 
-# -- sequences ------------------------------------------
-def to_python_number(given) -> Any:
-    return given.item() if isinstance(given, Tensor) else given
-
-
-@expose()
-def arange(*bounds, start=0, end=None, step=1, **options) -> Tensor:
-    """The numbers from `start` on and before `end`, `step` apart: arange(end), arange(start, end), arange(start, end,
-    step). Of integers they are int64, otherwise of the default dtype.
-
-    Raises:
-        RuntimeError: `step` is 0, or leads away from `end`.
-
-    >>> import fxgrad.compat as torch
-    >>> torch.arange(1, 2.5, 0.5)
-    tensor([1.0000, 1.5000, 2.0000])
-    """
-    if len(bounds) == 1:
-        bounds = (start, bounds[0]) if end is None else (bounds[0], end)
-    start, end, step = map(to_python_number, (*bounds, *(start, end, step)[len(bounds) :]))
-    if end is None:
-        raise ArgumentError('arange() missing 1 required positional arguments: "end"')
-    if step == 0:
-        raise TensorError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise TensorError("upper bound and lower bound inconsistent with step sign")
-    whole = all(isinstance(x, int) for x in (start, end, step))
-    count = -(-(end - start) // step) if whole else math.ceil((end - start) / step)
-
-    def make_array(numpy) -> np.ndarray:
-        integral = whole or kind_of(numpy) in "iu"
-        first, by = (int(start), int(step)) if integral else (float(start), float(step))
-        return (first + by * np.arange(count)).astype(numpy)
-
-    return create_with_options(make_array, "arange", default_numpy_dtype("i" if whole else "f"), **options)
-
-
-@expose("function", "range")
-def closed_range(start=0, end: Any = None, step=1, **options) -> Tensor:
-    """The numbers from `start` to `end`, both included; torch has deprecated it for `arange`."""
-    count = math.floor((end - start) / step) + 1
-    return create_with_options(
-        lambda numpy: (start + step * np.arange(count)).astype(numpy),
-        "range",
-        default_numpy_dtype("f"),
-        **options,
-    )
-
-
-def sequence_end(name: str, which: str, given) -> Any:
-    """Return an end of a sequence as a number; as a value without derivative where it differs between the entries of a
-    batch."""
-    if not isinstance(given, Tensor):
-        return given
-    if given.shape:
-        raise TensorError(
-            f"{name} only supports 0-dimensional start and end tensors, but got {which} with {len(given.shape)} "
-            "dimension(s)."
-        )
-    value = refresh(given).value
-    return ops.stop_gradient(value) if isinstance(value, Tracer) else value.item()
-
-
-def space_evenly(start, end, steps: int, numpy) -> Any:
-    """Return equally spaced numbers in a dtype, both ends included; symmetric, computed from either end to the
-    middle."""
-    if steps < 0:
-        raise TensorError("number of steps must be non-negative")
-    wide = np.dtype(complex if kind_of(numpy) == "c" else float)
-    if isinstance(start, Tracer) or isinstance(end, Tracer):
-        start, end = (as_dtype(x, wide) for x in (start, end))
-        places, step = np.arange(steps), (end - start) / max(steps - 1, 1)
-        near, far = start + step * places, end - step * (steps - 1 - places)
-        return as_dtype(ops.where(places < steps / 2, near, far), numpy)
-    return np.linspace(start, end, steps, dtype=wide).astype(numpy)
-
-
-def as_dtype(value, numpy) -> Any:
-    """Convert a value, of which complex numbers lose their imaginary part where the dtype is real."""
-    return ops.convert(value if kind_of(numpy) == "c" else ops.real(value), dtype=numpy)
-
-
-@expose()
-def linspace(start, end, steps: int, **options) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included, at equal distances."""
-    return create_sequence(space_evenly, "linspace", start, end, steps, options)
-
-
-@expose()
-def logspace(start, end, steps: int, base: float = 10.0, **options) -> Tensor:
-    """A Tensor of `base` raised to the entries of `linspace`."""
-
-    def space_powers(start, end, steps: int, numpy) -> Any:
-        wide = np.dtype(complex if kind_of(numpy) == "c" else float)
-        return as_dtype(ops.power(base, space_evenly(start, end, steps, wide)), numpy)
-
-    return create_sequence(space_powers, "logspace", start, end, steps, options)
-
-
-def create_sequence(
-    make_values: Callable[..., Any], name: str, start, end, steps: int, options: dict
-) -> Tensor:
-    """Make the Tensor of make_values(start, end, steps, NumPy's dtype), without a derivative in its ends."""
-    start, end = sequence_end(name, "start", start), sequence_end(name, "end", end)
-    kind = "c" if "c" in [kind_of(aval_of(x).dtype) for x in (start, end)] else "f"
-    return create_with_options(
-        lambda numpy: make_values(start, end, steps, numpy), name, default_numpy_dtype(kind), **options
-    )
-
-
 @expose()
 def eye(n: int, m: int | None = None, **options) -> Tensor:
     """The n × m matrix (n × n) with ones on the diagonal and zeros elsewhere."""
     for size, name in ((n, "n"), (m, "m")):
         if size is not None and size < 0:
-            raise TensorError(f"{name} must be greater or equal to 0, got {size}")
+            raise TensorError(
+                f"{name} must be greater or equal to 0, got {size}",
+                hint=f"{name}=0 makes a matrix without entries",
+            )
     return create_with_options(
         lambda numpy: np.eye(n, m, dtype=numpy), "eye", default_numpy_dtype("f"), **options
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ops
-from ...core.aval import SCALARS, aval_of
+from ...core.aval import SCALARS, aval_of, kind_of
 from ...core.interpreter import Tracer, concretize
 from .._core.dtypes import as_numpy_dtype, check_numpy_dtype, common_dtype, default_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
@@ -40,7 +40,10 @@ def copy_data(data, dtype=None) -> Any:
     if isinstance(data, Tracer):
         return ops.convert(data, dtype=numpy) if numpy is not None else ops.positive(data)
     if isinstance(data, str | bytes):
-        raise ArgumentError(f"new(): invalid data type {type(data).__name__!r}")
+        raise ArgumentError(
+            f"new(): invalid data type {type(data).__name__!r}",
+            hint="torch.tensor([ord(c) for c in text]), the codes of its characters",
+        )
     shape = nested_shape(data)
     leaves = list(iterate_entries(data, shape, 0))
     if any(isinstance(x, Tensor) and isinstance(x.value, Tracer) for x in leaves):
@@ -50,7 +53,12 @@ def copy_data(data, dtype=None) -> Any:
     try:
         array = np.array(values, reading_dtype(values, wanted))
     except OverflowError:
-        raise ArgumentValueError("Overflow when unpacking long long") from None
+        if kind_of(wanted) in "fc":
+            raise
+        raise ArgumentValueError(
+            "Overflow when unpacking long long",
+            hint="dtype=torch.float64, which rounds: whole numbers of 64 bits end at 2**63 - 1",
+        ) from None
     if numpy is not None:
         check_range(array, values, wanted)
     with np.errstate(all="ignore"):
@@ -94,7 +102,10 @@ def iterate_entries(data, shape: Sequence[int], dim: int) -> Iterator[Any]:
     data = to_plain_array(data)
     if dim == len(shape):
         if isinstance(data, str):
-            raise ArgumentValueError("too many dimensions 'str'")
+            raise ArgumentValueError(
+                "too many dimensions 'str'",
+                hint="numbers: texts have none; [ord(c) for c in text], or an index for each word",
+            )
         if is_sequence(data):
             raise ArgumentError(
                 f"{type(data).__name__!r} object cannot be interpreted as a number",
@@ -105,7 +116,10 @@ def iterate_entries(data, shape: Sequence[int], dim: int) -> Iterator[Any]:
     if not is_sequence(data):
         raise ArgumentError("not a sequence", hint="all rows are of one length")
     if len(data) != shape[dim]:
-        raise ArgumentValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+        raise ArgumentValueError(
+            f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})",
+            hint="all rows are of one length: torch.nn.utils.rnn.pad_sequence makes them so",
+        )
     for part in data:
         yield from iterate_entries(part, shape, dim + 1)
 
@@ -124,7 +138,10 @@ def entry_number(x) -> Any:
         check_numpy_dtype(x.dtype)
         return x.item()
     if not isinstance(x, int | float | complex):
-        raise TensorError(f"Could not infer dtype of {type(x).__name__}")
+        raise TensorError(
+            f"Could not infer dtype of {type(x).__name__}",
+            hint="numbers, lists of them, arrays and Tensors: torch.tensor([1.0, 2.0])",
+        )
     return x
 
 
@@ -142,9 +159,9 @@ def reading_dtype(values: Sequence[Any], wanted: np.dtype) -> Any:
     """The dtype in which numbers are read before they are converted."""
     if any(isinstance(v, complex) for v in values):
         if wanted.kind != "c":
-            raise ArgumentError("must be real number, not complex")
+            raise ArgumentError("must be real number, not complex", hint="dtype=torch.complex64, or z.real")
         return np.complex128
-    if any(isinstance(v, float) for v in values):
+    if kind_of(wanted) in "fc" or any(isinstance(v, float) for v in values):
         return np.float64
     return np.uint64 if wanted.kind == "u" and all(v >= 0 for v in values) else np.int64
 
@@ -157,7 +174,10 @@ def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> N
     low = limits.min if wanted.kind == "i" else -limits.max
     inside = np.isfinite(array) & (array >= low) & (array <= limits.max) if array.dtype.kind == "f" else None
     if not (all(low <= v <= limits.max for v in values) if inside is None else inside.all()):
-        raise TensorError(f"value cannot be converted to type {wanted.name} without overflow")
+        raise TensorError(
+            f"value cannot be converted to type {wanted.name} without overflow",
+            hint=f"dtype=torch.int64, or numbers from {limits.min} to {limits.max}",
+        )
 
 
 def stack_traced(leaves: Sequence[Any], shape: tuple[int, ...], numpy) -> Any:
@@ -179,7 +199,8 @@ def as_shareable(array: np.ndarray) -> np.ndarray:
         raise ArgumentValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
             "currently supported. (You can probably work around this by making a copy of your array  with "
-            "array.copy().) "
+            "array.copy().) ",
+            hint="torch.from_numpy(array.copy())",
         )
     if not array.flags.writeable:
         warnings.warn(

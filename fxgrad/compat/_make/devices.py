@@ -28,6 +28,10 @@ class device:
     """A device: `torch.device("cpu")`, `torch.device("cuda:1")`, `torch.device("cuda", 1)`. As a context manager, the
     device of what is made inside without `device=`.
 
+    Raises:
+        TypeError: `type` is no text.
+        RuntimeError: there is no such kind of device, or it has two indices.
+
     >>> import fxgrad.compat as torch
     >>> torch.device("cuda:1")
     device(type='cuda', index=1)
@@ -47,16 +51,18 @@ class device:
             type, index = type.type, type.index
         elif not isinstance(type, str):
             raise ArgumentError(
-                f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}"
+                f"device(): argument 'type' (position 1) must be str, not {type.__class__.__name__}",
+                hint='"cpu" or "cuda:0"',
             )
         elif ":" in type:
             if index is not None:
                 raise TensorError(
-                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                    f"type (string) must not include an index because index was passed explicitly: {type}",
+                    hint=f"torch.device({type!r}), or torch.device({type.partition(':')[0]!r}, {index})",
                 )
             found = re.fullmatch(r"(\w+):(\d+)", type)
             if found is None:
-                raise TensorError(f"Invalid device string: '{type}'")
+                raise TensorError(f"Invalid device string: '{type}'", hint='"cpu", "cuda" or "cuda:0"')
             type, index = found[1], int(found[2])
         if type not in DEVICE_TYPES:
             raise TensorError(

@@ -79,7 +79,8 @@ def continuous(name: str, sample: Callable[..., np.ndarray], *parameters: float)
         if kind_of(numpy) != "f":
             raise TensorError(
                 f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you "
-                f"specified {short_name(numpy)}"
+                f"specified {short_name(numpy)}",
+                hint="x.to(torch.float32), or x.random_(low, high) for whole numbers",
             )
         return sample(rng, shape, numpy, *parameters)
 
@@ -137,7 +138,10 @@ def integer_limit(numpy) -> int:
     if kind_of(numpy) in "iu":
         return min(int(np.iinfo(numpy).max) + 1, 1 << 63)
     if numpy.name not in DIGITS:
-        raise NotSupportedError(f"\"random_kernel_cpu\" not implemented for '{short_name(numpy)}'")
+        raise NotSupportedError(
+            f"\"random_kernel_cpu\" not implemented for '{short_name(numpy)}'",
+            hint="x.uniform_(), or torch.randint(high, x.shape)",
+        )
     return (1 << DIGITS[numpy.name]) + 1
 
 

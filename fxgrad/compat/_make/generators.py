@@ -96,21 +96,28 @@ class Generator:
             TensorError: it is not the state of a generator.
         """
         if not isinstance(new_state, Tensor):
-            raise ArgumentError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+            raise ArgumentError(
+                f"expected a torch.ByteTensor, but got {type(new_state).__name__}",
+                hint="generator.get_state(), or torch.get_rng_state()",
+            )
         if str(new_state.dtype) != "torch.uint8":
-            raise ArgumentError("RNG state must be a torch.ByteTensor")
+            raise ArgumentError("RNG state must be a torch.ByteTensor", hint="state.to(torch.uint8)")
         size = math.prod(new_state.shape)
         if size != STATE.itemsize:
             raise TensorError(
                 f"Expected a CPUGeneratorImplState of size {STATE.itemsize} but found the input RNG state size to be "
-                f"{size}"
+                f"{size}",
+                hint="generator.get_state() has a state of this size",
             )
         if new_state.device != CPU:
             raise ArgumentError("RNG state must be a torch.ByteTensor", hint="state.cpu()")
         state = np.frombuffer(np.asarray(new_state.value).tobytes(), STATE)[0]
         place, left = int(state["next"]), int(state["left"])
         if state["is_seeded"] != 1 or place > BLOCK or left != BLOCK + 1 - (place or BLOCK):
-            raise TensorError("Invalid mt19937 state")
+            raise TensorError(
+                "Invalid mt19937 state",
+                hint="a state as get_state() gave it; generator.manual_seed(seed) begins anew",
+            )
         with self.lock:
             self._seed = int(state["seed"])
             self.spare_normal = float(state["spare"]) if state["has_spare"] else None
@@ -150,7 +157,8 @@ def random_levels() -> list[Any]:
         if randomness == "error":
             raise TensorError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
-                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap",
+                hint='torch.vmap(f, randomness="different") draws anew for each entry, "same" once for all',
             )
         if randomness == "different":
             different.insert(0, level)
@@ -162,7 +170,10 @@ def choose_generator(generator: Generator | None) -> Generator:
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
-        raise ArgumentError(f"argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+        raise ArgumentError(
+            f"argument 'generator' must be torch.Generator, not {type(generator).__name__}",
+            hint="torch.Generator().manual_seed(0)",
+        )
     return generator
 
 

@@ -22,7 +22,7 @@ from .._declare.composite import zero_tangent_rule
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from . import rejection, variates
-from .creation import create_like, create_with_options, like_order, parse_size
+from .creation import create_like, create_with_options, like_order, parse_size, size_error
 from .generators import draw, draw_for_each, draw_tensor
 
 if TYPE_CHECKING:
@@ -57,18 +57,23 @@ sample_normal = normal_sampler()
 def ensure_floating(numpy, name: str) -> None:
     """Raise if the dtype is an integer one."""
     if kind_of(numpy) not in "fc":
-        raise NotSupportedError(f"\"{name}\" not implemented for '{short_name(numpy)}'")
+        raise NotSupportedError(
+            f"\"{name}\" not implemented for '{short_name(numpy)}'", hint="x.to(torch.float32)"
+        )
 
 
-def check_condition(holds: bool, message: str) -> None:
+def check_condition(holds: bool, message: str, hint: str | None = None) -> None:
     if not holds:
-        raise TensorError(message)
+        raise TensorError(message, hint=hint)
 
 
 def integer_sampler(low: int, high: int) -> Callable[..., np.ndarray]:
     """Return the sampler of whole numbers from `low` up to but not including `high`."""
     if low >= high:
-        raise TensorError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise TensorError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
+            hint=f"from={high}, to={low + 1}" if low > high else f"to={low + 1}, which gives {low}",
+        )
 
     def sample(rng: Generator, shape, numpy) -> np.ndarray:
         first, end = low, high
@@ -91,7 +96,10 @@ def check_bounds(low: int, high: int, least: int, greatest: int, numpy) -> None:
     """Raise if a bound of whole numbers is not in a dtype's range."""
     for bound, value in (("from", low), ("to - 1", high - 1)):
         if not least <= value <= greatest:
-            raise TensorError(f"{bound} is out of bounds for {from_numpy_dtype(numpy)}")
+            raise TensorError(
+                f"{bound} is out of bounds for {from_numpy_dtype(numpy)}",
+                hint=f"{least} to {greatest + 1}, or another dtype",
+            )
 
 
 def to_floating_range(low: int, high: int, numpy) -> tuple[int, int]:
@@ -244,7 +252,10 @@ def check_probability(p: Tensor) -> None:
     """Raise if entries are no probabilities."""
     entries = concrete_array(p.value)
     if entries is not None and not ((entries >= 0) & (entries <= 1)).all():
-        raise TensorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        raise TensorError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
+            hint="p.clamp(0, 1), or torch.sigmoid(x) of what may be any number",
+        )
 
 
 def draw_noise(p: Tensor, order, generator) -> Tensor:
@@ -266,9 +277,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
     if size is not None or not (isinstance(mean, Tensor) or isinstance(std, Tensor)):
         mean, std = (moment_number(x) for x in (mean, std))
         if not isinstance(size, tuple | list):
-            raise ArgumentError(
-                f"normal(): argument 'size' (position 3) must be tuple of ints, not {type(size).__name__}"
-            )
+            raise size_error("normal", 3, size)
         check_std(np.asarray(std), f"normal expects std >= 0.0, but found std {std:g}")
 
         return create_samples(
@@ -311,8 +320,9 @@ def moment_number(given) -> Any:
 
 def check_std(std, message: str) -> None:
     """Raise for negative standard deviations."""
-    if std is not None and not (std >= 0).all():
-        raise TensorError(message)
+    check_condition(
+        std is None or (std >= 0).all(), message, "std.abs(), or torch.exp(x) of what may be any number"
+    )
 
 
 def draw_keys(shape, generator) -> Any:
@@ -331,7 +341,10 @@ def poisson_arguments(input, generator=None) -> Any:
     ensure_floating(aval_of(value).dtype, "poisson_cpu")
     rate = concrete_array(value)
     if rate is not None and not (rate >= 0).all():
-        raise TensorError("invalid Poisson rate, expected rate to be non-negative")
+        raise TensorError(
+            "invalid Poisson rate, expected rate to be non-negative",
+            hint="rate.clamp(min=0), or torch.exp(x) of what may be any number",
+        )
     drawn = draw_for_each(rejection.poisson, (value,), generator)
     if drawn is None:
         rate = ops.stop_gradient(ops.convert(input.detach().value, dtype=FLOAT))
@@ -354,9 +367,15 @@ def binomial_arguments(count, prob, generator=None) -> Any:
     names = [short_name(a.dtype) for a in given]
     for name, aval, short in zip(("count", "prob"), given, names):
         if kind_of(aval.dtype) != "f":
-            raise ArgumentValueError(f"binomial only supports floating-point dtypes for {name}, got: {short}")
+            raise ArgumentValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {short}",
+                hint=f"{name}.to(torch.float32)",
+            )
     if names[0] != names[1]:
-        raise TensorError(f"Found dtype {names[1]} but expected {names[0]}")
+        raise TensorError(
+            f"Found dtype {names[1]} but expected {names[0]}",
+            hint=f"prob.to({from_numpy_dtype(given[0].dtype)})",
+        )
     wrong = broadcast_error(given)
     if wrong is not None:
         raise wrong
@@ -403,19 +422,34 @@ def multinomial_arguments(input, num_samples: int, replacement: bool = False, *,
     aval = aval_of(refresh(input).value)
     if kind_of(aval.dtype) != "f":
         short = short_name(input.dtype)
-        raise TensorError(f"multinomial only supports floating-point dtypes for input, got: {short}")
+        raise TensorError(
+            f"multinomial only supports floating-point dtypes for input, got: {short}",
+            hint="counts.to(torch.float32)",
+        )
     if len(aval.shape) not in (1, 2):
-        raise TensorError("prob_dist must be 1 or 2 dim")
+        raise TensorError(
+            "prob_dist must be 1 or 2 dim",
+            hint="weights.reshape(-1, n): one row for each distribution over n categories",
+        )
     if num_samples <= 0:
-        raise TensorError("cannot sample n_sample <= 0 samples")
+        raise TensorError("cannot sample n_sample <= 0 samples", hint="num_samples=1")
     if not replacement and num_samples > aval.shape[-1]:
-        raise TensorError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+        raise TensorError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+            hint=f"replacement=True, or num_samples={aval.shape[-1]} at most",
+        )
     weights = concrete_array(input.value)
     if weights is not None:
         if not (np.isfinite(weights) & (weights >= 0)).all():
-            raise TensorError("probability tensor contains either `inf`, `nan` or element < 0")
+            raise TensorError(
+                "probability tensor contains either `inf`, `nan` or element < 0",
+                hint="torch.softmax(x, -1) of logarithms; weights.nan_to_num(0.0).clamp(min=0) of weights",
+            )
         if not (weights.sum(-1) > 0).all():
-            raise TensorError("invalid multinomial distribution (sum of probabilities <= 0)")
+            raise TensorError(
+                "invalid multinomial distribution (sum of probabilities <= 0)",
+                hint="a positive weight in each row: weights + (weights.sum(-1, keepdim=True) == 0)",
+            )
     looked_up = replacement and num_samples > 1
     if looked_up:
         noise = draw_tensor(

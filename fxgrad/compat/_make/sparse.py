@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
+from .._core.errors import NotSupportedError, TensorError, argument_error
 from .._core.sparse_tensor import SparseTensor
 from .attributes import MemoryLayout
 
@@ -43,7 +43,8 @@ def create_sparse(
         TensorError: compressed rows of what is no matrix; there is an `out`.
     """
     if not isinstance(layout, MemoryLayout):
-        raise ArgumentError(f"{name}(): argument 'layout' must be torch.layout, not {type(layout).__name__}")
+        hint = "torch.strided, torch.sparse_coo or torch.sparse_csr"
+        raise argument_error(name, "layout", None, "torch.layout", layout, hint)
     if layout.compressed is None:
         raise NotSupportedError(
             f"{name}: the layout {layout} is not here", hint="torch.sparse_coo and torch.sparse_csr are"

@@ -46,7 +46,8 @@ def empty_permuted(size, physical_layout, **options) -> Tensor:
             f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
             f"{len(shape)} is not equal to len(physical_layout) = {len(physical_layout)}"
             if len(physical_layout) != len(shape)
-            else f"physical_layout has to name each dimension once, not {tuple(physical_layout)}"
+            else f"physical_layout has to name each dimension once, not {tuple(physical_layout)}",
+            hint=f"physical_layout={tuple(range(len(shape)))}, which is the usual order",
         )
     stride = [0] * len(shape)
     for d, step in zip(physical_layout, contiguous_strides([shape[d] for d in physical_layout])):

@@ -19,7 +19,10 @@ def construct(dtype: torch_dtype, args: tuple[object, ...], device: object = Non
         return args[0].detach()
     if len(args) == 1 and not isinstance(args[0], Size | int | np.integer):
         if not isinstance(args[0], str) and not hasattr(args[0], "__len__"):
-            raise ArgumentError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
+            raise ArgumentError(
+                f"new(): data must be a sequence (got {type(args[0]).__name__})",
+                hint=f"torch.tensor({args[0]!r})",
+            )
         return tensor(args[0], dtype=dtype, device=device)
     return empty(*(args or (0,)), dtype=dtype, device=device)
 
@@ -75,7 +78,8 @@ class TensorType(type):
         """
         if cls.is_cuda and not device_count():
             raise ArgumentError(
-                f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled."
+                f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled.",
+                hint="torch.FloatTensor and its like are of the CPU; torch.cuda.is_available() tells",
             )
         return construct(cls.dtype, args, device or ("cuda" if cls.is_cuda else None))
 

@@ -23,11 +23,17 @@ def make_window(name: str, length: int, periodic: bool, shape: Callable[[Any], A
     place."""
     length = index(length)
     if length < 0:
-        raise TensorError(f"{name} requires non-negative window_length, got window_length={length}")
+        raise TensorError(
+            f"{name} requires non-negative window_length, got window_length={length}",
+            hint="window_length=0 makes a window without places",
+        )
 
     def make_array(numpy) -> np.ndarray:
         if numpy.kind not in "fV":
-            raise TensorError(f"{name} expects floating point dtypes, got: TensorOptions(dtype={numpy})")
+            raise TensorError(
+                f"{name} expects floating point dtypes, got: TensorOptions(dtype={numpy})",
+                hint="dtype=torch.float32",
+            )
         if length == 1:
             return np.ones(1, numpy)
         return shape(np.arange(length) / (length if periodic else length - 1)).astype(numpy)
@@ -89,9 +95,13 @@ def make_signal_window(
     more, which the period leaves out."""
     M = index(M)
     if M < 0:
-        raise ArgumentValueError(f"{name} requires non-negative window length, got M={M}")
+        raise ArgumentValueError(
+            f"{name} requires non-negative window length, got M={M}", hint="M=0 makes a window without places"
+        )
     if dtype is not None and str(dtype) not in ("torch.float32", "torch.float64"):
-        raise ArgumentValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
+        raise ArgumentValueError(
+            f"{name} expects float32 or float64 dtypes, got: {dtype}", hint="dtype=torch.float32, then .to(…)"
+        )
 
     def make_array(numpy) -> np.ndarray:
         if M <= 1:
@@ -114,15 +124,16 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options) -
 
     Raises:
         ValueError: M is negative, `a` empty, or the dtype another one.
+        TypeError: `a` is no list or tuple.
 
     >>> import fxgrad.compat as torch
     >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """
     if not isinstance(a, list | tuple):
-        raise ArgumentError("Coefficients must be a list/tuple")
+        raise ArgumentError("Coefficients must be a list/tuple", hint="a=[0.5, 0.5]")
     if not a:
-        raise ArgumentValueError("Coefficients cannot be empty")
+        raise ArgumentValueError("Coefficients cannot be empty", hint="a=[0.5, 0.5] is the Hann window")
     weighted = cosine_sum(*[-factor if k % 2 else factor for k, factor in enumerate(a)])
     return make_signal_window("general_cosine", M, sym, lambda n, count: weighted(n / (count - 1)), **options)
 
@@ -177,9 +188,9 @@ def exponential(
 ) -> Tensor:
     """The window exp(-|n - center|/tau), whose center is its middle if it is symmetric."""
     if tau <= 0:
-        raise ArgumentValueError(f"Tau must be positive, got: {tau} instead.")
+        raise ArgumentValueError(f"Tau must be positive, got: {tau} instead.", hint=f"tau={-tau or 1.0}")
     if sym and center is not None:
-        raise ArgumentValueError("Center must be None for symmetric windows")
+        raise ArgumentValueError("Center must be None for symmetric windows", hint="sym=False")
 
     def shape(n, count: int) -> Any:
         return np.exp(-np.abs(n - ((count - 1) / 2 if center is None else center)) / tau)
@@ -191,7 +202,9 @@ def exponential(
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options) -> Tensor:
     """The window exp(-½·((n - (N - 1)/2)/std)²)."""
     if std <= 0:
-        raise ArgumentValueError(f"Standard deviation must be positive, got: {std} instead.")
+        raise ArgumentValueError(
+            f"Standard deviation must be positive, got: {std} instead.", hint=f"std={-std or 1.0}"
+        )
     return make_signal_window(
         "gaussian", M, sym, lambda n, count: np.exp(-0.5 * ((n - (count - 1) / 2) / std) ** 2), **options
     )
@@ -201,7 +214,10 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options) -> Tensor
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options) -> Tensor:
     """The window I₀(beta·√(1 - (2n/(N - 1) - 1)²)) / I₀(beta)."""
     if beta < 0:
-        raise ArgumentValueError(f"beta must be non-negative, got: {beta} instead.")
+        raise ArgumentValueError(
+            f"beta must be non-negative, got: {beta} instead.",
+            hint=f"beta={-beta}; the window is the same for both signs",
+        )
 
     def shape(n, count: int) -> Any:
         return np.i0(beta * np.sqrt(np.maximum(1 - (2 * n / (count - 1) - 1) ** 2, 0))) / np.i0(beta)

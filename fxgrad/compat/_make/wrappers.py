@@ -73,9 +73,15 @@ def make_wrapper(
     tensor([3., 3.])
     """
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise ArgumentError(f"_make_wrapper_subclass(): a subclass of Tensor is needed, not {cls!r}")
+        raise ArgumentError(
+            f"_make_wrapper_subclass(): a subclass of Tensor is needed, not {cls!r}",
+            hint="class MyTensor(torch.Tensor): …",
+        )
     if not cls.has_own_dispatch:
-        raise ArgumentError(f"{cls.__name__} must define __torch_dispatch__")
+        raise ArgumentError(
+            f"{cls.__name__} must define __torch_dispatch__",
+            hint="@classmethod def __torch_dispatch__(cls, func, types, args=(), kwargs=None): …",
+        )
     shape, numpy = tuple(map(int, size)), default_numpy_dtype("f") if dtype is None else as_numpy_dtype(dtype)
     made = make_tensor(current_tape(), WrapperTracer(Aval(shape, numpy), as_device(device)))
     made = as_subclass(made, cls)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .._core.error_messages import not_a_tensor_error
 from .._core.errors import (
     ArgumentError,
     ArgumentValueError,
@@ -57,9 +58,7 @@ def assert_condition(condition: object, message: str) -> None:
 def assert_nonzero(input: Tensor, assert_msg: str | None = None) -> None:
     """Raise a TensorError, a RuntimeError, unless the only entry of a Tensor is not zero."""
     if not isinstance(input, Tensor):
-        raise ArgumentError(
-            f"_assert_async(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
-        )
+        raise not_a_tensor_error("_assert_async", "input", 1, input)
     if not input:
         raise TensorError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
 
@@ -68,8 +67,13 @@ def assert_nonzero(input: Tensor, assert_msg: str | None = None) -> None:
 def check_entries(cond: Tensor, message: Callable[[], object] | None = None) -> None:
     """Raise a TensorError, with what `message()` returns, unless all entries of a Tensor of truth values are True."""
     if not isinstance(cond, Tensor):
-        raise ArgumentError(f"cond must be a tensor, but got {type(cond)}")
+        raise ArgumentError(
+            f"cond must be a tensor, but got {type(cond)}",
+            hint=f"torch.tensor({cond!r}), or torch._check({cond!r})"
+            if isinstance(cond, bool)
+            else "x > 0, or another comparison of Tensors",
+        )
     if cond.dtype.name != "bool":
-        raise ArgumentError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+        raise ArgumentError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}", hint="cond != 0")
     if not cond.all():
         raise TensorError("Expected cond to be True, but got False." if message is None else str(message()))

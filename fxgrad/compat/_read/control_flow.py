@@ -22,12 +22,18 @@ def cond(
         pred: a bool, or a Tensor with one.
         operands: what the function that is chosen gets.
 
+    Raises:
+        TypeError: a branch is no function.
+
     >>> import fxgrad.compat as torch
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.tensor(0.0),))
     tensor(0.)
     """
     if not callable(true_fn) or not callable(false_fn):
-        raise ArgumentError("Expect both branches to be callable.")
+        raise ArgumentError(
+            "Expect both branches to be callable.",
+            hint="torch.cond(pred, true_fn, false_fn, operands): functions, not what they return",
+        )
     return (true_fn if bool(pred) else false_fn)(*operands)
 
 
@@ -42,7 +48,10 @@ def while_loop(
     (tensor(12),)
     """
     if not callable(cond_fn) or not callable(body_fn):
-        raise ArgumentError("Expect cond_fn and body_fn to be callable.")
+        raise ArgumentError(
+            "Expect cond_fn and body_fn to be callable.",
+            hint="torch.while_loop(cond_fn, body_fn, carried): functions, not what they return",
+        )
     carried = tuple(carried_inputs)
     while bool(cond_fn(*carried)):
         made = body_fn(*carried)

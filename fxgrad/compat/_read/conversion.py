@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.aval import aval_of
-from .._core.dtypes import as_numpy_dtype, from_name, get_default_dtype, is_dtype, short_name
+from .._core.dtypes import as_numpy_dtype, dtype_hint, from_name, get_default_dtype, is_dtype, short_name
 from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.layout import (
     channels_last,
@@ -153,14 +153,19 @@ def as_type(self: Tensor, dtype=None, non_blocking: bool = False) -> Any:
         place, _, name = dtype.removeprefix("torch.").rpartition(".")
         kind = Tensor if name == "Tensor" else TENSOR_TYPES.get(name)
         if kind is None or not dtype.startswith("torch."):
-            raise ArgumentValueError(f"invalid type: {dtype!r}")
+            raise ArgumentValueError(
+                f"invalid type: {dtype!r}",
+                hint='"torch.FloatTensor", "torch.DoubleTensor", "torch.LongTensor", or a dtype: torch.float32',
+            )
         dtype, target = kind, as_device("cuda" if place == "cuda" else "cpu")
     if dtype is Tensor:
         dtype = get_default_dtype()
     if isinstance(dtype, TensorType):
         dtype, target = dtype.dtype, as_device("cuda") if dtype.is_cuda else target
     if not is_dtype(dtype):
-        raise ArgumentValueError(f"invalid type: {getattr(dtype, '__name__', dtype)!r}")
+        raise ArgumentValueError(
+            f"invalid type: {getattr(dtype, '__name__', dtype)!r}", hint=dtype_hint(dtype)
+        )
     return convert_tensor(self, as_numpy_dtype(dtype), target)
 
 
@@ -189,5 +194,8 @@ def make_instance(cls: type, data: Tensor, require_grad: bool = False) -> Tensor
     'Point'
     """
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise ArgumentError(f"_make_subclass(): a subclass of Tensor is needed, not {cls!r}")
+        raise ArgumentError(
+            f"_make_subclass(): a subclass of Tensor is needed, not {cls!r}",
+            hint="class MyTensor(torch.Tensor): …",
+        )
     return as_subclass(data.detach(), cls).requires_grad_(require_grad)

@@ -51,7 +51,10 @@ def tolist(self: Tensor) -> Any:
 def iterate_entries_along_0(self: Tensor) -> Iterator[Tensor]:
     """Iterate over the entries along the first dimension."""
     if not self.shape:
-        raise ArgumentError("iteration over a 0-d tensor")
+        raise ArgumentError(
+            "iteration over a 0-d tensor",
+            hint="x.item() is its number; x.reshape(1) has one entry to go through",
+        )
     return iter(self.unbind(0))
 
 
@@ -82,20 +85,23 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         self = self.detach().cpu().resolve_conj().resolve_neg()
     if current_modes().is_recording and self.requires_grad:
         raise TensorError(
-            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+            hint="x.numpy(force=True) for an array of its own, whatever x is; with torch.no_grad(): … for many",
         )
     place = device_of(self.value)
     if place.type != "cpu":
         raise ArgumentError(
             f"can't convert {place} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
-            "first."
+            "first.",
+            hint="x.numpy(force=True), or x.cpu()",
         )
     if self.dtype.name == "bfloat16":
         raise ArgumentError("Got unsupported ScalarType BFloat16", hint="x.float().numpy()")
     for bit, word, name in BITS:
         if has_bit(self, bit):
             raise TensorError(
-                f"Can't call numpy() on Tensor that has {word} bit set. Use tensor.resolve_{name}().numpy() instead."
+                f"Can't call numpy() on Tensor that has {word} bit set. Use tensor.resolve_{name}().numpy() instead.",
+                hint="x.numpy(force=True)",
             )
     if not is_array(self.value):
         raise TensorError(
@@ -180,7 +186,8 @@ def copy_leaf(self: Tensor, memo: dict) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
             "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
             "see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+            "https://github.com/pytorch/pytorch/pull/103001",
+            hint="x.detach().clone() copies the value, copy.deepcopy(module.state_dict()) what a module holds",
         )
     value = refresh(self).value
     if is_array(value):

@@ -51,9 +51,14 @@ def set_num_interop_threads(num: int) -> None:
 
 def check_thread_count(name: str, number: int) -> int:
     if not isinstance(number, int):
-        raise TensorError(f"{name} expects an int, but got {type(number).__name__}")
+        raise TensorError(
+            f"{name} expects an int, but got {type(number).__name__}",
+            hint=f"{name}(4), a whole number of threads",
+        )
     if number <= 0:
-        raise TensorError(f"{name} expects a positive integer")
+        raise TensorError(
+            f"{name} expects a positive integer", hint=f"{name}(1), which uses no other threads"
+        )
     return number
 
 
@@ -105,7 +110,10 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     mode = {"default": 0, "warn": 1, "error": 2}.get(debug_mode, debug_mode)  # type: ignore[call-overload]
     if mode not in (0, 1, 2):
         modes = "one of `default`, `warn`, `error`" if isinstance(debug_mode, str) else "0, 1, or 2"
-        raise TensorError(f"invalid value of debug_mode, expected {modes}, but got {debug_mode}")
+        raise TensorError(
+            f"invalid value of debug_mode, expected {modes}, but got {debug_mode}",
+            hint='"default" is 0 and checks nothing, "warn" 1, "error" 2',
+        )
     use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 
@@ -182,6 +190,9 @@ def set_default_tensor_type(t: Any) -> None:
             hint="torch.set_default_dtype(torch.float64)",
         )
     if place and not device_count():
-        raise ArgumentError(f"type {name} not available. Torch not compiled with CUDA enabled.")
+        raise ArgumentError(
+            f"type {name} not available. Torch not compiled with CUDA enabled.",
+            hint="a type of the CPU, or torch.set_default_dtype(torch.float64)",
+        )
     set_default_dtype(found.dtype)
     set_default_device(place or "cpu")

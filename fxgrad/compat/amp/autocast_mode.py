@@ -150,6 +150,7 @@ def custom_fwd(
 
     Raises:
         ArgumentValueError: `device_type` is no text.
+        RuntimeError: there is no autocast for such devices.
 
     >>> import fxgrad.compat as torch
     >>> class Square(torch.autograd.Function):
@@ -192,6 +193,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cud
 
     Raises:
         ArgumentValueError: `device_type` is no text.
+        RuntimeError: there is no autocast for such devices.
 
     >>> import fxgrad.compat as torch
     >>> class Double(torch.autograd.Function):
@@ -229,6 +231,10 @@ def is_autocast_available(device_type: str) -> bool:
 
     Returns:
         A bool.
+
+    Raises:
+        ValueError: the device type is no text.
+        RuntimeError: there is no autocast for such devices.
 
     >>> import fxgrad.compat as torch
     >>> torch.amp.is_autocast_available("cpu")

@@ -73,7 +73,11 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def scale(self, outputs: Any) -> Any:
-        """Multiply a Tensor, or all Tensors in containers, by the scale."""
+        """Multiply a Tensor, or all Tensors in containers, by the scale.
+
+        Raises:
+            RuntimeError: something is no Tensor.
+        """
         if not self._enabled:
             return outputs
         self._used = True
@@ -96,7 +100,10 @@ class GradScaler:
             return
         self._check_scaled("unscale_")
         if id(optimizer) in self._stepped:
-            raise TensorError("unscale_() is being called after step().")
+            raise TensorError(
+                "unscale_() is being called after step().",
+                hint="scaler.unscale_(optimizer), then scaler.step(optimizer), then scaler.update()",
+            )
         if id(optimizer) in self._overflowed:
             raise TensorError(
                 "unscale_() has already been called on this optimizer since the last update().",
@@ -121,10 +128,16 @@ class GradScaler:
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
-            raise TensorError("Closure use is not currently supported if GradScaler is enabled.")
+            raise TensorError(
+                "Closure use is not currently supported if GradScaler is enabled.",
+                hint="loss = closure() before, then scaler.step(optimizer)",
+            )
         self._check_scaled("step")
         if id(optimizer) in self._stepped:
-            raise TensorError("step() has already been called since the last update().")
+            raise TensorError(
+                "step() has already been called since the last update().",
+                hint="scaler.update() after each step",
+            )
         if id(optimizer) not in self._overflowed:
             self.unscale_(optimizer)
         self._stepped.add(id(optimizer))
@@ -155,7 +168,8 @@ class GradScaler:
         if not self._used:
             raise NoGradientError(
                 f"Attempted {name} but _scale is None.  This may indicate your script did not use "
-                "scaler.scale(loss or outputs) earlier in the iteration."
+                "scaler.scale(loss or outputs) earlier in the iteration.",
+                hint=f"scaler.scale(loss).backward() before scaler.{name}(optimizer)",
             )
 
     # -- what it is set to ------------------------------------------
@@ -217,7 +231,9 @@ class GradScaler:
             return
         if not state_dict:
             raise TensorError(
-                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.",
+                hint="GradScaler(enabled=False) has nothing to load: skip load_state_dict, or begin with a new "
+                "scaler",
             )
         self._scale, self._growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]

@@ -209,7 +209,8 @@ def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
     if not dirty <= set(map(id, outputs)):
         raise TensorError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-            "modified inplace must all be outputs of the Function."
+            "modified inplace must all be outputs of the Function.",
+            hint="return x itself after x.add_(…), not a clone or a view of it",
         )
     if not dirty <= inputs:
         warnings.warn(
@@ -249,6 +250,7 @@ def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
             "make sure the input is not a view (using .clone() for example) or make your Function only return one "
             "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single Tensor "
             "and a second one that does the other operations).",
+            hint="F.apply(x.clone())",
         )
     ensure_modifiable(target, overlap=True)
     rebase_history(target, make_tensor(target.tape, target.value, edge), edge.node.name())
@@ -260,7 +262,8 @@ def saved_entry(tensor, own: dict[int, int], position: int) -> Any:
         return None
     if not isinstance(tensor, Tensor):
         raise ArgumentError(
-            f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}"
+            f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}",
+            hint=f"ctx.name = value for what is no Tensor, as this {type(tensor).__name__}",
         )
     return SavedOutput(own[id(tensor)], tensor.value) if id(tensor) in own else tensor
 
@@ -323,7 +326,8 @@ def check_view_tangent(tangent: Tensor | None, given: Sequence[Tensor]) -> None:
         if base_tensor(t) is not base_tensor(tangent):
             raise TensorError(
                 "A custom Function is returning a view but the jvp is not returning a view of the "
-                f"{'same base as the ' * is_view(t)}given grad input."
+                f"{'same base as the ' * is_view(t)}given grad input.",
+                hint="apply the view that forward applies to the tangent: t.view_as(t), t[…]",
             )
 
 
@@ -334,11 +338,15 @@ def jvp_outputs(node, args: tuple, tangents: Sequence[Any], outputs: Sequence[An
     found = found if isinstance(found, tuple) else (found,)
     for i, t in enumerate(found):
         if t is not None and not isinstance(t, Tensor):
-            raise TensorError(f"expected Variable or None (got {type(t).__name__}) for grad output {i}.")
+            raise TensorError(
+                f"expected Variable or None (got {type(t).__name__}) for grad output {i}.",
+                hint="return a Tensor, or None for an output without a tangent",
+            )
     if len(found) != len(outputs):
         raise TensorError(
             f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
-            f"{len(found)})"
+            f"{len(found)})",
+            hint=f"return a tuple of {len(outputs)}, with None for an output that has no tangent",
         )
     for i, t in enumerate(found):
         origin = node.origins[i]
@@ -346,13 +354,15 @@ def jvp_outputs(node, args: tuple, tangents: Sequence[Any], outputs: Sequence[An
             if t is not None:
                 raise TensorError(
                     f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is "
-                    "not a differentiable Tensor.You should return None at that position instead."
+                    "not a differentiable Tensor.You should return None at that position instead.",
+                    hint=f"None in place {i} of what jvp returns",
                 )
         elif i in node.dirty:
             if origin is None:
                 raise TensorError(
                     "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no "
-                    "need to pass it to mark_dirty()."
+                    "need to pass it to mark_dirty().",
+                    hint="ctx.mark_dirty(x) of an argument x of forward, or leave it out",
                 )
             if tangents[origin] is not None:
                 check_tangent_modified(t, tangents[origin], versions[origin])
@@ -376,12 +386,14 @@ def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int | 
     if found is None or tensor_version(found) == before:
         raise TensorError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
-            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+            "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace.",
+            hint="t.mul_(…) in jvp, as x.mul_(…) in forward, and return t",
         )
     if found is not tangent:
         raise TensorError(
             "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is "
-            "modifying an input inplace, then the jvp function must modify the gradient inplace and return it as-is."
+            "modifying an input inplace, then the jvp function must modify the gradient inplace and return it as-is.",
+            hint="return the tangent t itself after t.mul_(…), not a clone or a view of it",
         )
 
 

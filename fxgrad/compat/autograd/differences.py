@@ -82,7 +82,8 @@ class Problem:
         if not self.inputs:
             raise ArgumentValueError(
                 "gradcheck expects at least one input tensor to require gradient, but none of them have "
-                "requires_grad=True."
+                "requires_grad=True.",
+                hint="x = torch.rand(3, dtype=torch.float64, requires_grad=True)",
             )
         for i, x in zip(self.positions, self.inputs):
             if x.dtype.itemsize != (16 if x.dtype.is_complex else 8):
@@ -95,13 +96,15 @@ class Problem:
             value = refresh(x).value
             if not is_array(value):
                 raise TensorError(
-                    "gradcheck perturbs its inputs in place, which a Tensor of a transform does not allow"
+                    "gradcheck perturbs its inputs in place, which a Tensor of a transform does not allow",
+                    hint="gradcheck outside of the transform, of the function that is transformed",
                 )
             if any(stride == 0 and n > 1 for stride, n in zip(value.strides, value.shape)):
                 raise TensorError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                     "non-overlapping to be able to compute the numerical gradients correctly. You should call "
-                    ".contiguous on the input before passing it to gradcheck."
+                    ".contiguous on the input before passing it to gradcheck.",
+                    hint="x.detach().clone().requires_grad_()",
                 )
 
     def results(self, args: Sequence[Any] | None = None) -> list[Tensor]:
@@ -172,9 +175,17 @@ class Problem:
     def gradient_array(self, gradient: Tensor, x: Tensor) -> np.ndarray:
         """Convert a gradient to an array, or raise unless it has the dtype and the shape of its input."""
         if self.options["check_grad_dtypes"] and gradient.dtype is not x.dtype:
-            raise GradcheckError("Gradient has dtype mismatch")
+            raise GradcheckError(
+                "Gradient has dtype mismatch",
+                hint=f"the gradient has dtype {gradient.dtype}, the input {x.dtype}: cast it in backward with "
+                ".to(x.dtype)",
+            )
         if gradient.shape != x.shape:
-            raise GradcheckError("Analytical gradient has incorrect size")
+            raise GradcheckError(
+                "Analytical gradient has incorrect size",
+                hint=f"the gradient has shape {list(gradient.shape)}, the input {list(x.shape)}: sum it in "
+                "backward over what was broadcast",
+            )
         return as_array(gradient)
 
     def jvp(self, tangents: Sequence[Tensor | None]) -> tuple[Tensor, ...]:

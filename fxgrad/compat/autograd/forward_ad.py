@@ -17,6 +17,7 @@ from .._core.duals import (
     get_tangent,
     set_tangent,
 )
+from .._core.error_messages import not_a_tensor_error, tensor_hint
 from .._core.errors import ArgumentError, TensorError
 from .._core.memory import has_overlap, is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes, with_modes
@@ -134,6 +135,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     Raises:
         TensorError: no level is open; the sizes differ; one of them is a dual.
         ArgumentValueError: one of them is neither floating nor complex.
+        TypeError: `tensor` or `tangent` is no Tensor.
 
     >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.autograd.forward_ad as fwAD
@@ -150,7 +152,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     for given, name in ((tensor, "primal"), (tangent, "tangent")):
         if not isinstance(given, Tensor):
-            raise ArgumentError(f"make_dual: the {name} must be a Tensor, not {type(given).__name__}")
+            raise ArgumentError(
+                f"make_dual: the {name} must be a Tensor, not {type(given).__name__}", hint=tensor_hint(given)
+            )
         ensure_floating(given, name)
     if get_tangent(tensor) is not None or get_tangent(tangent) is not None:
         raise TensorError(
@@ -207,14 +211,15 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Returns:
         A named tuple (primal, tangent).
 
+    Raises:
+        TypeError: `tensor` is no Tensor.
+
     >>> import fxgrad.compat as torch
     >>> torch.autograd.forward_ad.unpack_dual(torch.tensor(1.0)).tangent is None
     True
     """
     if not isinstance(tensor, Tensor):
-        raise ArgumentError(
-            f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}"
-        )
+        raise not_a_tensor_error("_unpack_dual", "dual", 1, tensor)
     if DUAL_LEVEL.get() is None:
         return UnpackedDualTensor(tensor, None)
     tangent = get_tangent(tensor)

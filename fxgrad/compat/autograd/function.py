@@ -219,12 +219,18 @@ class NestedIOFunction(Function):
     @staticmethod
     def forward_extended(ctx, *args) -> Any:
         """The operation, on nested arguments."""
-        raise NotSupportedError("NestedIOFunction: forward_extended is not implemented")
+        raise NotSupportedError(
+            "NestedIOFunction: forward_extended is not implemented",
+            hint="define forward_extended(ctx, *args) in the subclass",
+        )
 
     @staticmethod
     def backward_extended(ctx, *grad_outputs) -> Any:
         """The gradients of the arguments, nested like them."""
-        raise NotSupportedError("NestedIOFunction: backward_extended is not implemented")
+        raise NotSupportedError(
+            "NestedIOFunction: backward_extended is not implemented",
+            hint="define backward_extended(ctx, *grad_outputs) in the subclass",
+        )
 
     @staticmethod
     def forward(ctx, structure, *leaves) -> tuple:

@@ -19,10 +19,11 @@ from ...ops import projection
 from .._core.anomaly import note_call
 from .._core.backward.accumulation import to_cotangent, to_gradient
 from .._core.backward.saved_tensors import SavedTensor
+from .._core.error_messages import tensor_hint
 from .._core.errors import NotSupportedError, TensorError
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes, use_user_context, with_modes
-from .._core.tape import BASE_TAPE, FREED, FREED_MESSAGE, AccumulateGrad, Edge, Node, current_tape
+from .._core.tape import BASE_TAPE, FREED, AccumulateGrad, Edge, Node, current_tape, freed_error
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 
 if TYPE_CHECKING:
@@ -86,7 +87,11 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors) -> None:
-        """Keep inputs and outputs (Tensors or None) for `jvp`, to be had from `saved_tensors`."""
+        """Keep inputs and outputs (Tensors or None) for `jvp`, to be had from `saved_tensors`.
+
+        Raises:
+            AssertionError: something is no Tensor.
+        """
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
                 raise AssertionError(
@@ -239,7 +244,7 @@ class BackwardCFunction(Node, PullbackRule):
 
     rule = property(lambda self: self)  # type: ignore[assignment]
     operation = property(lambda self: self)  # type: ignore[assignment]
-    node_name = property(lambda self: type(self).__name__)
+    node_name = property(lambda self: type(self).__name__, doc="The name of its class.")
 
     def name(self) -> str:
         return type(self).__name__
@@ -269,14 +274,15 @@ class BackwardCFunction(Node, PullbackRule):
 
     @property
     def saved_tensors(self) -> tuple:
-        """The Tensors given to `save_for_backward`; in `jvp` those given to `save_for_forward`."""
+        """The Tensors given to `save_for_backward`; in `jvp` those given to `save_for_forward`.
+
+        Raises:
+            RuntimeError: they have been freed.
+        """
         if self.is_in_jvp:
             return self.saved_for_forward
         if self.is_freed:
-            raise TensorError(
-                FREED_MESSAGE,
-                hint="retain_graph=True in all calls of backward() and autograd.grad() but the last",
-            )
+            raise freed_error()
         return tuple([self.unpack_saved(entry) for entry in self.saved_entries])
 
     @property
@@ -291,7 +297,7 @@ class BackwardCFunction(Node, PullbackRule):
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
         """The places where the `saved_tensors` are kept."""
         if self.is_freed:
-            raise TensorError(FREED_MESSAGE)
+            raise freed_error()
         return tuple([SavedTensor.of(self, i) for i in range(len(self.saved_entries))])
 
     def save(self, entries: Sequence[Any]) -> None:
@@ -311,7 +317,12 @@ class BackwardCFunction(Node, PullbackRule):
         return entry.packed if type(entry) is PackedEntry else entry
 
     def write_saved(self, name: int, packed: PackedValue) -> None:
-        """Keep a PackedValue in place of the Tensor that is kept there."""
+        """Keep a PackedValue in place of the Tensor that is kept there.
+
+        Args:
+            name: the number of the Tensor among those that are kept.
+            packed: the PackedValue.
+        """
         entries = list(self.saved_entries)
         entry = entries[name]
         is_output = type(entry) is SavedOutput
@@ -339,7 +350,11 @@ class BackwardCFunction(Node, PullbackRule):
         return entry
 
     def pull(self, cts: dict) -> list[Any]:
-        """Compute the cotangents of the Tensors among the inputs by the user's `backward`: see `Node`."""
+        """Compute the cotangents of the Tensors among the inputs by the user's `backward`: see `Node`.
+
+        Raises:
+            RuntimeError: `backward` has returned another number of gradients, or one of another shape.
+        """
         context, tape = CURRENT.get(), self.tape
         create = tape is not BASE_TAPE or any(level is BASE_TAPE for level in levels())
         if tape is not BASE_TAPE:
@@ -357,7 +372,11 @@ class BackwardCFunction(Node, PullbackRule):
             return check_cotangents(self, results, create)
 
     def apply(self, *args) -> Any:
-        """Call the user's `backward` with gradients of the outputs."""
+        """Call the user's `backward` with gradients of the outputs.
+
+        Raises:
+            RuntimeError: both `backward` and `vjp` are defined.
+        """
         return user_backward(self._forward_cls)(Ctx(self), *args)
 
     def apply_jvp(self, *args) -> Any:
@@ -422,14 +441,17 @@ def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
     for k, (place, parent, aval) in enumerate(zip(node.places, node.next_edges, node.operands)):
         result = results[place]
         if result is not None and not isinstance(result, Tensor):
-            raise TensorError(f"expected Variable or None (got {type(result).__name__})")
+            raise TensorError(
+                f"expected Variable or None (got {type(result).__name__})", hint=tensor_hint(result)
+            )
         if result is None or parent is None:
             found.append(None)
             continue
         if not is_expandable(aval.shape, result.shape):
             raise TensorError(
                 f"Function {node.name()} returned an invalid gradient at index {k} - got {list(result.shape)} but "
-                f"expected shape compatible with {list(aval.shape)}"
+                f"expected shape compatible with {list(aval.shape)}",
+                hint=f"gradient.sum(…) over what was broadcast, or gradient.reshape({list(aval.shape)})",
             )
         if result.dtype.is_complex and kind_of(aval.dtype) != "c":
             raise TensorError(
@@ -450,13 +472,15 @@ def check_gradient_places(name: str, results: tuple, count: int, places: Sequenc
     place."""
     if len(results) < count or any(r is not None for r in results[count:]):
         raise TensorError(
-            f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+            f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})",
+            hint=f"return one for each argument of forward without ctx: {count}, with None for what is no Tensor",
         )
     for i, result in enumerate(results[:count]):
         if i not in places and result is not None:
             raise TensorError(
                 f"function {name} returned a gradient different than None at position {i + 1}, but the corresponding "
-                "forward input was not a Variable"
+                "forward input was not a Variable",
+                hint=f"None in place {i} of what backward returns",
             )
 
 
@@ -499,19 +523,31 @@ class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def forward(*args, **kwargs) -> Any:
         """The operation: see `Function`."""
-        raise NotSupportedError("You must implement the forward function for custom autograd.Function.")
+        raise NotSupportedError(
+            "You must implement the forward function for custom autograd.Function.",
+            hint="@staticmethod def forward(ctx, x): …, or forward(x) with setup_context(ctx, inputs, output)",
+        )
 
     @staticmethod
     def setup_context(ctx, inputs: tuple, output) -> Any:
-        """What `forward` without `ctx` leaves to be saved."""
-        raise NotSupportedError("setup_context is not implemented.")
+        """What `forward` without `ctx` leaves to be saved.
+
+        Args:
+            inputs: the arguments of `forward`, a tuple.
+            output: what it returned.
+        """
+        raise NotSupportedError(
+            "setup_context is not implemented.",
+            hint="@staticmethod def setup_context(ctx, inputs, output): ctx.save_for_backward(*inputs)",
+        )
 
     @staticmethod
     def backward(ctx, *grad_outputs) -> Any:
         """The gradients of the inputs: see `Function`."""
         raise NotSupportedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
-            "backward mode AD."
+            "backward mode AD.",
+            hint="@staticmethod def backward(ctx, gradient): …, a gradient for each argument of forward",
         )
 
     vjp = backward
@@ -520,7 +556,8 @@ class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
     def jvp(ctx, *grad_inputs) -> Any:
         """The tangents of the outputs: see `Function`."""
         raise NotSupportedError(
-            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD.",
+            hint="@staticmethod def jvp(ctx, tangent): …, a tangent for each output of forward",
         )
 
     @staticmethod
@@ -528,7 +565,8 @@ class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
         """The operation on a batch: see `Function`."""
         raise NotSupportedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
-            "generate_vmap_rule=True."
+            "generate_vmap_rule=True.",
+            hint="generate_vmap_rule = True in the class, if forward and backward are made of torch's operations",
         )
 
 
@@ -543,6 +581,7 @@ def user_backward(cls: type[SingleLevelFunction]) -> Callable[..., Any]:
     if backward is not SingleLevelFunction.backward and vjp is not SingleLevelFunction.vjp:
         raise TensorError(
             "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-            "implement one of them."
+            "implement one of them.",
+            hint="delete one of them: vjp is another name of backward",
         )
     return vjp if vjp is not SingleLevelFunction.vjp else backward

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core.interpreter import CURRENT, api_boundary, use_context
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.modes import current_modes, with_modes
 from .._core.tape import BASE_TAPE, current_tape
@@ -45,11 +46,16 @@ STRICT = {
 SCALAR = ("hessian", "hvp", "vhp")  # they are of functions with one number as their output
 
 
+def strict_error(kind: str, *places: int) -> TensorError:
+    """Return the error of strict mode about an input and an output that do not depend on one another."""
+    return TensorError(STRICT[kind].format(*places), hint="strict=False, which gives zeros")
+
+
 def check_recorded(tensors: Sequence[Tensor | None], kind: str, output: int = 0) -> None:
     """Raise the error of strict mode about the first of some Tensors that has no history, or is none."""
     for i, tensor in enumerate(tensors):
         if tensor is None or not tensor.requires_grad:
-            raise TensorError(STRICT[kind].format(i, output))
+            raise strict_error(kind, i, output)
 
 
 def tensor_tuple(given, what: str, name: str) -> tuple[Tensor, ...]:
@@ -60,7 +66,8 @@ def tensor_tuple(given, what: str, name: str) -> tuple[Tensor, ...]:
             subject = f"value at index {i}" if isinstance(given, tuple) else f"given {what}"
             raise ArgumentError(
                 f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {subject} has type "
-                f"{type(tensor)}."
+                f"{type(tensor)}.",
+                hint=tensor_hint(tensor),
             )
     return tensors
 
@@ -135,18 +142,30 @@ def vectors_for(given, tensors: Sequence[Tensor], keep: bool, name: str, missing
     if given is None:
         if len(tensors) != 1 or tensors[0].shape.numel() != 1:
             raise TensorError(
-                f"The vector v can only be None if {missing} a single Tensor with a single element."
+                f"The vector v can only be None if {missing} a single Tensor with a single element.",
+                hint="v=torch.ones_like(y) of that Tensor, or a tuple of one for each",
             )
         return (ones_like(tensors[0].detach()),)
     vectors = tensor_tuple(given, "v", name)
     if len(vectors) != len(tensors):
         if len(tensors) == 1:
-            raise TensorError("The given v should contain a single Tensor.")
-        raise TensorError(f"v is a tuple of invalid length: should be {len(tensors)} but got {len(vectors)}.")
+            raise TensorError(
+                "The given v should contain a single Tensor.",
+                hint="v itself, not in a tuple" if len(vectors) == 1 else "v of the first one",
+            )
+        raise TensorError(
+            f"v is a tuple of invalid length: should be {len(tensors)} but got {len(vectors)}.",
+            hint="tuple(torch.ones_like(t) for t in inputs) has one for each",
+        )
     for i, (v, t) in enumerate(zip(vectors, tensors)):
         if v.shape != t.shape:
             entry = f"Entry {i} in v" if len(tensors) > 1 else "v"
-            raise TensorError(f"{entry} has invalid size: should be {t.shape} but got {v.shape}.")
+            raise TensorError(
+                f"{entry} has invalid size: should be {t.shape} but got {v.shape}.",
+                hint=f"v.reshape({list(t.shape)})"
+                if v.shape.numel() == t.shape.numel()
+                else f"torch.ones({', '.join(map(str, t.shape))}) has the size",
+            )
     return prepare_inputs(vectors, keep, required=False)
 
 
@@ -181,10 +200,14 @@ class FunctionCall:
     def check_number(self) -> None:
         """Raise unless the function returned one Tensor with one element."""
         if isinstance(self.returned, tuple):
-            raise TensorError(f"The function given to {self.name} should return a single Tensor")
+            raise TensorError(
+                f"The function given to {self.name} should return a single Tensor",
+                hint="return one of them, or their sum; jacobian takes several",
+            )
         if self.ys[0].shape.numel() != 1:
             raise TensorError(
-                f"The Tensor returned by the function given to {self.name} should contain a single element"
+                f"The Tensor returned by the function given to {self.name} should contain a single element",
+                hint="return y.sum(), or use jacobian, which takes y of any shape",
             )
 
     def gradients(self, kind: str) -> list[Tensor]:
@@ -223,6 +246,7 @@ def vjp(
     Raises:
         RuntimeError: `v` does not fit; it is not given though there are several entries; `strict` and an output is
             independent of an input.
+        TypeError: `inputs`, `v` or what `func` returns are no Tensors.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -262,6 +286,7 @@ def jvp(
     Raises:
         RuntimeError: `v` does not fit; it is not given though there are several entries; `strict` and an output is
             independent of an input.
+        TypeError: `inputs`, `v` or what `func` returns are no Tensors.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0])
@@ -365,9 +390,9 @@ def check_connected(found: Sequence[Any], kind: str, order: str = "", output: in
     """Raise, in strict mode, unless each input has a derivative, which with `order` (a kind of error) has a history."""
     for i, g in enumerate(found):
         if g is None:
-            raise TensorError(STRICT[kind].format(i, output))
+            raise strict_error(kind, i, output)
         if order and not g.requires_grad:
-            raise TensorError(STRICT[order].format(i))
+            raise strict_error(order, i)
 
 
 @api_boundary
@@ -396,6 +421,8 @@ def jacobian(
     Raises:
         RuntimeError: `strict` and an output is independent of an input; a strategy that does not fit the other
             options.
+        AssertionError: there is no such `strategy`.
+        TypeError: `inputs`, or what `func` returns, are no Tensors.
 
     >>> import fxgrad.compat as torch
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0])).numpy()
@@ -411,17 +438,20 @@ def jacobian(
         if create_graph:
             raise NotSupportedError(
                 'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not '
-                'supported together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+                'supported together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.',
+                hint='strategy="reverse-mode", or torch.func.jacfwd, whose result has derivatives',
             )
         if not vectorize:
             raise NotSupportedError(
                 "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for "
-                "`vectorize=True`."
+                "`vectorize=True`.",
+                hint="vectorize=True",
             )
     if vectorize and strict:
         raise TensorError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-            "Please either set `strict=False` or `vectorize=False`."
+            "Please either set `strict=False` or `vectorize=False`.",
+            hint="vectorize=False, which looks at each output by itself",
         )
     keep = is_history_kept(create_graph)
     with enable_recording():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError
 from .._core.tensor import Tensor
 from .._make.creation import eye
@@ -26,7 +27,8 @@ def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None)
             place = f"value at index {i}" if isinstance(inp, tuple) else f"given {arg_name}"
             raise ArgumentError(
                 f"The {arg_name} given to {fn_name} must be either a Tensor or a tuple of Tensors but the {place} has "
-                f"type {type(x)}."
+                f"type {type(x)}.",
+                hint=tensor_hint(x),
             )
     return isinstance(inp, tuple), given
 

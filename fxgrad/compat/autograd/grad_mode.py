@@ -47,12 +47,17 @@ class ModeSwitch:
         switch_modes(**self.previous.pop())
 
     def check_values(self, given: dict[str, Any]) -> None:
-        """Raise for what is no bool among the arguments that switch modes."""
+        """Raise for what is no bool among the arguments that switch modes.
+
+        Raises:
+            TypeError: a value is no bool.
+        """
         for position, (name, value) in enumerate(given.items(), 1):
             if not isinstance(value, bool):
                 raise ArgumentError(
                     f"{type(self).__name__}(): argument {name!r} (position {position}) must be bool, not "
-                    f"{type(value).__name__}"
+                    f"{type(value).__name__}",
+                    hint=f"{name}={bool(value)}" if isinstance(value, int) else "True or False",
                 )
 
     def clone(self) -> ModeSwitch:

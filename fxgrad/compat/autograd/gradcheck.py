@@ -60,7 +60,8 @@ def jacobian_mismatch(
         what = f"While considering the {PARTS[part]} part of complex {whose} only, {what}"
     return GradcheckError(
         f"{what} for output {output} with respect to input {input},\nnumerical:{numerical}\n"
-        f"analytical:{analytical}\n{note}"
+        f"analytical:{analytical}\n{note}",
+        hint="the numerical one is right for inputs of torch.float64, away from kinks: compare backward with it",
     )
 
 
@@ -96,7 +97,11 @@ def check_constant(problem: Problem) -> None:
     for x in problem.inputs:
         for real, imaginary in problem.numerical_jacobians(problem.floating, x):
             if real.any() or (imaginary is not None and imaginary.any()):
-                raise GradcheckError("Numerical gradient for function expected to be zero")
+                raise GradcheckError(
+                    "Numerical gradient for function expected to be zero",
+                    hint="the output depends on the inputs, and no gradient says so: is it detached, or its "
+                    "requires_grad False?",
+                )
 
 
 def backward_jacobian(problem: Problem, index: int, unit) -> list[np.ndarray]:
@@ -116,7 +121,10 @@ def compute_twice(problem: Problem, compute: Callable[..., list[np.ndarray]], *a
     with np.errstate(all="ignore"):
         differ = any(a.size and np.abs(a - b).max() > tolerance for a, b in zip(first, second))
     if differ:
-        raise GradcheckError(REENTRANT.format(tolerance))
+        raise GradcheckError(
+            REENTRANT.format(tolerance),
+            hint="nondet_tol=1e-6, for sums in an order that changes; or seed what draws",
+        )
     return first
 
 
@@ -203,7 +211,10 @@ def check_linear(problem: Problem) -> None:
     found = joint_gradients(problem, range(len(zeros)), zeros)
     slack = 1e-8 if problem.options["masked"] else 0.0
     if any(g is not None and (np.abs(as_array(g)) > slack).any() for g in found):
-        raise GradcheckError("backward not multiplied by grad_output")
+        raise GradcheckError(
+            "backward not multiplied by grad_output",
+            hint="backward returns its gradient argument times the derivative: gradient * f'(x)",
+        )
 
 
 def check_undefined(problem: Problem) -> None:
@@ -218,15 +229,23 @@ def check_undefined(problem: Problem) -> None:
         check_zero(lambda chosen=chosen: joint_gradients(problem, chosen, zeros))
 
 
+def undefined_error(kind: str) -> GradcheckError:
+    """Return the error for a `backward` that does not take None."""
+    return GradcheckError(
+        UNDEFINED[kind] + UNDEFINED_NOTE,
+        hint="in backward: if gradient is None: return None; or check_undefined_grad=False",
+    )
+
+
 def check_zero(compute: Callable[[], Any]) -> None:
     """Raise unless all gradients that are computed are undefined or zero."""
     try:
         found = compute()
     except RuntimeError as error:
-        raise GradcheckError(UNDEFINED["refused"] + UNDEFINED_NOTE) from error
+        raise undefined_error("refused") from error
     for gradient in found if isinstance(found, tuple) else (found,):
         if gradient is not None and as_array(gradient).any():
-            raise GradcheckError(UNDEFINED["nonzero"] + UNDEFINED_NOTE)
+            raise undefined_error("nonzero")
 
 
 def function_nodes(outputs: Sequence[Tensor]) -> list[BackwardCFunction]:
@@ -260,7 +279,8 @@ def check_undefined_forward(problem: Problem) -> None:
             if not np.allclose(as_array(a), as_array(b)):
                 raise GradcheckError(
                     f"Mismatch in tangent values for output with index: {k} when input: {problem.inputs[i]} has an "
-                    f"undefined tangent value. Got: {b} but expected: {a}"
+                    f"undefined tangent value. Got: {b} but expected: {a}",
+                    hint="in jvp, a tangent that is None counts as zeros",
                 )
 
 
@@ -428,6 +448,10 @@ def gradgradcheck(
 
     Returns:
         True, or False where they differ and `raise_exception` is off.
+
+    Raises:
+        AssertionError: both ways of second derivatives are off, or reverse over reverse is, by which
+            `check_undefined_grad` and `check_batched_grad` go.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)

@@ -40,7 +40,10 @@ class GradientEdge(NamedTuple):
         """
         node, index = self.node, self.output_nr
         if not 0 <= index < node.num_results:
-            raise DimensionError(f"GradientEdge: {node.name()} has no output number {index}")
+            raise DimensionError(
+                f"GradientEdge: {node.name()} has no output number {index}",
+                hint=f"0 to {node.num_results - 1}",
+            )
         return node if node.result_avals is None else Edge(node, index)
 
     def aval(self) -> Aval | None:
@@ -62,6 +65,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises:
         RuntimeError: it requires none.
+        TypeError: `tensor` is no Tensor.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
@@ -71,7 +75,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     18.0
     """
     if not isinstance(tensor, Tensor):
-        raise ArgumentError(f"get_gradient_edge: expected a Tensor, but got {type(tensor).__name__}")
+        raise ArgumentError(
+            f"get_gradient_edge: expected a Tensor, but got {type(tensor).__name__}",
+            hint="torch.autograd.graph.get_gradient_edge(y) of a Tensor y that requires a gradient",
+        )
     parent = gradient_edge(refresh(tensor))
     if parent is None:
         raise TensorError(

@@ -40,7 +40,10 @@ def as_gradients(given, count: int) -> list[Any]:
         if gradient is not None:
             ensure_gradient(gradient)
     if len(gradients) != count:
-        raise TensorError(f"got {count} tensors and {len(gradients)} gradients")
+        raise TensorError(
+            f"got {count} tensors and {len(gradients)} gradients",
+            hint=f"{count} gradients, one for each; None for that of a Tensor with one entry",
+        )
     return gradients
 
 
@@ -84,7 +87,8 @@ def make_seeds(
         if edge is None:
             raise TensorError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn",
-                hint="requires_grad_() on a leaf that it is computed from, outside no_grad",
+                hint="requires_grad_() on a leaf that it is computed from, outside no_grad; for a second derivative "
+                "autograd.grad(…, create_graph=True)",
             )
     return seeds
 
@@ -140,7 +144,8 @@ def backward(
         if grad_tensors is not None:
             raise TensorError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
-                "use `grad_tensors`."
+                "use `grad_tensors`.",
+                hint="grad_tensors=[…] alone",
             )
         grad_tensors = grad_variables
     outputs = as_sequence(tensors)
@@ -148,7 +153,10 @@ def backward(
     if inputs is not None:
         given = as_sequence(inputs)
         if not given:
-            raise TensorError("`inputs` argument to `backward()` cannot be empty.")
+            raise TensorError(
+                "`inputs` argument to `backward()` cannot be empty.",
+                hint="leave inputs out for all leaves, or name some: y.backward(inputs=[w])",
+            )
         for x in given:
             if isinstance(x, Tensor) and x.node is not LEAF:
                 x.retain_grad()
@@ -213,7 +221,8 @@ def grad(
     """
     if materialize_grads and allow_unused is False:
         raise ArgumentValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.",
+            hint="materialize_grads=True alone: what is not used has a gradient of zeros",
         )
     if not only_inputs:
         warnings.warn(
@@ -224,14 +233,20 @@ def grad(
         )
     outputs, inputs = as_sequence(outputs), as_sequence(inputs)
     if not inputs:
-        raise TensorError("`inputs` argument to `grad()` cannot be empty.")
+        raise TensorError(
+            "`inputs` argument to `grad()` cannot be empty.",
+            hint="torch.autograd.grad(y, [w]) with one input at least",
+        )
     tape = tape_of(outputs)
     create = is_graph_recorded(tape, create_graph)
     given = as_gradients(grad_outputs, len(outputs))
     seeds = make_seeds(outputs, given, create, is_grads_batched)
     parents = [edge_at(x) for x in inputs]
     if any(parent is None for parent in parents):
-        raise TensorError("One of the differentiated Tensors does not require grad")
+        raise TensorError(
+            "One of the differentiated Tensors does not require grad",
+            hint=f"requires_grad_() of input {parents.index(None)}, before it is used",
+        )
     captured = run_backward(
         tape,
         seeds,
@@ -254,7 +269,8 @@ def grad(
         else:
             raise TensorError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                "allow_unused=True if this is the desired behavior."
+                "allow_unused=True if this is the desired behavior.",
+                hint="allow_unused=True gives None, materialize_grads=True zeros; is a copy of it used, or detach()?",
             )
     return tuple(found)
 

@@ -12,6 +12,7 @@ from ...core.source_info import hide_frames
 from ...transforms.jvp import JVPInterpreter
 from .._core.bits import memory_array
 from .._core.dtypes import from_numpy_dtype
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, TensorError
 from .._core.hooks import HookList, RemovableHandle, ensure_hooks
 from .._core.memory import alias_memory, is_array
@@ -24,6 +25,7 @@ from .._declare.spaces import expose
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 CHANGE = "you can only change requires_grad flags of leaf variables."
 
 
@@ -35,13 +37,17 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         RuntimeError: it is no leaf, or neither floating nor complex.
     """
     if type(requires_grad) is not bool:
-        raise TensorError("requires_grad must be a bool")
+        raise TensorError(
+            "requires_grad must be a bool",
+            hint="x.requires_grad_(True) or x.requires_grad_(False)",
+        )
     if not self.is_leaf:
         if requires_grad:
             return self
         raise TensorError(
             f"{CHANGE} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
-            "var_no_grad = var.detach()."
+            "var_no_grad = var.detach().",
+            hint="x = x.detach(), or the whole computation under torch.no_grad()",
         )
     if requires_grad and not is_differentiable(aval_of(self.value).dtype):
         raise TensorError(
@@ -50,7 +56,8 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         )
     if requires_grad and self.is_inference_tensor and not current_modes().inference:
         raise TensorError(
-            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+            hint="x.clone().requires_grad_()",
         )
     self.node = LEAF if requires_grad else None
     return self
@@ -60,7 +67,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 def set_requires_grad(self: Tensor, requires_grad: bool) -> None:
     """Set `requires_grad`; a Tensor that is no leaf raises in any case."""
     if requires_grad and not self.is_leaf:
-        raise TensorError(CHANGE)
+        raise TensorError(CHANGE, hint="x.detach().requires_grad_(), or x.retain_grad() for its gradient")
     requires_grad_(self, requires_grad)
 
 
@@ -85,7 +92,8 @@ def detach_(self: Tensor) -> Tensor:
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
             "detach_() cannot be called on these gradients. To fix this error, please refer to the "
-            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.",
+            hint="x = x.detach(), a new Tensor on the same memory",
         )
     self.node = None
     if self.view_meta is not None:
@@ -131,15 +139,17 @@ def check_gradient(self: Tensor, grad) -> None:
     """Raise for what cannot be the gradient of a Tensor."""
     if not isinstance(grad, Tensor):
         raise ArgumentError(
-            f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}"
+            f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}",
+            hint=tensor_hint(grad),
         )
     if grad is self:
-        raise TensorError("can't assign Variable as its own grad")
+        raise TensorError("can't assign Variable as its own grad", hint="x.grad = x.detach().clone()")
     have, want = aval_of(refresh(grad).value), aval_of(refresh(self).value)
     if have.dtype != want.dtype:
         raise TensorError(
             f"attempting to assign a gradient with dtype '{from_numpy_dtype(have.dtype)}' to a tensor with dtype "
-            f"'{from_numpy_dtype(want.dtype)}'."
+            f"'{from_numpy_dtype(want.dtype)}'.",
+            hint=f"x.grad = gradient.to({from_numpy_dtype(want.dtype)})",
         )
     place, here = device_of(grad.value), device_of(self.value)
     if place is not None and here is not None and place != here:
@@ -148,12 +158,14 @@ def check_gradient(self: Tensor, grad) -> None:
             f"'{here.kind}'. Please ensure that the gradient and the tensor are on the same device"
             if place.kind != here.kind
             else f"attempting to assign a gradient located on device with index {place.index} to a tensor located on "
-            f"device with index {here.index}. Please ensure that the gradient and the tensor are on the same device"
+            f"device with index {here.index}. Please ensure that the gradient and the tensor are on the same device",
+            hint="x.grad = gradient.to(x.device)",
         )
     if have.shape != want.shape:
         raise TensorError(
             f"attempting to assign a gradient of size '{list(have.shape)}' to a tensor of size "
-            f"'{list(want.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            f"'{list(want.shape)}'. Please ensure that the gradient and the tensor are the same size",
+            hint=f"gradient.reshape({list(want.shape)}), .expand(…), or .sum(…) over what was broadcast",
         )
 
 
@@ -176,11 +188,14 @@ def set_data(self: Tensor, data) -> None:
     """Replace the value, memory included, by that of another Tensor, and keep the history. It is an inference Tensor
     afterwards if the other is one."""
     if not isinstance(data, Tensor):
-        raise ArgumentError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        raise ArgumentError(
+            f"Variable data has to be a tensor, but got {type(data).__name__}", hint=tensor_hint(data)
+        )
     value = refresh(data).value
     if self.requires_grad and kind_of(aval_of(value).dtype) not in "fc":
         raise TensorError(
-            "data set to a tensor that requires gradients must be floating point or complex dtype"
+            "data set to a tensor that requires gradients must be floating point or complex dtype",
+            hint="x.data = data.to(torch.float32), or a new Tensor",
         )
     if is_array(value):
         replace_memory(self, memory_array(data), 0 if data.view_meta is None else data.view_meta.bits)
@@ -217,7 +232,9 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     [4.0, 8.0]
     """
     if not self.requires_grad:
-        raise TensorError("cannot register a hook on a tensor that doesn't require gradient")
+        raise TensorError(
+            NO_HOOK, hint="x.requires_grad_() before, or a Tensor that is computed from such a one"
+        )
     node, index = node_and_index(gradient_edge(self))
     return ensure_hooks(node).result_hooks.setdefault(index, HookList()).add(hook)
 
@@ -240,9 +257,14 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     [2.0, 4.0]
     """
     if not self.requires_grad:
-        raise TensorError("cannot register a hook on a tensor that doesn't require gradient")
+        raise TensorError(
+            NO_HOOK, hint="x.requires_grad_() before, or a Tensor that is computed from such a one"
+        )
     if self.node is not LEAF:
-        raise TensorError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        raise TensorError(
+            "post accumulate grad hooks cannot be registered on non-leaf tensors",
+            hint="y.register_hook(…), which is called with the gradient before it goes on",
+        )
     return ensure_hooks(grad_accumulator(self)).post_accumulate_hooks.add(hook)
 
 
@@ -262,7 +284,10 @@ def retain_grad(self: Tensor) -> None:
             hint="autograd.grad(y, x) gives a gradient inside the function",
         )
     if not self.requires_grad:
-        raise TensorError("can't retain_grad on Tensor that has requires_grad=False")
+        raise TensorError(
+            "can't retain_grad on Tensor that has requires_grad=False",
+            hint="x.requires_grad_() before; y = f(x) requires a gradient if x does, and no_grad is not on",
+        )
     if self.node is not LEAF:
         self.is_grad_retained = True
         attach_retain_hook(self)

@@ -116,7 +116,10 @@ def register_multi_grad_hook(
     >>> handle.remove()
     """
     if mode not in ("all", "any"):
-        raise ArgumentValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+        raise ArgumentValueError(
+            f"Expects mode to be one of ('all', 'any') but got {mode}",
+            hint='mode="all" calls with all gradients, mode="any" with the first',
+        )
     if mode == "any":
         return FirstGradientHook([t for t in tensors if t.requires_grad], fn)
     tensors = list(tensors)

@@ -82,7 +82,8 @@ class NamedOperation:
             if "meta" not in self.kernels:
                 raise TensorError(
                     f"There was no fake impl registered for <CustomOpDef({self.name})>. This is necessary for Tensors "
-                    f"without entries. Please use `{self.name.rpartition(':')[2]}.register_fake` to add an fake impl."
+                    f"without entries. Please use `{self.name.rpartition(':')[2]}.register_fake` to add an fake impl.",
+                    hint="@f.register_fake def _(x): return torch.empty_like(x)",
                 )
             return self.kernels["meta"]
         place = tensors[0].device.type if tensors else "cpu"
@@ -198,7 +199,9 @@ def backward(ctx: Any, *grads: Any) -> tuple:
     if operation.derivative is None:
         raise TensorError(
             f"Trying to backward through {operation!r}.default but no autograd formula was registered. Please use "
-            "register_autograd to add one."
+            "register_autograd to add one.",
+            hint="f.register_autograd(backward, setup_context=…), backward(ctx, gradient) as in "
+            "autograd.Function",
         )
     given = operation.derivative.backward(ctx, *([list(grads)] if operation.schema.returns_list else grads))
     return None, *call.spread(given if isinstance(given, tuple) else (given,))

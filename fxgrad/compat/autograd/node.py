@@ -148,7 +148,10 @@ def known_result(node: tape.Node) -> Any:
             return found.value
     if "aval" in node.__dict__:
         return node.__dict__["aval"]
-    raise TensorError(f"{node.name()}: its result is gone, and nobody else knows its shape")
+    raise TensorError(
+        f"{node.name()}: its result is gone, and nobody else knows its shape",
+        hint="keep the result that has this Node, until its metadata are read",
+    )
 
 
 tape.Node.attach(_input_metadata=property(input_metadata))

@@ -63,6 +63,10 @@ def parse_nvprof_trace(path: str | PathLike[str]) -> list[FunctionEvent]:
     Returns:
         A list of events.
 
+    Raises:
+        FileNotFoundError: there is no such file.
+        RuntimeError: the file is no trace, or a broken one.
+
     >>> import fxgrad.compat as torch
     >>> try:
     ...     torch.autograd.profiler.parse_nvprof_trace("no such file")
@@ -77,7 +81,10 @@ def parse_nvprof_trace(path: str | PathLike[str]) -> list[FunctionEvent]:
             protect(database)
             strings, markers, calls, kernels = (read_table(database, name, path) for name in TABLES)
     except (sqlite3.Error, UnicodeError, OverflowError, ValueError) as error:
-        raise TensorError(f"{path} is no trace of nvprof that can be read: {error}") from error
+        raise TensorError(
+            f"{path} is no trace of nvprof that can be read: {error}",
+            hint="nvprof --profile-from-start off -o FILE python program.py writes one",
+        ) from error
     return make_events(dict(strings), markers, calls, kernels, path)
 
 
@@ -101,14 +108,18 @@ def read_table(database: sqlite3.Connection, name: str, path: Any) -> list[tuple
     have = {row[1] for row in database.execute(f'PRAGMA table_info("{name}")')}
     missing = [column for column in columns if column not in have]
     if missing:
-        raise TensorError(f"{path} is no trace of nvprof: its table {name} has no column {missing[0]!r}")
+        raise TensorError(
+            f"{path} is no trace of nvprof: its table {name} has no column {missing[0]!r}",
+            hint="nvprof -o FILE, of CUDA 11 or older, which has such tables",
+        )
     rows = database.execute(f'SELECT {names} FROM "{name}"').fetchmany(MAX_ROWS)
     for row in rows:
         for (column, kind), value in zip(columns.items(), row):
             if type(value) is not kind:
                 raise TensorError(
                     f"{path} is a broken trace of nvprof: {name}.{column} has {value!r:.50}, "
-                    f"which is no {kind.__name__}"
+                    f"which is no {kind.__name__}",
+                    hint="write it again: nvprof -o FILE python program.py",
                 )
     return rows
 
@@ -126,9 +137,15 @@ def make_events(
         elif number in begun:
             name, start = begun.pop(number)
             if name not in strings:
-                raise TensorError(f"{path} is a broken trace of nvprof: a range has no name")
+                raise TensorError(
+                    f"{path} is a broken trace of nvprof: a range has no name",
+                    hint="write it again: nvprof -o FILE python program.py",
+                )
             if number in seen:
-                raise TensorError(f"{path} is a broken trace of nvprof: the range {number} is there twice")
+                raise TensorError(
+                    f"{path} is a broken trace of nvprof: the range {number} is there twice",
+                    hint="write it again: nvprof -o FILE python program.py",
+                )
             seen.add(number)
             times = start / 1000, time / 1000
             found.append(FunctionEvent(number, strings[name], 0, *times, input_shapes=[], stack=[], flops=0))

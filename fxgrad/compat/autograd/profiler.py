@@ -74,6 +74,7 @@ class profile:
 
     Raises:
         RuntimeError: it is entered twice, or asked for events before its end.
+        AssertionError: `use_cpu=False` without `use_kineto`.
 
     >>> import fxgrad.compat as torch
     >>> x = torch.ones(1, 1, requires_grad=True)
@@ -165,7 +166,12 @@ class profile:
         self._events = found if self.use_cpu else EventList([e for e in found if e.kernels])
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Any = None) -> None:
-        """Switch the recording off and on again."""
+        """Switch the recording off and on again.
+
+        Args:
+            enabled: whether it records from now on.
+            activities: accepted and without effect.
+        """
         if self.recording is not None:
             self.recording.is_active = enabled
 
@@ -221,7 +227,9 @@ class profile:
         """
         events = self.function_events
         if not self.with_stack:
-            raise TensorError("export_stacks() requires with_stack=True")
+            raise TensorError(
+                "export_stacks() requires with_stack=True", hint="torch.profiler.profile(with_stack=True)"
+            )
         events.export_stacks(path, metric)
 
     def key_averages(
@@ -314,7 +322,10 @@ class record_function(ContextDecorator):
             RuntimeError: it was called before.
         """
         if not self.run_callbacks_on_exit:
-            raise TensorError("_call_end_callbacks_on_future can only be called once.")
+            raise TensorError(
+                "_call_end_callbacks_on_future can only be called once.",
+                hint="with record_function(…) as range: … for each future",
+            )
         self.run_callbacks_on_exit = False
         fut.add_done_callback(lambda _: close_scope(self.events))
         return fut

@@ -89,7 +89,11 @@ class emit_nvtx:
         self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
 
     def functions(self) -> tuple[Callable[[str], Any], Callable[[], Any]]:
-        """The functions that open and close a range."""
+        """The functions that open and close a range.
+
+        Raises:
+            RuntimeError: the package is not installed.
+        """
         nvtx = import_tool(self.tool, "emit_nvtx")
         return nvtx.push_range, nvtx.pop_range
 
@@ -97,7 +101,10 @@ class emit_nvtx:
         if not self.enabled:
             return None
         if self.entered:
-            raise TensorError(f"{self.tool.upper()} annotation context manager is not reentrant")
+            raise TensorError(
+                f"{self.tool.upper()} annotation context manager is not reentrant",
+                hint=f"one `with torch.autograd.profiler.emit_{self.tool}():` around all that is to be seen",
+            )
         self.recording = RangeRecording(*self.functions(), self.record_shapes)
         self.entered = True
         self.level = opened(ProfileLevel(self.recording))
@@ -126,7 +133,11 @@ class emit_itt(emit_nvtx):
     tool = "ittapi"
 
     def functions(self) -> tuple[Callable[[str], Any], Callable[[], Any]]:
-        """The functions that open and close a task."""
+        """The functions that open and close a task.
+
+        Raises:
+            RuntimeError: the package is not installed.
+        """
         itt = import_tool(self.tool, "emit_itt")
         domain = itt.domain("fxgrad")
         return lambda name: itt.task_begin(domain, name), lambda: itt.task_end(domain)

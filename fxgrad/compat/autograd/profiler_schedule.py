@@ -157,6 +157,9 @@ class profile:
         use_cuda: accepted and without effect.
         custom_trace_id_callback: accepted and without effect.
 
+    Raises:
+        AssertionError: there are no activities.
+
     >>> import fxgrad.compat as torch
     >>> seen = []
     >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
@@ -273,6 +276,7 @@ class profile:
         self.current_action = ProfilerAction.NONE
 
     def report(self) -> None:
+        """Call `on_trace_ready`, if it was given."""
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
@@ -316,14 +320,29 @@ class profile:
         self.measured.export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
-        """Keep a note with the profile."""
+        """Keep a note with the profile.
+
+        Args:
+            key: its name.
+            value: a text.
+        """
         self.metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """Keep a note, which is JSON, with the profile."""
+        """Keep a note, which is JSON, with the profile.
+
+        Args:
+            key: its name.
+            value: a text.
+        """
         self.metadata[key] = value
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
-        """Switch the recording off and on again."""
+        """Switch the recording off and on again.
+
+        Args:
+            enable: whether it records from now on.
+            activities: accepted and without effect.
+        """
         if self.profiler is not None:
             self.profiler.toggle_collection_dynamic(enable, activities)

@@ -81,7 +81,12 @@ class MemRecordsAcc:
 
 def formatted(name: str) -> property:
     """A property that has a time as text."""
-    return property(lambda self: format_time(getattr(self, name)))
+    return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` as text, with its unit.")
+
+
+def without_children(name: str) -> property:
+    """A property that is a figure of an event less those of the events inside."""
+    return property(lambda self: self.less_children(name), doc=f"`{name}` without the events inside.")
 
 
 class FormattedTimesMixin:
@@ -201,10 +206,16 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_parent: FunctionEvent | None = None
 
-    key = property(lambda self: self.name)
+    key = property(lambda self: self.name, doc="The name, by which averages are taken.")
 
     def append_kernel(self, name: str, device: int, duration: float) -> None:
-        """Add a kernel that the event started."""
+        """Add a kernel that the event started.
+
+        Args:
+            name: that of the kernel.
+            device: the number of the device.
+            duration: in microseconds.
+        """
         self.kernels.append(Kernel(name, device, duration))
 
     def append_cpu_child(self, child: FunctionEvent) -> None:
@@ -223,10 +234,12 @@ class FunctionEvent(FormattedTimesMixin):
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
+        """The microseconds that passed on the CPU, with those of the events inside."""
         return self.time_range.elapsed_us() if self.device_type == DeviceType.CPU else 0
 
     @property
     def device_time_total(self) -> float:  # type: ignore[override]
+        """The microseconds that passed on the device, with those of the events inside."""
         if self.is_async or not self.use_device:
             return 0
         if self.device_type != DeviceType.CPU:
@@ -234,10 +247,10 @@ class FunctionEvent(FormattedTimesMixin):
         inside = sum(child.device_time_total for child in self.cpu_children)
         return sum(kernel.duration for kernel in self.kernels) + inside
 
-    self_cpu_time_total = property(lambda self: self.less_children("cpu_time_total"))
-    self_device_time_total = property(lambda self: self.less_children("device_time_total"))
-    self_cpu_memory_usage = property(lambda self: self.less_children("cpu_memory_usage"))
-    self_device_memory_usage = property(lambda self: self.less_children("device_memory_usage"))
+    self_cpu_time_total = without_children("cpu_time_total")
+    self_device_time_total = without_children("device_time_total")
+    self_cpu_memory_usage = without_children("cpu_memory_usage")
+    self_device_memory_usage = without_children("device_memory_usage")
     cuda_time_total, self_cuda_time_total = device_time_total, self_device_time_total
     self_cuda_memory_usage = self_device_memory_usage
 
@@ -491,11 +504,18 @@ class EventList(list):
     def export_stacks(self, path: str | PathLike[str], metric: str) -> None:
         """Write the stacks of events, each with a metric, for programs that draw flame graphs.
 
+        Args:
+            path: the file.
+            metric: the name of a time, "self_cpu_time_total" or "self_cuda_time_total".
+
         Raises:
             ValueError: there is no such metric.
         """
         if metric not in self.supported_export_stacks_metrics():
-            raise ArgumentValueError(f"metric should be one of: {self.supported_export_stacks_metrics()}")
+            raise ArgumentValueError(
+                f"metric should be one of: {self.supported_export_stacks_metrics()}",
+                hint=self.supported_export_stacks_metrics()[0],
+            )
         name = metric if metric == "self_cpu_time_total" else "self_device_time_total"
         with open(path, "w", encoding="utf-8") as file:
             for event in self:

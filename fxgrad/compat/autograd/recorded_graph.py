@@ -105,7 +105,8 @@ def root_edges(of: Any) -> Iterator[tuple[Node, int, Aval | None]]:
     else:
         raise ArgumentError(
             f"picture(): argument 'of' must be a Tensor, a Node, a GradientEdge or a tuple of these, not "
-            f"{type(of).__name__}"
+            f"{type(of).__name__}",
+            hint="picture(y) of a result y, outside of the transform that makes it",
         )
 
 

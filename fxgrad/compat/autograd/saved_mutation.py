@@ -144,7 +144,10 @@ class allow_mutation_on_saved_tensors:
     @api_boundary
     def __enter__(self) -> SavedArrays:
         if current_modes().mutations is not None:
-            raise TensorError("allow_mutation_on_saved_tensors contexts cannot be nested")
+            raise TensorError(
+                "allow_mutation_on_saved_tensors contexts cannot be nested",
+                hint="one `with torch.autograd.graph.allow_mutation_on_saved_tensors():` around both",
+            )
         ensure_hooks_allowed()
         self.arrays = SavedArrays()
         packing = (*current_modes().packing, SavedArrayHooks(self.arrays))

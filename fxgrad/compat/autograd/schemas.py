@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._core.dtypes import dtype
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from .._make.devices import device
@@ -60,12 +61,16 @@ class Schema(NamedTuple):
         for name in kwargs:
             if name not in self.signature.parameters:
                 raise TensorError(
-                    f"Unknown keyword argument '{name}' for operator '{operation}'. Schema: {declaration}"
+                    f"Unknown keyword argument '{name}' for operator '{operation}'. Schema: {declaration}",
+                    hint=f"one of {', '.join(self.signature.parameters)}",
                 )
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TensorError(f"{operation}() {error}. Declaration: {declaration}") from None
+            raise TensorError(
+                f"{operation}() {error}. Declaration: {declaration}",
+                hint=f"arguments for {', '.join(self.signature.parameters)}",
+            ) from None
         bound.apply_defaults()
         for position, (name, value) in enumerate(bound.arguments.items()):
             kind = self.signature.parameters[name].annotation
@@ -76,7 +81,8 @@ class Schema(NamedTuple):
             ):
                 raise TensorError(
                     f"{operation}() Expected a value of type 'Tensor' for argument '{name}' but instead found type "
-                    f"'{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\nDeclaration: {declaration}"
+                    f"'{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\nDeclaration: {declaration}",
+                    hint=tensor_hint(value),
                 )
         return bound.args, bound.kwargs
 
@@ -93,14 +99,20 @@ def read_schema(text: str) -> Schema:
     """
     match = SCHEMA.match(text)
     if match is None:
-        raise TensorError(f"expected a schema such as '(Tensor x, int n=2) -> Tensor' but found {text!r}")
+        raise TensorError(
+            f"expected a schema such as '(Tensor x, int n=2) -> Tensor' but found {text!r}",
+            hint='"(Tensor x, float scale=1.0) -> Tensor": types before names',
+        )
     kind, parameters = inspect.Parameter.POSITIONAL_OR_KEYWORD, []
     for part in filter(None, (p.strip() for p in BETWEEN_ARGUMENTS.split(match["arguments"]))):
         argument = ARGUMENT.match(part)
         if part == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
         elif argument is None:
-            raise TensorError(f"expected 'type name' or 'type name=default' but found {part!r} in {text!r}")
+            raise TensorError(
+                f"expected 'type name' or 'type name=default' but found {part!r} in {text!r}",
+                hint=f'"Tensor {part}"' if part.isidentifier() else '"Tensor x", "int n=2", "*"',
+            )
         else:
             written = argument["default"]
             default = inspect.Parameter.empty if written is None else read_default(written)

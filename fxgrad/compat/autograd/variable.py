@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .._core.backward.queued import ExecutionEngine
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError
 from .._core.tensor import Tensor
 from .._make.creation import tensor
@@ -47,7 +48,9 @@ class Variable(metaclass=VariableMeta):
         if data is None:
             data = tensor([])
         if not isinstance(data, Tensor):
-            raise ArgumentError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+            raise ArgumentError(
+                f"Variable data has to be a tensor, but got {type(data).__name__}", hint=tensor_hint(data)
+            )
         return data.detach().requires_grad_(requires_grad)
 
 

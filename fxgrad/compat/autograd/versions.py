@@ -30,9 +30,15 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     1
     """
     if not isinstance(tensor, Iterable):
-        raise TensorError("increment_version expect a Iterable[Tensor] as input")
+        raise TensorError(
+            "increment_version expect a Iterable[Tensor] as input",
+            hint="increment_version(x), or of a list of Tensors: increment_version([x, y])",
+        )
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not isinstance(t, Tensor):
-            raise TensorError("increment_version expects each element of the iterable to be a tensor")
+            raise TensorError(
+                "increment_version expects each element of the iterable to be a tensor",
+                hint="a list of Tensors: [x for x in values if isinstance(x, torch.Tensor)]",
+            )
         if not t.is_inference_tensor and is_array(refresh(t).value):
             VERSIONS.record_change(t.value, "increment_version", source_info.user_frame())

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ... import ops
 from ...core.aval import aval_of
 from ...ops.projection import project
-from .._core.errors import DimensionError, NotSupportedError, TensorError
+from .._core.error_messages import dimension_error
+from .._core.errors import NotSupportedError, TensorError
 from .._core.tensor import Tensor, unwrap
 from ..func.arguments import flatten_tree
 from ..func.transform_levels import wrap_tree
@@ -46,7 +47,8 @@ def apply_to_entries(
         raise TensorError(
             f"You tried to vmap over {name}, but it has both generate_vmap_rule=True and an overridden vmap "
             "staticmethod. Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid "
-            f"ambiguity. {DOCUMENTS}"
+            f"ambiguity. {DOCUMENTS}",
+            hint="delete the method vmap, where forward and backward are made of torch's operations",
         )
     if cls.generate_vmap_rule:
         how = BatchCall(cls, layout, leaves, leaf_dims, size, randomness)
@@ -55,7 +57,9 @@ def apply_to_entries(
     if not own:
         raise TensorError(
             f"You tried to vmap over {name}, but it does not have vmap support. Please override and implement the vmap "
-            f"staticmethod or set generate_vmap_rule=True. {DOCUMENTS}"
+            f"staticmethod or set generate_vmap_rule=True. {DOCUMENTS}",
+            hint="generate_vmap_rule = True in the class, where forward and backward are made of torch's "
+            "operations",
         )
     (args, kwargs), (dims, _) = layout.arguments(leaves), layout.arguments(leaf_dims)
     check_keywords(kwargs)
@@ -63,7 +67,8 @@ def apply_to_entries(
     if not isinstance(result, tuple) or len(result) != 2:
         raise TensorError(
             "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure "
-            f"compatible with the output. Got a {type(result)} instead"
+            f"compatible with the output. Got a {type(result)} instead",
+            hint="return output, 0 from vmap: the output with the batch first",
         )
     output, out_dims = result
     outputs = output if isinstance(output, tuple) else (output,)
@@ -85,7 +90,8 @@ def check_keywords(kwargs: dict) -> None:
     if kwargs and any(isinstance(x, Tensor) for x in flatten_tree(kwargs)[0]):
         raise NotSupportedError(
             "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to "
-            f"autograd.Function. Got: {kwargs}"
+            f"autograd.Function. Got: {kwargs}",
+            hint="F.apply(x, y) in place of F.apply(x, y=y)",
         )
 
 
@@ -99,9 +105,7 @@ def positive_dim(output, dim: int | None) -> int | None:
         return None
     rank = output.dim()
     if not -rank <= dim < rank:
-        raise DimensionError(
-            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})"
-        )
+        raise dimension_error(dim, rank)
     return dim % rank
 
 

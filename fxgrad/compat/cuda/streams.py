@@ -52,7 +52,12 @@ class Stream:
 
     @staticmethod
     def of(cupy_stream: Any, device: Device) -> Stream:
-        """Return CuPy's stream as torch's."""
+        """Return CuPy's stream as torch's.
+
+        Args:
+            cupy_stream: that of CuPy.
+            device: the device that it is on.
+        """
         made = object.__new__(Stream)
         made.cupy_stream, made.device, made.contexts = cupy_stream, device, []
         return made

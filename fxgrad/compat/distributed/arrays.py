@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.arrays import namespace_of
 from .. import _surface  # noqa: F401  Tensors have all their methods
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.meta import is_meta
@@ -28,7 +29,8 @@ def ensure_tensor(given: Any, name: str) -> None:
     if not isinstance(given, Tensor):
         raise ArgumentError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(given)} "
-            "instead."
+            "instead.",
+            hint=tensor_hint(given),
         )
 
 
@@ -37,7 +39,10 @@ def ensure_tensors(given: Any, name: str) -> None:
     if not isinstance(given, list | tuple) or not all(isinstance(x, Tensor) for x in given):
         raise ArgumentError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] but got "
-            f"{type(given)} instead."
+            f"{type(given)} instead.",
+            hint=f"[{name}]"
+            if isinstance(given, Tensor)
+            else "a list of Tensors: [torch.empty_like(x) for _ in range(world_size)]",
         )
 
 
@@ -46,7 +51,8 @@ def ensure_one_dtype(*tensors: Tensor) -> None:
     for x in tensors:
         if x.dtype is not tensors[0].dtype:
             raise ArgumentValueError(
-                f"Invalid usage of tensors with different dtypesFound {tensors[0].dtype} and  {x.dtype}"
+                f"Invalid usage of tensors with different dtypesFound {tensors[0].dtype} and  {x.dtype}",
+                hint=f"x.to({tensors[0].dtype})",
             )
 
 
@@ -97,11 +103,15 @@ def cut(flat: Any, sizes: Sequence[int]) -> list[Any]:
 def ensure_shapes(tensors: Sequence[Tensor], shape: tuple[int, ...], count: int, name: str) -> None:
     """Raise where a list of Tensors is not one of `count` of a shape."""
     if len(tensors) != count:
-        raise TensorError(f"{name}: invalid tensor list (expected length {count}, got {len(tensors)})")
+        raise TensorError(
+            f"{name}: invalid tensor list (expected length {count}, got {len(tensors)})",
+            hint=f"as many Tensors as there are processes: {count}",
+        )
     for index, x in enumerate(tensors):
         if tuple(x.shape) != tuple(shape):
             raise TensorError(
-                f"{name}: invalid tensor size at index {index} (expected {tuple(shape)}, got {tuple(x.shape)})"
+                f"{name}: invalid tensor size at index {index} (expected {tuple(shape)}, got {tuple(x.shape)})",
+                hint=f"torch.empty({tuple(shape)})",
             )
 
 
@@ -127,8 +137,30 @@ def choose_rank(
         group_rank = default
     if group_rank is None:
         if global_rank not in group.ranks:
-            raise ArgumentValueError(f"Global rank {global_rank} is not part of group {group}")
+            raise ArgumentValueError(
+                f"Global rank {global_rank} is not part of group {group}", hint=f"one of {group.ranks}"
+            )
         return group.ranks.index(global_rank)
     if not 0 <= group_rank < group.size():
-        raise ArgumentValueError(f"Group rank {group_rank} is not part of group {group}")
+        raise ArgumentValueError(
+            f"Group rank {group_rank} is not part of group {group}",
+            hint=f"0 to {group.size() - 1}; dist.get_group_rank(group, global_rank) of a rank among all",
+        )
     return group_rank
+
+
+def ensure_other(rank: int | None, group: ProcessGroup, role: str) -> None:
+    """Raise where the other end of a message, its destination or its source, is this process itself."""
+    if rank == group.rank():
+        raise ArgumentValueError(
+            f"Invalid {role} rank: {role} rank should not be the same as the rank of the current process.",
+            hint=f"if dist.get_rank() != {rank}: …; what stays in a process needs no message",
+        )
+
+
+def check_list(given: Any, here: bool, name: str, role: str, parameter: str) -> None:
+    """Raise where a list that one process has is missing there, or given by another."""
+    if here is not bool(given):
+        words = f"must be specified on {role} rank" if here else f"must NOT be specified on non-{role} ranks"
+        hint = f"{name}=[…] if dist.get_rank() == {parameter} else None"
+        raise ArgumentValueError(f"Argument ``{name}`` {words}.", hint=hint)

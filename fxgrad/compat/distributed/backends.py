@@ -122,6 +122,9 @@ class QueueEmptyError(DistStoreError):
 class Backend(str):
     """The name of a backend, in lower case.
 
+    Raises:
+        ValueError: the name is no text.
+
     >>> import fxgrad.compat.distributed as dist
     >>> dist.Backend("GLOO")
     'gloo'
@@ -133,12 +136,15 @@ class Backend(str):
 
     def __new__(cls, name: str) -> Any:
         if not isinstance(name, str):
-            raise ArgumentValueError("Backend constructor parameter must be string-ish")
+            raise ArgumentValueError("Backend constructor parameter must be string-ish", hint='"gloo"')
         return str.__new__(cls, name.lower())
 
 
 class BackendConfig:
     """Which backend serves which device.
+
+    Raises:
+        ValueError: a pair is not "device:backend".
 
     >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
@@ -306,7 +312,9 @@ def get_default_backend_for_device(device: Any) -> str:
     """
     name = str(device).partition(":")[0]
     if name not in Backend.default_device_backend_map:
-        raise ArgumentValueError(f"Default backend not registered for device : {device}")
+        raise ArgumentValueError(
+            f"Default backend not registered for device : {device}", hint='"cpu" or "cuda"'
+        )
     return Backend.default_device_backend_map[name]
 
 
@@ -368,7 +376,8 @@ def set_debug_level_from_env() -> None:
     text = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
     if text not in DebugLevel.__members__:
         raise TensorError(
-            f"The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL; it is {text!r}"
+            f"The value of TORCH_DISTRIBUTED_DEBUG must be OFF, INFO, or DETAIL; it is {text!r}",
+            hint="unset it, or TORCH_DISTRIBUTED_DEBUG=DETAIL",
         )
     set_debug_level(DebugLevel[text])
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...distributed.communicator import Done
 from .._core.errors import ArgumentValueError, TensorError
 from .arrays import (
+    check_list,
     choose_rank,
     cut,
     ensure_one_dtype,
@@ -243,7 +244,8 @@ def all_gather_single(
     if output_tensor.numel() != x.size * found.size():
         raise TensorError(
             f"all_gather_into_tensor: the output has {output_tensor.numel()} entries (shape "
-            f"{tuple(output_tensor.shape)}), and {found.size()} processes give {x.size} each (shape {x.shape})"
+            f"{tuple(output_tensor.shape)}), and {found.size()} processes give {x.size} each (shape {x.shape})",
+            hint=f"an output of {x.size * found.size()} entries, those of the processes one after another",
         )
     started = found.communicator.start_all_gather(x)
     return conclude(Work(started, lambda y: [write(output_tensor, y)]), async_op)
@@ -268,6 +270,9 @@ def all_gather_coalesced(
     Returns:
         None, or a Work if `async_op`.
 
+    Raises:
+        ValueError: `output_tensor_lists` is no list.
+
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> parts = [[torch.zeros(2)]]
@@ -277,7 +282,10 @@ def all_gather_coalesced(
     >>> dist.destroy_process_group()
     """
     if not isinstance(output_tensor_lists, list | tuple):
-        raise ArgumentValueError("Invalid function argument: output_tensor_lists should be a list")
+        raise ArgumentValueError(
+            "Invalid function argument: output_tensor_lists should be a list",
+            hint="[[torch.empty_like(x) for _ in range(world_size)]]",
+        )
     for tensors in output_tensor_lists:
         ensure_tensors(tensors, "output_tensor_lists")
     ensure_tensors(input_tensor_list, "input_tensor_list")
@@ -323,7 +331,7 @@ def gather(
         return None
     target = choose_rank(found, dst, group_dst, "dst", 0)
     here = target == found.rank()
-    check_list(gather_list, here, "gather_list", "destination")
+    check_list(gather_list, here, "gather_list", "destination", "dst")
     parts = gather_list or []
     if here:
         ensure_tensors(parts, "gather_list")
@@ -371,7 +379,7 @@ def scatter(
         return None
     source = choose_rank(found, src, group_src, "src", 0)
     here = source == found.rank()
-    check_list(scatter_list, here, "scatter_list", "source")
+    check_list(scatter_list, here, "scatter_list", "source", "src")
     stacked = None
     if here:
         ensure_tensors(scatter_list, "scatter_list")
@@ -381,14 +389,6 @@ def scatter(
         stacked = join([read(x, "scatter_list") for x in parts]).reshape(len(parts), *tensor.shape)
     started = found.communicator.start_scatter(stacked, source)
     return conclude(Work(started, lambda y: [write(tensor, y)]), async_op)
-
-
-def check_list(tensors: Any, here: bool, name: str, role: str) -> None:
-    """Raise where a list that one process has is missing there, or given by another."""
-    if here and not tensors:
-        raise ArgumentValueError(f"Argument ``{name}`` must be specified on {role} rank.")
-    if not here and tensors:
-        raise ArgumentValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
 
 
 def reduce_scatter(
@@ -458,7 +458,8 @@ def reduce_scatter_single(
     if x.size != output.numel() * found.size():
         raise TensorError(
             f"reduce_scatter_tensor: the input has {x.size} entries (shape {x.shape}), and {found.size()} processes "
-            f"are to get {output.numel()} each (shape {tuple(output.shape)})"
+            f"are to get {output.numel()} each (shape {tuple(output.shape)})",
+            hint=f"an input of {output.numel() * found.size()} entries, or an output of {x.size // found.size()}",
         )
     return start_reduce_scatter(output, x.reshape(found.size(), *output.shape), op, found, async_op)
 

@@ -27,6 +27,10 @@ class DeviceMesh:
         mesh: the numbers of the processes, as a Tensor or nested lists. All processes make the same mesh.
         mesh_dim_names: names of the axes.
 
+    Raises:
+        RuntimeError: not one name for each axis.
+        ValueError: a process comes twice.
+
     >>> import fxgrad.compat.distributed as dist
     >>> mesh = dist.init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
     >>> mesh, mesh["data"].get_local_rank()
@@ -94,7 +98,8 @@ class DeviceMesh:
             if self.ndim > 1:
                 raise TensorError(
                     f"Found the DeviceMesh have {self.ndim} dimensions: the optional argument `mesh_dim` needs to be "
-                    "specified when device_mesh.ndim > 1."
+                    "specified when device_mesh.ndim > 1.",
+                    hint=f"mesh_dim={self.mesh_dim_names[0]!r}" if self.mesh_dim_names else "mesh_dim=0",
                 )
             return 0
         if isinstance(mesh_dim, str):
@@ -130,7 +135,9 @@ class DeviceMesh:
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
         axes, here = [self.find_axis(name) for name in names], self.get_coordinate()
         if here is None:
-            raise TensorError(f"process {get_rank()} is not in {self}")
+            raise TensorError(
+                f"process {get_rank()} is not in {self}", hint="if mesh.get_coordinate() is not None: …"
+            )
         index = tuple(slice(None) if i in axes else here[i] for i in range(self.ndim))
         kept = sorted(axes)
         part = np.moveaxis(self.ranks[index], range(len(axes)), [axes.index(axis) for axis in kept])

@@ -33,6 +33,9 @@ def all_to_all(
     Returns:
         None, or a Work if `async_op`.
 
+    Raises:
+        RuntimeError: not one Tensor for each process, or one of another size than what comes.
+
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> received = [torch.zeros(2)]
@@ -52,7 +55,10 @@ def all_to_all(
         (input_tensor_list, "input_tensor_list"),
     ):
         if len(tensors) != found.size():
-            raise TensorError(f"all_to_all: {name} has {len(tensors)} Tensors for {found.size()} processes")
+            raise TensorError(
+                f"all_to_all: {name} has {len(tensors)} Tensors for {found.size()} processes",
+                hint=f"as many Tensors as there are processes: {found.size()}",
+            )
     sent = [read(x, "input_tensor_list") for x in input_tensor_list]
     parts = exchange(found, sent, [x.numel() for x in output_tensor_list], "all_to_all")
     filled = [write(x, part) for x, part in zip(output_tensor_list, parts, strict=True)]
@@ -121,10 +127,14 @@ def split(x: Any, sizes: Sequence[int] | None, count: int, name: str) -> list[An
         )
     lengths = list(sizes) if sizes else [length // count] * count
     if len(lengths) != count:
-        raise TensorError(f"Number of tensor splits not equal to group size: {len(lengths)} and {count}")
+        raise TensorError(
+            f"Number of tensor splits not equal to group size: {len(lengths)} and {count}",
+            hint=f"as many lengths as there are processes: {count}",
+        )
     if sum(lengths) != length:
         raise TensorError(
-            f"Split sizes doesn't match total dim 0 size: {name}_split_sizes={lengths}, {length}"
+            f"Split sizes doesn't match total dim 0 size: {name}_split_sizes={lengths}, {length}",
+            hint=f"lengths whose sum is {length}",
         )
     return cut(x, lengths)
 

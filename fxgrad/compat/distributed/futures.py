@@ -35,7 +35,12 @@ class Future:
 
     @classmethod
     def of(cls, compute: Callable[[], Any], poll: Callable[[], bool]) -> Future:
-        """Make the Future of what a function gives, which is called once, when it is needed."""
+        """Make the Future of what a function gives, which is called once, when it is needed.
+
+        Args:
+            compute: the function, without arguments.
+            poll: says whether it would give its result at once.
+        """
         future = cls()
         future.compute, future.poll = compute, poll
         return future
@@ -86,12 +91,18 @@ class Future:
             TensorError: there is one.
         """
         if self.outcome is not UNSET or self.error is not None:
-            raise TensorError("Future already completed")
+            raise TensorError(
+                "Future already completed", hint="a new Future for each result; future.done() tells"
+            )
         self.outcome = result
         self.call_back()
 
     def set_exception(self, result: BaseException) -> None:
-        """Give an error in place of a result: it is raised by `wait`."""
+        """Give an error in place of a result: it is raised by `wait`.
+
+        Raises:
+            AssertionError: it is no exception.
+        """
         if not isinstance(result, BaseException):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
         self.error = result

@@ -135,7 +135,10 @@ def get_default_group() -> ProcessGroup:
         ArgumentValueError: there is none yet.
     """
     if REGISTRY.default is None:
-        raise ArgumentValueError(NOT_INITIALIZED)
+        raise ArgumentValueError(
+            NOT_INITIALIZED,
+            hint='dist.init_process_group("gloo"), in a program that torchrun or mpiexec starts',
+        )
     return REGISTRY.default
 
 
@@ -150,9 +153,15 @@ def find_group(given: Any) -> ProcessGroup | None:
     if type(given) is int and given == OUTSIDE:
         return None
     if not isinstance(given, ProcessGroup):
-        raise ArgumentValueError(f"Expecting a ProcessGroup, but got a {type(given)}.")
+        raise ArgumentValueError(
+            f"Expecting a ProcessGroup, but got a {type(given)}.",
+            hint="dist.new_group(ranks), or None for all processes",
+        )
     if REGISTRY.groups.get(given.group_name) is not given:
-        raise ArgumentValueError("Invalid process group specified or has been destroyed.")
+        raise ArgumentValueError(
+            "Invalid process group specified or has been destroyed.",
+            hint="dist.new_group(ranks), after init_process_group",
+        )
     return given
 
 
@@ -186,6 +195,9 @@ def get_rank(group: Any = None) -> int:
 
 def get_world_size(group: Any = None) -> int:
     """Return how many processes are in a group, -1 if this one is outside of it.
+
+    Raises:
+        ValueError: there is no such group, or none has been opened.
 
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
@@ -228,7 +240,10 @@ def ensure_inside(group: Any) -> ProcessGroup:
     """Return a group of which this process must be a member."""
     found = find_group(group)
     if found is None:
-        raise ArgumentValueError("Invalid process group specified")
+        raise ArgumentValueError(
+            "Invalid process group specified",
+            hint="this process is not in the group: call it on its members, dist.get_rank(group) >= 0",
+        )
     return found
 
 
@@ -246,6 +261,9 @@ def get_pg_count() -> int:
 
 def get_process_group_ranks(group: Any) -> list[int]:
     """Return the numbers, in the group of all, of a group's members.
+
+    Raises:
+        ValueError: there is no such group, or none has been opened.
 
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
@@ -273,7 +291,9 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     """
     ranks = ensure_inside(group).ranks
     if global_rank not in ranks:
-        raise ArgumentValueError(f"Global rank {global_rank} is not part of group {group}")
+        raise ArgumentValueError(
+            f"Global rank {global_rank} is not part of group {group}", hint=f"one of {list(ranks)}"
+        )
     return ranks.index(global_rank)
 
 
@@ -294,7 +314,9 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     """
     ranks = ensure_inside(group).ranks
     if not 0 <= group_rank < len(ranks):
-        raise ArgumentValueError(f"Group rank {group_rank} is not part of group {group}")
+        raise ArgumentValueError(
+            f"Group rank {group_rank} is not part of group {group}", hint=f"0 to {len(ranks) - 1}"
+        )
     return ranks[group_rank]
 
 
@@ -316,7 +338,8 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     if fallback_rank is None:
         raise TensorError(
             "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow `get_node_local_rank` to "
-            "work, assuming you are not running in a multi-device context and want the code to run locally instead."
+            "work, assuming you are not running in a multi-device context and want the code to run locally instead.",
+            hint="dist.get_node_local_rank(fallback_rank=0)",
         )
     return int(fallback_rank)
 
@@ -326,14 +349,19 @@ def check_ranks(ranks: Sequence[int], size: int) -> None:
     """Raise for numbers of processes of which some are not there, or come twice."""
     if len(ranks) > size:
         raise ArgumentValueError(
-            "the new group's world size should be less or equal to the world size set by init_process_group"
+            "the new group's world size should be less or equal to the world size set by init_process_group",
+            hint=f"{size} ranks at most",
         )
     if len(set(ranks)) < len(ranks):
-        raise ArgumentValueError(f"ranks list must not contain duplicate entries, got {list(ranks)}")
+        raise ArgumentValueError(
+            f"ranks list must not contain duplicate entries, got {list(ranks)}",
+            hint=f"ranks={list(dict.fromkeys(ranks))}",
+        )
     for rank in ranks:
         if not 0 <= rank < size:
             raise ArgumentValueError(
-                f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
+                f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})",
+                hint=f"list(range({size})) are all",
             )
 
 
@@ -425,11 +453,17 @@ def new_subgroups_by_enumeration(
     >>> dist.destroy_process_group()
     """
     if not ranks_per_subgroup_list:
-        raise ArgumentValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+        raise ArgumentValueError(
+            "The arg 'ranks_per_subgroup_list' cannot be empty",
+            hint="[[0, 1], [2, 3]]: the ranks of each subgroup",
+        )
     together = [rank for ranks in ranks_per_subgroup_list for rank in ranks]
     twice = [rank for rank in together if together.count(rank) > 1]
     if twice:
-        raise ArgumentValueError(f"Rank {twice[0]} has appeared in more than one subgroup")
+        raise ArgumentValueError(
+            f"Rank {twice[0]} has appeared in more than one subgroup",
+            hint="each rank in one of the lists; dist.new_group makes groups that overlap",
+        )
     groups = [
         new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)
         for ranks in ranks_per_subgroup_list
@@ -468,15 +502,21 @@ def new_subgroups(
     """
     ranks = get_process_group_ranks(group)
     if group_size is None:
-        raise ArgumentValueError("The arg 'group_size' is to be given")
+        raise ArgumentValueError("The arg 'group_size' is to be given", hint=f"group_size={len(ranks)}")
     if group_size <= 0:
-        raise ArgumentValueError(f"The arg 'group_size' ({group_size}) must be positive")
+        raise ArgumentValueError(
+            f"The arg 'group_size' ({group_size}) must be positive", hint=f"group_size={len(ranks)}"
+        )
     if len(ranks) < group_size:
         raise ArgumentValueError(
-            f"The arg 'group_size' ({group_size}) must not exceed the world size ({len(ranks)})"
+            f"The arg 'group_size' ({group_size}) must not exceed the world size ({len(ranks)})",
+            hint=f"group_size={len(ranks)}",
         )
     if len(ranks) % group_size:
-        raise ArgumentValueError(f"The world size ({len(ranks)}) must be divisible by '{group_size=}'")
+        raise ArgumentValueError(
+            f"The world size ({len(ranks)}) must be divisible by '{group_size=}'",
+            hint=f"group_size in {[n for n in range(1, len(ranks) + 1) if not len(ranks) % n]}",
+        )
     parts = [ranks[i : i + group_size] for i in range(0, len(ranks), group_size)]
     return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
 
@@ -511,10 +551,14 @@ def split_group(
     >>> dist.destroy_process_group()
     """
     if not split_ranks:
-        raise ArgumentValueError("split_ranks cannot be None or empty")
+        raise ArgumentValueError(
+            "split_ranks cannot be None or empty", hint="split_ranks=[[0, 1], [2, 3]]: the ranks of each part"
+        )
     parent = ensure_inside(parent_pg)
     if not all(split_ranks):
-        raise ArgumentValueError("the split group cannot be empty")
+        raise ArgumentValueError(
+            "the split group cannot be empty", hint="parts with a rank at least, without []"
+        )
     check_ranks([rank for part in split_ranks for rank in part], parent.size())
     color = next((i for i, part in enumerate(split_ranks) if parent.rank() in part), len(split_ranks))
     mine = sorted(split_ranks[color]) if color < len(split_ranks) else []

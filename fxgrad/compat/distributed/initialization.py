@@ -72,6 +72,8 @@ def init_process_group(
         ArgumentValueError: there is such a group already, `world_size` or `rank` are not MPI's, or no backend has this
             name.
         TensorError: more than one process is expected, and this one was started alone; or "nccl" without a GPU.
+        TypeError: `timeout` is no timedelta.
+        AssertionError: both `init_method` and `store` are given.
 
     >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
@@ -80,9 +82,15 @@ def init_process_group(
     >>> dist.destroy_process_group()
     """
     if REGISTRY.default is not None:
-        raise ArgumentValueError("trying to initialize the default process group twice!")
+        raise ArgumentValueError(
+            "trying to initialize the default process group twice!",
+            hint="if not dist.is_initialized(): …, or dist.destroy_process_group() before",
+        )
     if timeout is not None and not isinstance(timeout, timedelta):
-        raise ArgumentError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+        raise ArgumentError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}",
+            hint=f"datetime.timedelta(seconds={timeout})",
+        )
     if store is not None and init_method is not None:
         raise AssertionError("Cannot specify both init_method and store.")
     chosen = Backend(Backend.UNDEFINED if backend is None else backend)
@@ -123,7 +131,10 @@ def destroy_process_group(group: Any = None) -> None:
         get_default_group()
         REGISTRY.__init__()
     elif REGISTRY.groups.pop(getattr(group, "group_name", ""), None) is None:
-        raise ArgumentValueError("Invalid process group specified or has been destroyed.")
+        raise ArgumentValueError(
+            "Invalid process group specified or has been destroyed.",
+            hint="a group of dist.new_group, once; None for all",
+        )
 
 
 __all__ = ["default_pg_timeout", "destroy_process_group", "init_process_group"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentValueError
-from .arrays import choose_rank, read, write
+from .arrays import choose_rank, ensure_other, read, write
 from .groups import find_group, find_member_group
 from .work import Work
 
@@ -49,10 +49,7 @@ def isend(
     if found is None:
         return None
     target = choose_rank(found, dst, group_dst, "dst")
-    if target == found.rank():
-        raise ArgumentValueError(
-            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
-        )
+    ensure_other(target, found, "destination")
     return Work(found.communicator.start_send(x, target, tag), lambda _: [tensor])
 
 
@@ -74,6 +71,9 @@ def irecv(
     Returns:
         A Work; None outside of the group.
 
+    Raises:
+        ValueError: `src` is this process.
+
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
@@ -87,10 +87,7 @@ def irecv(
         return None
     anybody = src is None and group_src is None
     source = None if anybody else choose_rank(found, src, group_src, "src")
-    if source == found.rank():
-        raise ArgumentValueError(
-            "Invalid source rank: source rank should not be the same as the rank of the current process."
-        )
+    ensure_other(source, found, "source")
     started: Any = found.communicator.start_recv(x.copy(), source, tag)
     return Work(started, lambda y: [write(tensor, y)], lambda: found.ranks[started.source])
 
@@ -185,7 +182,8 @@ class P2POp:
         if op not in (isend, irecv):
             raise ArgumentValueError(
                 "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
-                "``torch.distributed.irecv``."
+                "``torch.distributed.irecv``.",
+                hint="P2POp(dist.isend, x, peer): the function, not what it returns",
             )
         read(tensor, "tensor")
         self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
@@ -217,12 +215,15 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     """
     if not isinstance(p2p_op_list, list) or not all(isinstance(op, P2POp) for op in p2p_op_list):
         raise ArgumentValueError(
-            "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``."
+            "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.",
+            hint="[dist.P2POp(dist.isend, x, peer), dist.P2POp(dist.irecv, y, peer)]",
         )
     if not p2p_op_list:
-        raise ArgumentValueError("Invalid ``p2p_op_list``. It is empty.")
+        raise ArgumentValueError(
+            "Invalid ``p2p_op_list``. It is empty.", hint="if ops: dist.batch_isend_irecv(ops)"
+        )
     if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
-        raise ArgumentValueError("All ops need to use the same group.")
+        raise ArgumentValueError("All ops need to use the same group.", hint="a call for each group")
     works = [op.op(op.tensor, None, op.group, op.tag, op.group_peer) for op in p2p_op_list]
     return [work for work in works if work is not None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
-from .arrays import choose_rank
+from .arrays import check_list, choose_rank, ensure_other
 from .groups import find_member_group
 
 if TYPE_CHECKING:
@@ -72,12 +72,7 @@ def gather_object(
     if found is None:
         return
     here = choose_rank(found, dst, group_dst, "dst", 0) == found.rank()
-    if here and not object_gather_list:
-        raise ArgumentValueError("Argument ``object_gather_list`` must be specified on destination rank.")
-    if not here and object_gather_list:
-        raise ArgumentValueError(
-            "Argument ``object_gather_list`` must NOT be specified on non-destination ranks."
-        )
+    check_list(object_gather_list, here, "object_gather_list", "destination", "dst")
     objects = found.communicator.gather_objects(obj)
     if object_gather_list is not None and here:
         object_gather_list[:] = objects
@@ -101,6 +96,9 @@ def broadcast_object_list(
     Returns:
         None.
 
+    Raises:
+        RuntimeError: the list has another length than that of `src`.
+
     >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> objects = ["a"]
@@ -116,7 +114,8 @@ def broadcast_object_list(
     objects = found.communicator.broadcast_object(list(object_list), source)
     if len(objects) != len(object_list):
         raise TensorError(
-            f"broadcast_object_list: {len(objects)} objects have come, for a list of {len(object_list)}"
+            f"broadcast_object_list: {len(objects)} objects have come, for a list of {len(object_list)}",
+            hint=f"[None] * {len(objects)}",
         )
     object_list[:] = objects
 
@@ -157,7 +156,10 @@ def scatter_object_list(
         )
     source = choose_rank(found, src, group_src, "src", 0)
     if source == found.rank() and scatter_object_input_list is None:
-        raise ArgumentValueError("source rank must provide non-None scatter_object_input_list")
+        raise ArgumentValueError(
+            "source rank must provide non-None scatter_object_input_list",
+            hint=f"a list of {found.size()} objects, one for each process",
+        )
     scatter_object_output_list[0] = found.communicator.scatter_objects(scatter_object_input_list, source)
 
 
@@ -193,10 +195,7 @@ def send_object_list(
     if found is None:
         return
     target = choose_rank(found, dst, group_dst, "dst")
-    if target == found.rank():
-        raise ArgumentValueError(
-            "Invalid destination rank: destination rank should not be the same as the rank of the current process."
-        )
+    ensure_other(target, found, "destination")
     found.communicator.send_object((found.rank(), list(object_list)), target)
 
 
@@ -238,7 +237,8 @@ def recv_object_list(
     sender, objects = found.communicator.recv_object(source)
     if len(objects) != len(object_list):
         raise ArgumentError(
-            f"recv_object_list: {len(objects)} objects have come, for a list of {len(object_list)}"
+            f"recv_object_list: {len(objects)} objects have come, for a list of {len(object_list)}",
+            hint=f"[None] * {len(objects)}",
         )
     object_list[:] = objects
     return found.ranks[sender]

@@ -207,7 +207,10 @@ class Reducer:
             TensorError: there is one.
         """
         if self.has_hook:
-            raise TensorError("register_comm_hook or register_builtin_comm_hook can only be called once.")
+            raise TensorError(
+                "register_comm_hook or register_builtin_comm_hook can only be called once.",
+                hint="one hook that calls both, or a new DistributedDataParallel",
+            )
         self.has_hook = True
         self.buckets.comm = HookedGroup(self, hook, state)
 

@@ -96,6 +96,9 @@ def supports_complex(reduceOp: ReduceOp | RedOpType) -> bool:
     Returns:
         A bool.
 
+    Raises:
+        TypeError: no ReduceOp.
+
     >>> import fxgrad.compat.distributed as dist
     >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
     (True, False)
@@ -121,9 +124,14 @@ def find_reduction(op: Any, x: Any, name: str) -> tuple[Any, str]:
     chosen, kind = as_reduce_op(op), kind_of(x.dtype)
     way = chosen.op
     if kind == "c" and not supports_complex(chosen):
-        raise ArgumentValueError(f"{name} does not support {way} on complex tensors")
+        raise ArgumentValueError(
+            f"{name} does not support {way} on complex tensors", hint="torch.view_as_real(x), or ReduceOp.SUM"
+        )
     if way.name in ("BAND", "BOR", "BXOR") and kind in "fc":
-        raise TensorError(f"Cannot use ReduceOp.{way.name} with non-integral dtype")
+        raise TensorError(
+            f"Cannot use ReduceOp.{way.name} with non-integral dtype",
+            hint="x.to(torch.int64); ReduceOp.MIN is `and` of truth values, ReduceOp.MAX `or`",
+        )
     if way in (RedOpType.AVG, RedOpType.PREMUL_SUM) and kind not in "fc":
         raise TensorError(
             f"result type Float can't be cast to the desired output type {short_name(x.dtype)}",

@@ -25,7 +25,10 @@ def to_bytes(value: Any) -> bytes:
         return value.encode()
     if isinstance(value, bytes | bytearray):
         return bytes(value)
-    raise ArgumentError(f"a store has values of str or bytes, not {type(value).__name__}")
+    raise ArgumentError(
+        f"a store has values of str or bytes, not {type(value).__name__}",
+        hint="str(value), or pickle.dumps(value)",
+    )
 
 
 class Store:
@@ -47,7 +50,15 @@ class Store:
         yield
 
     def set(self, key: str, value: str | bytes) -> None:
-        """Store a value."""
+        """Store a value.
+
+        Args:
+            key: its name.
+            value: text or bytes.
+
+        Raises:
+            TypeError: a value is neither text nor bytes.
+        """
         with self.open() as items:
             items[key] = to_bytes(value)
 
@@ -62,20 +73,42 @@ class Store:
             return items[key]
 
     def add(self, key: str, amount: int) -> int:
-        """Add to a number, which is 0 at first, and return the sum."""
+        """Add to a number, which is 0 at first, and return the sum.
+
+        Args:
+            key: the name of the number.
+            amount: an integer.
+        """
         with self.open() as items:
             total = int(items.get(key, b"0")) + amount
             items[key] = str(total).encode()
         return total
 
     def append(self, key: str, value: str | bytes) -> None:
-        """Append to a value, which is empty at first."""
+        """Append to a value, which is empty at first.
+
+        Args:
+            key: the name of the value.
+            value: text or bytes.
+
+        Raises:
+            TypeError: a value is neither text nor bytes.
+        """
         with self.open() as items:
             items[key] = items.get(key, b"") + to_bytes(value)
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
         """Store a value if the present one is as expected, or none is there and none expected; return what is stored
-        then, or what was expected where there is nothing."""
+        then, or what was expected where there is nothing.
+
+        Args:
+            key: the name of the value.
+            expected_value: what the present one has to be; empty: none.
+            desired_value: what is stored.
+
+        Raises:
+            TypeError: a value is neither text nor bytes.
+        """
         expected, desired = to_bytes(expected_value), to_bytes(desired_value)
         with self.open() as items:
             if items.get(key, b"") == expected:
@@ -90,6 +123,10 @@ class Store:
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         """Wait until all of the keys are there.
 
+        Args:
+            keys: names of values.
+            timeout: how long it waits at most; None: as long as the store does.
+
         Raises:
             DistStoreError: they are not, within the time.
         """
@@ -98,7 +135,10 @@ class Store:
         while not self.check(keys):
             if time.monotonic() > end:
                 milliseconds = round(limit.total_seconds() * 1000)
-                raise DistStoreError(f"wait timeout after {milliseconds}ms, keys: {', '.join(keys)}")
+                raise DistStoreError(
+                    f"wait timeout after {milliseconds}ms, keys: {', '.join(keys)}",
+                    hint="store.set(key, value) by a process; store.set_timeout(timedelta(minutes=5)) waits longer",
+                )
             time.sleep(POLL)
 
     def delete_key(self, key: str) -> bool:
@@ -121,12 +161,25 @@ class Store:
         return [self.get(key) for key in keys]
 
     def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
-        """Store several values."""
+        """Store several values.
+
+        Args:
+            keys: their names.
+            values: texts or bytes, as many.
+        """
         for key, value in zip(keys, values, strict=True):
             self.set(key, value)
 
     def queue_push(self, key: str, value: str | bytes) -> None:
-        """Append a value to a queue."""
+        """Append a value to a queue.
+
+        Args:
+            key: the name of the queue.
+            value: text or bytes.
+
+        Raises:
+            TypeError: a value is neither text nor bytes.
+        """
         with self.open() as items:
             queue = json.loads(items.get(key, b"[]"))
             items[key] = json.dumps([*queue, to_bytes(value).hex()]).encode()
@@ -134,8 +187,12 @@ class Store:
     def queue_pop(self, key: str, block: bool = True) -> bytes:
         """Take the first value out of a queue; wait for one unless `block` is False.
 
+        Args:
+            key: the name of the queue.
+
         Raises:
             QueueEmptyError: there is none, and `block` is False.
+            DistStoreError: none comes in time.
         """
         end = time.monotonic() + self.timeout.total_seconds()
         while True:
@@ -145,9 +202,13 @@ class Store:
                     items[key] = json.dumps(queue[1:]).encode()
                     return bytes.fromhex(queue[0])
             if not block:
-                raise QueueEmptyError(f"the queue {key} is empty")
+                raise QueueEmptyError(f"the queue {key} is empty", hint="block=True waits for what is pushed")
             if time.monotonic() > end:
-                raise DistStoreError(f"wait timeout, queue: {key}")
+                raise DistStoreError(
+                    f"wait timeout, queue: {key}",
+                    hint="store.queue_push(key, value) by a process; store.set_timeout(timedelta(minutes=5)) waits "
+                    "longer",
+                )
             time.sleep(POLL)
 
     def queue_len(self, key: str) -> int:

@@ -74,7 +74,8 @@ class Work:
         """
         if self.source is None:
             raise TensorError(
-                "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call."
+                "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.",
+                hint="the Work that irecv returns",
             )
         self.wait()
         return self.source()

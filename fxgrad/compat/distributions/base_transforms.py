@@ -64,9 +64,17 @@ class Transform:
 
     @property
     def event_dim(self) -> int:
-        """How many dimensions from the right are transformed together, where that is the same before and after."""
+        """How many dimensions from the right are transformed together, where that is the same before and after.
+
+        Raises:
+            ValueError: those of domain and codomain differ.
+        """
         if self.domain.event_dim != self.codomain.event_dim:
-            raise ArgumentValueError("Please use either .domain.event_dim or .codomain.event_dim")
+            raise ArgumentValueError(
+                "Please use either .domain.event_dim or .codomain.event_dim",
+                hint=f"{self.domain.event_dim} before, .domain.event_dim; {self.codomain.event_dim} after, "
+                ".codomain.event_dim",
+            )
         return self.domain.event_dim
 
     @property
@@ -134,11 +142,19 @@ class Transform:
         raise self._absent("log_abs_det_jacobian")
 
     def forward_shape(self, shape) -> Size:
-        """The shape that a value of a shape gets."""
+        """The shape that a value of a shape gets.
+
+        Raises:
+            ValueError: there is no event of such a shape.
+        """
         return shape
 
     def inverse_shape(self, shape) -> Size:
-        """The shape of what gets a shape."""
+        """The shape of what gets a shape.
+
+        Raises:
+            ValueError: there is no event of such a shape.
+        """
         return shape
 
     def __repr__(self) -> str:

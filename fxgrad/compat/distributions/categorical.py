@@ -16,7 +16,9 @@ CATEGORIES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 
 class Categorical(Odds):
-    """The distribution of a category, a whole number from 0 on.
+    """The distribution of a category, a whole number from 0 on: k has the probability pₖ.
+
+    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
 
     Args:
         probs: (…, categories), not negative; they are divided by their sum. Or
@@ -38,7 +40,10 @@ class Categorical(Odds):
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
         value = self._choose(probs, logits)
         if value.dim() < 1:
-            raise ArgumentValueError(f"`{self._given}` parameter must be at least one-dimensional.")
+            raise ArgumentValueError(
+                f"`{self._given}` parameter must be at least one-dimensional.",
+                hint=f"{self._given}=torch.tensor([0.5, 0.5]): one entry for each category",
+            )
         if self._given == "probs":
             value = value / value.sum(-1, keepdim=True)
         else:
@@ -120,6 +125,8 @@ class OverCategorical(Distribution):
 class OneHotCategorical(OverCategorical):
     """The distribution of vectors of zeros with a one at the category that is drawn.
 
+    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
+
     Args:
         probs: (…, categories), not negative; they are divided by their sum. Or
         logits: log probabilities but for a constant.
@@ -188,7 +195,9 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
 
 class Multinomial(OverCategorical):
-    """The distribution of how often each category is drawn.
+    """The distribution of how often each category is drawn: k₁, k₂, … have the probability n!·∏ pᵢ^kᵢ/kᵢ!.
+
+    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
 
     Args:
         total_count: the number of draws, an int.
@@ -207,7 +216,10 @@ class Multinomial(OverCategorical):
 
     def __init__(self, total_count: int = 1, probs=None, logits=None, validate_args: bool | None = None):
         if not isinstance(total_count, int):
-            raise NotSupportedError("inhomogeneous total_count is not supported")
+            raise NotSupportedError(
+                "inhomogeneous total_count is not supported",
+                hint="one Multinomial for each count, or total_count as an int",
+            )
         self.total_count = total_count
         super().__init__(probs, logits, validate_args=validate_args)
 

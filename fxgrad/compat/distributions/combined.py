@@ -39,7 +39,8 @@ class Independent(Distribution):
         if reinterpreted_batch_ndims > len(batch):
             raise ArgumentValueError(
                 "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual "
-                f"{reinterpreted_batch_ndims} vs {len(batch)}"
+                f"{reinterpreted_batch_ndims} vs {len(batch)}",
+                hint=f"reinterpreted_batch_ndims={len(batch)}, which makes all of the batch one event",
             )
         cut = len(batch) - reinterpreted_batch_ndims
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
@@ -93,7 +94,10 @@ class Independent(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         if self.reinterpreted_batch_ndims:
-            raise NotSupportedError("Enumeration over cartesian product is not implemented")
+            raise NotSupportedError(
+                "Enumeration over cartesian product is not implemented",
+                hint="d.base_dist.enumerate_support(), for one of the variables",
+            )
         return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self) -> str:
@@ -124,11 +128,13 @@ class MixtureSameFamily(Distribution):
     def __init__(self, mixture_distribution, component_distribution, validate_args: bool | None = None):
         if not isinstance(mixture_distribution, Categorical):
             raise ArgumentValueError(
-                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
+                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical",
+                hint="torch.distributions.Categorical(logits=x), whose categories are the components",
             )
         if not isinstance(component_distribution, Distribution):
             raise ArgumentValueError(
-                "The Component distribution needs to be an instance of torch.distributions.Distribution"
+                "The Component distribution needs to be an instance of torch.distributions.Distribution",
+                hint="torch.distributions.Normal(torch.zeros(3), 1.0), a batch of components",
             )
         batch = component_distribution.batch_shape
         count = mixture_distribution.logits.shape[-1]
@@ -142,12 +148,15 @@ class MixtureSameFamily(Distribution):
             if ours not in (1, theirs) and theirs != 1:
                 raise ArgumentValueError(
                     f"`mixture_distribution.batch_shape` ({mixture_distribution.batch_shape}) is not compatible with "
-                    f"`component_distribution.batch_shape`({batch[:-1]})"
+                    f"`component_distribution.batch_shape`({batch[:-1]})",
+                    hint=f"a mixture of batch_shape {tuple(batch[:-1])}: "
+                    f"Categorical(logits=torch.zeros({', '.join(map(str, batch))}))",
                 )
         if count != batch[-1]:
             raise ArgumentValueError(
                 f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` "
-                f"({batch[-1]})"
+                f"({batch[-1]})",
+                hint=f"Categorical(logits=torch.zeros({batch[-1]})) for {batch[-1]} components",
             )
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution

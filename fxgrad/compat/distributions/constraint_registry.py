@@ -41,7 +41,8 @@ class ConstraintRegistry:
             constraint = type(constraint)
         if not isinstance(constraint, type) or not issubclass(constraint, constraints.Constraint):
             raise ArgumentError(
-                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}"
+                f"Expected constraint to be either a Constraint subclass or instance, but got {constraint}",
+                hint="constraints.positive, type(constraints.positive), or a class of your own",
             )
         self._registry[constraint] = factory
         return factory

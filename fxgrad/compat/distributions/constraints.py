@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
-from .utils import torch
+from .utils import part_lengths, torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class Constraint:
 
     def check(self, value: Tensor) -> Tensor:
         """Decide for every event of `value` whether it satisfies the constraint: a Tensor of booleans, of the shape of
-        `value` without its last `event_dim` dimensions."""
+        `value` without its last `event_dim` dimensions; ValueError where that is not known, or has too few."""
         raise NotSupportedError(f"{type(self).__name__} has no `check`", hint="define check(self, value)")
 
     def __repr__(self) -> str:
@@ -90,17 +90,15 @@ class _Dependent(Constraint):
         self._is_discrete, self._event_dim = is_discrete, event_dim
         super().__init__()
 
-    @property
-    def is_discrete(self) -> bool:
-        if self._is_discrete is None:
-            raise NotSupportedError(".is_discrete cannot be determined statically")
-        return self._is_discrete
+    is_discrete = property(lambda self: self._stated("is_discrete"))
+    event_dim = property(lambda self: self._stated("event_dim"))
 
-    @property
-    def event_dim(self) -> int:
-        if self._event_dim is None:
-            raise NotSupportedError(".event_dim cannot be determined statically")
-        return self._event_dim
+    def _stated(self, name: str) -> Any:
+        """Return what was stated where the constraint was made."""
+        if (value := getattr(self, f"_{name}")) is None:
+            hint = "d.support of a distribution d knows it"
+            raise NotSupportedError(f".{name} cannot be determined statically", hint=hint)
+        return value
 
     def __call__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> _Dependent:
         """Return a dependent constraint of which this much is known."""
@@ -110,7 +108,8 @@ class _Dependent(Constraint):
         )
 
     def check(self, value: Tensor) -> Tensor:
-        raise ArgumentValueError("Cannot determine validity of dependent constraint")
+        hint = "d.support.check(x) of a distribution d, whose parameters are known"
+        raise ArgumentValueError("Cannot determine validity of dependent constraint", hint=hint)
 
 
 def is_dependent(constraint) -> bool:
@@ -163,6 +162,9 @@ class _IndependentConstraint(Constraint):
         base_constraint: the constraint on each.
         reinterpreted_batch_ndims: how many dimensions more make an event.
 
+    Raises:
+        ValueError: `reinterpreted_batch_ndims` is no whole number from 0 on.
+
     >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.independent(constraints.positive, 1).check(torch.tensor([1.0, -1.0]))
@@ -172,7 +174,8 @@ class _IndependentConstraint(Constraint):
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
         if not isinstance(reinterpreted_batch_ndims, int) or reinterpreted_batch_ndims < 0:
             raise ArgumentValueError(
-                f"reinterpreted_batch_ndims is a whole number of dimensions, not {reinterpreted_batch_ndims!r}"
+                f"reinterpreted_batch_ndims is a whole number of dimensions, not {reinterpreted_batch_ndims!r}",
+                hint="1 for vectors, 2 for matrices",
             )
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
@@ -186,16 +189,11 @@ class _IndependentConstraint(Constraint):
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
-        valid = self.base_constraint.check(value)
-        if valid.dim() < self.reinterpreted_batch_ndims:
-            raise ArgumentValueError(
-                f"Expected value.dim() >= {self.event_dim} but got {value.dim()}",
-            )
-        return (
-            valid.flatten(-self.reinterpreted_batch_ndims).all(-1)
-            if self.reinterpreted_batch_ndims
-            else valid
-        )
+        valid, count = self.base_constraint.check(value), self.reinterpreted_batch_ndims
+        if valid.dim() < count:
+            message = f"Expected value.dim() >= {self.event_dim} but got {value.dim()}"
+            raise ArgumentValueError(message, hint="x.unsqueeze(0)")
+        return valid.flatten(-count).all(-1) if count else valid
 
     def __repr__(self) -> str:
         return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
@@ -207,6 +205,9 @@ class MixtureSameFamilyConstraint(Constraint):
     Args:
         base_constraint: the support of the components.
 
+    Raises:
+        TypeError: `base_constraint` is no Constraint.
+
     >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.MixtureSameFamilyConstraint(constraints.positive).check(torch.tensor([1.0, -1.0]))
@@ -215,7 +216,8 @@ class MixtureSameFamilyConstraint(Constraint):
 
     def __init__(self, base_constraint: Constraint):
         if not isinstance(base_constraint, Constraint):
-            raise ArgumentError(f"`base_constraint` is a Constraint, not {type(base_constraint).__name__}")
+            kind = type(base_constraint).__name__
+            raise ArgumentError(f"`base_constraint` is a Constraint, not {kind}", hint="component.support")
         self.base_constraint = base_constraint
 
     @property
@@ -512,6 +514,9 @@ class _Cat(Constraint):
         cseq, dim: the constraints, and the dimension.
         lengths: the size of each part, 1 unless given.
 
+    Raises:
+        ValueError: not one length for each constraint.
+
     >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.cat([constraints.positive, constraints.real]).check(torch.tensor([-1.0, -1.0]))
@@ -520,11 +525,7 @@ class _Cat(Constraint):
 
     def __init__(self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None):
         self.cseq, self.dim = list(cseq), dim
-        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.cseq):
-            raise ArgumentValueError(
-                f"{len(self.lengths)} lengths were given of {len(self.cseq)} constraints"
-            )
+        self.lengths = part_lengths(lengths, len(self.cseq), "constraints")
 
     @property
     def is_discrete(self) -> bool:

@@ -15,7 +15,9 @@ LOG_TWO_PI = math.log(2 * math.pi)
 
 
 class Normal(ExponentialFamily):
-    """The normal distribution.
+    """The normal distribution, of density e^(−(x − loc)²/(2·scale²))/(scale·√2π).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
 
     Args:
         loc: the mean.
@@ -82,6 +84,8 @@ class Normal(ExponentialFamily):
 class Laplace(Distribution):
     """The Laplace distribution, of density exp(-|x - loc|/scale)/(2·scale).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
+
     Args:
         loc: the mean.
         scale: the mean distance from it.
@@ -139,7 +143,10 @@ class Laplace(Distribution):
 
 
 class Cauchy(Distribution):
-    """The Cauchy distribution: of the ratio of two normal variables. It has no mean, and no finite variance.
+    """The Cauchy distribution, of density scale/(π·(scale² + (x − loc)²)): of the ratio of two normal variables. It has
+    no mean, and no finite variance.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
     Args:
         loc: the median.
@@ -197,7 +204,9 @@ class Cauchy(Distribution):
 
 
 class StudentT(Distribution):
-    """Student's t distribution.
+    """Student's t distribution, of density ∝ (1 + z²/df)^(−(df + 1)/2) with z = (x − loc)/scale.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
     Args:
         df: degrees of freedom.
@@ -265,7 +274,9 @@ class StudentT(Distribution):
 
 
 class Uniform(Distribution):
-    """The uniform distribution on [low, high).
+    """The uniform distribution on [low, high), of density 1/(high − low).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 
     Args:
         low, high: the ends.
@@ -333,7 +344,10 @@ class Uniform(Distribution):
 
 
 class VonMises(Distribution):
-    """The distribution of von Mises: normal, but of angles.
+    """The distribution of von Mises: normal, but of angles. Its density is e^(k·cos(x − loc))/(2π·I₀(k)), k the
+    concentration.
+
+    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
 
     Args:
         loc: the mean direction, an angle.
@@ -404,8 +418,10 @@ class VonMises(Distribution):
 
 
 class GeneralizedPareto(Distribution):
-    """The generalized Pareto distribution, of what exceeds a high threshold. Moments that are infinite are NaN, as in
-    torch.
+    """The generalized Pareto distribution, of what exceeds a high threshold: of density (1 + c·z)^(−1 − 1/c)/scale with
+    z = (x − loc)/scale, c the concentration. Moments that are infinite are NaN, as in torch.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
     Args:
         loc: the threshold.

@@ -63,10 +63,21 @@ class Distribution:
             ArgumentValueError: it is neither True nor False.
         """
         if value not in (True, False):
-            raise ArgumentValueError(f"validate_args is True or False, not {value!r}")
+            raise ArgumentValueError(
+                f"validate_args is True or False, not {value!r}",
+                hint="torch.distributions.Distribution.set_default_validate_args(False)",
+            )
         Distribution._validate_args = bool(value)
 
     # -- validation ------------------------------------------
+    def _constraint_hint(self, name: str, constraint: constraints.Constraint, value: Tensor) -> str:
+        """Return how to come by values that satisfy a constraint."""
+        if known_truth(value.isnan().any()):
+            return "torch.isnan(x).any() of what it is computed from: one of these is the first with NaN"
+        if constraint.is_discrete:
+            return f"whole numbers in {constraint!r}; validate_args=False computes without the check"
+        return f"torch.distributions.transform_to(d.{name})(x), which is there for any x"
+
     def _validate_parameters(self) -> None:
         """Raise unless the parameters satisfy their constraints."""
         try:
@@ -86,7 +97,8 @@ class Distribution:
             if known_truth(constraint.check(value)) is False:
                 raise ArgumentValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{show(value)}"
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{show(value)}",
+                    hint=self._constraint_hint(f"arg_constraints[{name!r}]", constraint, value),
                 )
 
     def _check_sample(self, value) -> None:
@@ -104,13 +116,15 @@ class Distribution:
         trailing = len(self._event_shape)
         if value.shape[value.dim() - trailing :] != self._event_shape:
             raise ArgumentValueError(
-                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}.",
+                hint=f"a value of shape (…, {', '.join(map(str, self._event_shape))})",
             )
         expected = self._batch_shape + self._event_shape
         for given, wanted in zip(reversed(value.shape), reversed(expected)):
             if given not in (1, wanted) and wanted != 1:
                 raise ArgumentValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}."
+                    f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {expected}.",
+                    hint=f"a value of shape {tuple(expected)}, or with further dimensions in front: d.sample().shape",
                 )
         try:
             support = self.support
@@ -124,7 +138,8 @@ class Distribution:
         if known_truth(support.check(value)) is False:
             raise ArgumentValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
-                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{show(value)}"
+                f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{show(value)}",
+                hint=self._constraint_hint("support", support, value),
             )
 
     # -- shapes ------------------------------------------
@@ -154,7 +169,10 @@ class Distribution:
         """
         ours = next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
         if ours is Distribution:
-            raise NotSupportedError(f"{type(self).__name__} has no `expand`")
+            raise NotSupportedError(
+                f"{type(self).__name__} has no `expand`",
+                hint="define expand(self, batch_shape, _instance=None)",
+            )
         new = self._get_checked_instance(ours, _instance)
         batch_shape = Size(batch_shape)
         self._expand_parameters(new, batch_shape)
@@ -179,7 +197,8 @@ class Distribution:
         if _instance is None and type(self).__init__ is not cls.__init__:
             raise NotSupportedError(
                 f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
-                "define a custom .expand() method."
+                "define a custom .expand() method.",
+                hint="define expand(self, batch_shape, _instance=None) in the subclass",
             )
         return type(self).__new__(type(self)) if _instance is None else _instance
 

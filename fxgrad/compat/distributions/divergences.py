@@ -123,7 +123,11 @@ def kl_bernoulli(p, q) -> Tensor:
 @register_kl(Binomial, Binomial)
 def kl_binomial(p, q) -> Tensor:
     if bool((p.total_count < q.total_count).any()):
-        raise NotSupportedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+        raise NotSupportedError(
+            "KL between Binomials where q.total_count > p.total_count is not implemented",
+            hint="total_count of both the same; or p.log_prob(x) - q.log_prob(x), averaged over x = "
+            "p.sample((n,))",
+        )
     each = p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p()
     return torch.where(p.total_count > q.total_count, math.inf, p.total_count * each)
 
@@ -196,7 +200,8 @@ def kl_independent(p, q) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotSupportedError(
             "different numbers of dimensions are reinterpreted: "
-            f"{p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims}"
+            f"{p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims}",
+            hint="Independent(base, n) with one n for both",
         )
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
@@ -204,7 +209,10 @@ def kl_independent(p, q) -> Tensor:
 @register_kl(TransformedDistribution, TransformedDistribution)
 def kl_transformed(p, q) -> Tensor:
     if p.transforms != q.transforms or p.event_shape != q.event_shape:
-        raise NotSupportedError("the divergence of distributions with different transforms is not known")
+        raise NotSupportedError(
+            "the divergence of distributions with different transforms is not known",
+            hint="p.log_prob(x) - q.log_prob(x), averaged over x = p.rsample((n,))",
+        )
     base = kl_divergence(p.base_dist, q.base_dist)
     return sum_rightmost(base, len(p.event_shape) - len(p.base_dist.event_shape))
 

@@ -10,7 +10,7 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .base_transforms import Transform
 from .number_transforms import sigmoid_inside
-from .utils import sum_rightmost, torch, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import part_lengths, sum_rightmost, torch, tril_matrix_to_vec, vec_to_tril_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,10 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size)
         self.in_shape, self.out_shape = Size(in_shape), Size(out_shape)
         if self.in_shape.numel() != self.out_shape.numel():
-            raise ArgumentValueError("in_shape, out_shape have different numbers of elements")
+            raise ArgumentValueError(
+                "in_shape, out_shape have different numbers of elements",
+                hint=f"{self.in_shape.numel()} elements in both, such as out_shape=({self.in_shape.numel()},)",
+            )
 
     @property
     def domain(self) -> Constraint:
@@ -80,7 +83,10 @@ def exchange_event_shape(shape, given: Size, wanted: Size) -> Size:
     ensure_vector(shape, len(given))
     cut = len(shape) - len(given)
     if tuple(shape[cut:]) != given:
-        raise ArgumentValueError(f"Shape mismatch: expected {tuple(shape[cut:])} but got {given}")
+        raise ArgumentValueError(
+            f"Shape mismatch: expected {tuple(shape[cut:])} but got {given}",
+            hint=f"ReshapeTransform({tuple(shape[cut:])}, …), or x.reshape({tuple(given)})",
+        )
     return Size((*shape[:cut], *wanted))
 
 
@@ -305,6 +311,9 @@ class CatTransform(PartsTransform):
         lengths: the size of each part, 1 unless given.
         cache_size: see `Transform`.
 
+    Raises:
+        ValueError: not one length for each transform.
+
     >>> import fxgrad.compat as torch
     >>> t = torch.distributions.CatTransform(
     ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)]
@@ -324,11 +333,7 @@ class CatTransform(PartsTransform):
         cache_size: int = 0,
     ):
         super().__init__(tseq, dim, cache_size)
-        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
-        if len(self.lengths) != len(self.transforms):
-            raise ArgumentValueError(
-                f"{len(self.lengths)} lengths were given of {len(self.transforms)} transforms"
-            )
+        self.lengths = part_lengths(lengths, len(self.transforms), "transforms")
 
     @property
     def length(self) -> int:
@@ -393,7 +398,8 @@ class StackTransform(PartsTransform):
     def _split(self, x: Tensor) -> list[Tensor]:
         if x.shape[self.dim] != len(self.transforms):
             raise ArgumentValueError(
-                f"dimension {self.dim} has {x.shape[self.dim]} entries, and there are {len(self.transforms)} transforms"
+                f"dimension {self.dim} of x has {x.shape[self.dim]} entries, for {len(self.transforms)} transforms",
+                hint=f"{x.shape[self.dim]} transforms, or dim= another dimension",
             )
         return [x.select(self.dim, i) for i in range(x.shape[self.dim])]
 

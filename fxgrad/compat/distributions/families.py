@@ -21,7 +21,9 @@ from .utils import broadcast_all, euler_constant, torch
 
 
 class LogNormal(TransformedDistribution):
-    """The distribution of exponentials of normal variables.
+    """The distribution of exponentials of normal variables: of density e^(−(log x − loc)²/(2·scale²))/(x·scale·√2π).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 14.
 
     Args:
         loc, scale: mean and standard deviation of the logarithm.
@@ -69,6 +71,8 @@ class LogNormal(TransformedDistribution):
 
 class LogisticNormal(TransformedDistribution):
     """The distribution of vectors of probabilities made of normal variables by stick breaking.
+
+    Source: J. Aitchison and S. M. Shen, "Logistic-normal distributions: some properties and uses", 1980.
 
     Args:
         loc, scale: mean and standard deviation of these, (…, K - 1); events have K entries.
@@ -124,7 +128,9 @@ class Half(TransformedDistribution):
 
 
 class HalfNormal(Half):
-    """The distribution of moduli of normal variables of mean 0.
+    """The distribution of moduli of normal variables of mean 0: of twice their density, for x ≥ 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
 
     Args:
         scale: their standard deviation.
@@ -156,7 +162,9 @@ class HalfNormal(Half):
 
 
 class HalfCauchy(Half):
-    """The distribution of moduli of Cauchy variables of median 0.
+    """The distribution of moduli of Cauchy variables of median 0: of twice their density, for x ≥ 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
     Args:
         scale: their scale.
@@ -188,7 +196,9 @@ class HalfCauchy(Half):
 
 
 class Gumbel(TransformedDistribution):
-    """The Gumbel distribution, of the greatest of many.
+    """The Gumbel distribution, of the greatest of many: of density e^(−z − e^(−z))/scale with z = (x − loc)/scale.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
     Args:
         loc: the mode.
@@ -251,7 +261,9 @@ class Gumbel(TransformedDistribution):
 
 
 class Weibull(TransformedDistribution):
-    """The Weibull distribution, of lifetimes.
+    """The Weibull distribution, of lifetimes: of density k/scale·z^(k−1)·e^(−zᵏ) with z = x/scale, k the concentration.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
 
     Args:
         scale: the scale.
@@ -297,7 +309,10 @@ class Weibull(TransformedDistribution):
 
 
 class Pareto(TransformedDistribution):
-    """The Pareto distribution, with a tail that falls like a power.
+    """The Pareto distribution, with a tail that falls like a power: of density a·scaleᵃ/x^(a+1) for x ≥ scale, with
+    a = `alpha`.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
     Args:
         scale: the least value.
@@ -342,6 +357,8 @@ class Pareto(TransformedDistribution):
 class Kumaraswamy(TransformedDistribution):
     """The distribution of Kumaraswamy: like a beta distribution, with a simple distribution function
     1 - (1 - xᵃ)ᵇ.
+
+    Source: P. Kumaraswamy, "A generalized probability density function for double-bounded random processes", 1980.
 
     Args:
         concentration1: a.
@@ -396,7 +413,10 @@ class Kumaraswamy(TransformedDistribution):
 
 
 class InverseGamma(TransformedDistribution):
-    """The distribution of reciprocals of gamma variables.
+    """The distribution of reciprocals of gamma variables: of density rateᵃ·x^(−a−1)·e^(−rate/x)/Γ(a), a the
+    concentration.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     Args:
         concentration, rate: of these.

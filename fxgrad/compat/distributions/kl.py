@@ -37,7 +37,10 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
     """
     for given in (type_p, type_q):
         if not isinstance(given, type):
-            raise ArgumentError(f"Expected type_p and type_q to be classes, but got {given}")
+            raise ArgumentError(
+                f"Expected type_p and type_q to be classes, but got {given}",
+                hint="register_kl(Normal, Normal): classes, without parameters",
+            )
 
     def enter(divergence: Callable[[Any, Any], Tensor]) -> Callable[[Any, Any], Tensor]:
         DIVERGENCES[type_p, type_q] = divergence

@@ -36,7 +36,10 @@ class MissingMatrixError(FxgradError, AssertionError):
 
 
 class Wishart(MatrixParameter, ExponentialFamily):
-    """The distribution of Wishart: of sums of squares and products of normal vectors.
+    """The distribution of Wishart: of sums of squares and products of normal vectors. Its density is
+    ∝ det(X)^((df − d − 1)/2)·e^(−tr(C⁻¹·X)/2), for d×d matrices X and the covariance C.
+
+    Source: T. W. Anderson, An Introduction to Multivariate Statistical Analysis, 2003, chapter 7.
 
     Args:
         df: how many, a number above n - 1 that need not be whole.
@@ -77,12 +80,15 @@ class Wishart(MatrixParameter, ExponentialFamily):
         matrix = self._choose_matrix(matrices, MissingMatrixError)
         if matrix.dim() < 2:
             raise ArgumentValueError(
-                "scale_tril must be at least two-dimensional, with optional leading batch dimensions"
+                "scale_tril must be at least two-dimensional, with optional leading batch dimensions",
+                hint="scale_tril=torch.eye(n)",
             )
         df = torch.as_tensor(df, dtype=matrix.dtype, device=matrix.device)
         size = matrix.shape[-1]
         if known_truth(df > size - 1) is False:
-            raise ArgumentValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
+            raise ArgumentValueError(
+                f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.", hint=f"df={size}"
+            )
         batch_shape = Size(torch.broadcast_shapes(df.shape, matrix.shape[:-2]))
         self.df = df.expand(batch_shape)
         if known_truth(df >= size) is False:
@@ -200,7 +206,7 @@ class LKJCholesky(Distribution):
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None):
         if dim < 2:
             raise ArgumentValueError(
-                f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}."
+                f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.", hint="dim=2"
             )
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)

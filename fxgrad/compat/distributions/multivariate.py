@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
+from ...core.errors import FxgradError
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
@@ -53,18 +54,28 @@ def multiply_vectors(matrices: Tensor, vectors: Tensor) -> Tensor:
 _precision_to_scale_tril, _batch_mahalanobis, _batch_mv = factor_from_precision, mahalanobis, multiply_vectors
 
 
+def ensure_vector(loc: Tensor) -> None:
+    """Raise for a mean without dimensions."""
+    if loc.dim() < 1:
+        raise ArgumentValueError(
+            "loc must be at least one-dimensional.",
+            hint="loc.reshape(1), or Normal(loc, scale) for one number",
+        )
+
+
 class MatrixParameter(Distribution):
     """The base of distributions with a positive definite matrix, given as one of three."""
 
     _given: str
     _unbroadcasted_scale_tril: Tensor
 
-    def _choose_matrix(self, matrices: dict[str, Any], error: type[Exception]) -> Tensor:
+    def _choose_matrix(self, matrices: dict[str, Any], error: type[FxgradError]) -> Tensor:
         """Remember which matrix is given, and its Cholesky factor, and return it."""
         given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
         if len(given) != 1:
             raise error(
-                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
+                "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
+                hint=f"{' or '.join(given)} alone" if given else "scale_tril=torch.eye(n)",
             )
         ((self._given, matrix),) = given.items()
         return matrix
@@ -113,7 +124,9 @@ MATRICES = {
 
 
 class MultivariateNormal(MatrixParameter):
-    """The normal distribution of vectors.
+    """The normal distribution of vectors, of density e^(−zᵀ·C⁻¹·z/2)/√det(2π·C) with z = x − loc and the covariance C.
+
+    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 45.
 
     Args:
         loc: the mean, (…, n).
@@ -144,8 +157,7 @@ class MultivariateNormal(MatrixParameter):
         scale_tril=None,
         validate_args: bool | None = None,
     ):
-        if loc.dim() < 1:
-            raise ArgumentValueError("loc must be at least one-dimensional.")
+        ensure_vector(loc)
         matrices = {
             "covariance_matrix": covariance_matrix,
             "scale_tril": scale_tril,
@@ -154,7 +166,8 @@ class MultivariateNormal(MatrixParameter):
         matrix = self._choose_matrix(matrices, ArgumentValueError)
         if matrix.dim() < 2:
             raise ArgumentValueError(
-                f"{self._given} must be at least two-dimensional, with optional leading batch dimensions"
+                f"{self._given} must be at least two-dimensional, with optional leading batch dimensions",
+                hint=f"{self._given}=torch.eye({loc.shape[-1]})",
             )
         batch_shape = Size(torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1]))
         self.loc = loc.expand((*batch_shape, -1))
@@ -189,6 +202,9 @@ class LowRankMultivariateNormal(Distribution):
     """The normal distribution of vectors with covariance W·Wᵀ + diag(d), by the matrix determinant lemma and the
     identity of Woodbury: the work grows with n·m².
 
+    Source: the lemma and the identity are those of D. A. Harville, Matrix Algebra From a Statistician's Perspective,
+    1997, chapter 18.
+
     Args:
         loc: the mean, (…, n).
         cov_factor: W, (…, n, m).
@@ -217,26 +233,31 @@ class LowRankMultivariateNormal(Distribution):
     cov_diag: Tensor
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args: bool | None = None):
-        if loc.dim() < 1:
-            raise ArgumentValueError("loc must be at least one-dimensional.")
+        ensure_vector(loc)
         event_shape = loc.shape[-1:]
         if cov_factor.dim() < 2:
             raise ArgumentValueError(
-                "cov_factor must be at least two-dimensional, with optional leading batch dimensions"
+                "cov_factor must be at least two-dimensional, with optional leading batch dimensions",
+                hint="cov_factor.unsqueeze(-1), for one factor",
             )
         if cov_factor.shape[-2:-1] != event_shape:
             raise ArgumentValueError(
-                f"cov_factor must be a batch of matrices with shape {event_shape[0]} x m"
+                f"cov_factor must be a batch of matrices with shape {event_shape[0]} x m",
+                hint=f"torch.zeros({event_shape[0]}, m), which has a column for each factor",
             )
         if cov_diag.shape[-1:] != event_shape:
-            raise ArgumentValueError(f"cov_diag must be a batch of vectors with shape {event_shape}")
+            raise ArgumentValueError(
+                f"cov_diag must be a batch of vectors with shape {event_shape}",
+                hint=f"cov_diag=torch.ones({event_shape[0]})",
+            )
         shapes = loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1]
         try:
             batch_shape = Size(torch.broadcast_shapes(*shapes))
         except RuntimeError as e:
             raise ArgumentValueError(
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, "
-                f"cov_diag {cov_diag.shape}"
+                f"cov_diag {cov_diag.shape}",
+                hint="batches of one shape, or of sizes 1: loc[None], cov_factor[None]",
             ) from e
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         self.loc, self.cov_diag = (x.expand((*batch_shape, -1)) for x in (loc, cov_diag))

@@ -33,7 +33,7 @@ class Odds(Distribution):
     def _choose(self, probs: Any, logits: Any) -> Any:
         """Remember which of the two is given, and return it."""
         if (probs is None) == (logits is None):
-            raise ArgumentValueError(EITHER)
+            raise ArgumentValueError(EITHER, hint="probs=p from 0 to 1, or logits=x of any numbers")
         self._given = "logits" if probs is None else "probs"
         return logits if probs is None else probs
 
@@ -69,7 +69,9 @@ def log_bernoulli(logits: Tensor, value: Tensor) -> Tensor:
 
 
 class Bernoulli(Odds, ExponentialFamily):
-    """The distribution of 1 with a probability, and 0 otherwise.
+    """The distribution of 1 with the probability p, and 0 otherwise.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
 
     Args:
         probs: the probability of 1; or
@@ -219,7 +221,9 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
 
 class Geometric(Odds):
-    """The distribution of the number of failures before the first success.
+    """The distribution of the number of failures before the first success: k has the probability p·(1−p)ᵏ.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
 
     Args:
         probs: the probability of success; or
@@ -244,7 +248,8 @@ class Geometric(Odds):
             value = self.probs
             raise ArgumentValueError(
                 f"Expected parameter probs ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
-                f"{self!r} to be positive but found invalid values:\n{value[value <= 0]}"
+                f"{self!r} to be positive but found invalid values:\n{value[value <= 0]}",
+                hint="logits= of any numbers, or probs.clamp(min=1e-6)",
             )
 
     @property
@@ -277,7 +282,9 @@ class Geometric(Odds):
 
 # -- counts ------------------------------------------
 class Binomial(Odds):
-    """The distribution of the number of successes.
+    """The distribution of the number of successes: k of n have the probability C(n, k)·pᵏ·(1−p)ⁿ⁻ᵏ.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
 
     Args:
         total_count: among how many trials.
@@ -336,7 +343,9 @@ class Binomial(Odds):
         """The number of trials, which has to be the same in the whole batch."""
         count = int(self.total_count.max())
         if not known_truth(self.total_count.eq(count)):
-            raise NotSupportedError(f"Inhomogeneous total count not supported by `{name}`.")
+            raise NotSupportedError(
+                f"Inhomogeneous total count not supported by `{name}`.", hint="one Binomial for each count"
+            )
         return count
 
     def entropy(self) -> Tensor:
@@ -351,7 +360,10 @@ class Binomial(Odds):
 
 
 class NegativeBinomial(Odds):
-    """The distribution of the number of successes before so many failures.
+    """The distribution of the number of successes before so many failures, r: k has the probability Γ(k +
+    r)/(k!·Γ(r))·pᵏ·(1−p)ʳ.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
 
     Args:
         total_count: the failures, a number that need not be whole.
@@ -406,7 +418,9 @@ class NegativeBinomial(Odds):
 
 
 class Poisson(ExponentialFamily):
-    """The Poisson distribution, of the number of independent events.
+    """The Poisson distribution, of the number of independent events: k has the probability rateᵏ·e^(−rate)/k!.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 4.
 
     Args:
         rate: their mean.

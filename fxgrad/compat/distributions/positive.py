@@ -19,7 +19,9 @@ def clamp_tiny(value: Tensor) -> Tensor:
 
 
 class Exponential(ExponentialFamily):
-    """The exponential distribution, of waiting times.
+    """The exponential distribution, of waiting times: of density rate·e^(−rate·x) for x ≥ 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
 
     Args:
         rate: of events; the mean is 1/rate.
@@ -82,7 +84,9 @@ class Exponential(ExponentialFamily):
 
 
 class Gamma(ExponentialFamily):
-    """The gamma distribution.
+    """The gamma distribution, of density rateᵃ·x^(a−1)·e^(−rate·x)/Γ(a) for x > 0, a the concentration.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     Args:
         concentration: the shape.
@@ -152,6 +156,8 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The chi-squared distribution: of the sum of squares of so many normal variables.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
+
     Args:
         df: their number, the degrees of freedom.
         validate_args: see `Distribution`.
@@ -177,7 +183,10 @@ class Chi2(Gamma):
 
 
 class FisherSnedecor(Distribution):
-    """The F distribution: of the ratio of two mean squares of normal variables.
+    """The F distribution: of the ratio of two mean squares of normal variables, of df1 and df2 of them. Its density is
+    ∝ x^(df1/2 − 1)·(1 + x·df1/df2)^(−(df1 + df2)/2).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
 
     Args:
         df1, df2: their degrees of freedom.
@@ -229,7 +238,9 @@ class FisherSnedecor(Distribution):
 
 # -- parts of a whole ------------------------------------------
 class Dirichlet(ExponentialFamily):
-    """The Dirichlet distribution, of vectors of probabilities.
+    """The Dirichlet distribution, of vectors of probabilities: of density ∏ xᵢ^(aᵢ−1)/B(a), a the concentrations.
+
+    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 49.
 
     Args:
         concentration: (…, K).
@@ -251,7 +262,10 @@ class Dirichlet(ExponentialFamily):
 
     def __init__(self, concentration, validate_args: bool | None = None):
         if concentration.dim() < 1:
-            raise ArgumentValueError("`concentration` parameter must be at least one-dimensional.")
+            raise ArgumentValueError(
+                "`concentration` parameter must be at least one-dimensional.",
+                hint="torch.ones(3), one entry for each part; Beta(a, b) has two",
+            )
         self.concentration = concentration
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
@@ -298,7 +312,9 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    """The beta distribution, of a probability.
+    """The beta distribution, of a probability: of density x^(a−1)·(1−x)^(b−1)/B(a, b).
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
     Args:
         concentration1: the first concentration, often α.

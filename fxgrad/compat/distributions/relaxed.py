@@ -60,6 +60,8 @@ class LogitRelaxedBernoulli(Odds):
 class RelaxedBernoulli(TransformedDistribution):
     """A relaxed Bernoulli distribution, of numbers between 0 and 1.
 
+    Source: C. J. Maddison, A. Mnih and Y. W. Teh, "The concrete distribution", 2016.
+
     Args:
         temperature: the lower it is, the nearer samples are to 0 and 1.
         probs: the probability of 1; or
@@ -132,6 +134,9 @@ class ExpRelaxedCategorical(OverCategorical):
 
 class RelaxedOneHotCategorical(TransformedDistribution):
     """A relaxed one-hot categorical distribution, of vectors of probabilities.
+
+    Source: C. J. Maddison, A. Mnih and Y. W. Teh, "The concrete distribution", 2016, and E. Jang, S. Gu and B. Poole,
+    "Categorical reparameterization with Gumbel-softmax", 2016.
 
     Args:
         temperature: the lower it is, the nearer samples are to one-hot vectors.

@@ -40,9 +40,15 @@ class TransformedDistribution(Distribution):
         if isinstance(transforms, Transform):
             self.transforms = [transforms]
         elif not isinstance(transforms, list):
-            raise ArgumentValueError(f"transforms must be a Transform or list, but was {transforms}")
+            raise ArgumentValueError(
+                f"transforms must be a Transform or list, but was {transforms}",
+                hint="a list, [ExpTransform(), AffineTransform(0.0, 2.0)]: list(transforms) makes one",
+            )
         elif not all(isinstance(t, Transform) for t in transforms):
-            raise ArgumentValueError("transforms must be a Transform or a list of Transforms")
+            raise ArgumentValueError(
+                "transforms must be a Transform or a list of Transforms",
+                hint="[ExpTransform(), AffineTransform(0.0, 2.0)]: objects, not classes",
+            )
         else:
             self.transforms = transforms
         transform = ComposeTransform(self.transforms)
@@ -50,7 +56,9 @@ class TransformedDistribution(Distribution):
         needed = transform.domain.event_dim
         if len(base_shape) < needed:
             raise ArgumentValueError(
-                f"base_distribution needs to have shape with size at least {needed}, but got {base_shape}."
+                f"base_distribution needs to have shape with size at least {needed}, but got {base_shape}.",
+                hint=f"base_distribution.expand({[1] * needed}), or "
+                f"Normal(torch.zeros({', '.join(['n'] * needed)}), 1.0)",
             )
         shape = transform.forward_shape(base_shape)
         wide = transform.inverse_shape(shape)  # as parameters of the transforms broadcast it

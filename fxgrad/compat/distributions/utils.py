@@ -15,7 +15,7 @@ from .._core.overriding import is_tensor_like
 from .._core.tensor import Tensor, refresh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 # Distributions are programs over the public names, as a user would write them. These are attached when they are first
 # used, where no checker of types sees them.
@@ -124,6 +124,17 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     return clamped.log() - (-clamped).log1p() if is_binary else clamped.log()
 
 
+def part_lengths(lengths: Sequence[int] | None, count: int, parts: str) -> list[int]:
+    """Return the lengths of `count` parts of a dimension, 1 unless given."""
+    found = [1] * count if lengths is None else list(lengths)
+    if len(found) != count:
+        raise ArgumentValueError(
+            f"{len(found)} lengths were given of {count} {parts}",
+            hint=f"{count} lengths, such as {[1] * count}",
+        )
+    return found
+
+
 class lazy_property:
     """An attribute that is computed when it is first asked for, with gradients, and kept."""
 
@@ -163,7 +174,9 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     """
     n = mat.shape[-1]
     if not -n <= diag < n:
-        raise ArgumentValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
+        raise ArgumentValueError(
+            f"diag ({diag}) provided is outside [{-n}, {n - 1}].", hint="diag=0 is the main diagonal"
+        )
     rows, columns = torch.tril_indices(n, n, diag)
     return mat[..., rows, columns]
 
@@ -193,7 +206,9 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     if size is None:
         raise ArgumentValueError(
             f"The size of last dimension is {vec.shape[-1]} which cannot be expressed as the lower triangular part of "
-            "a square D x D matrix."
+            "a square D x D matrix.",
+            hint=f"{triangle_entries(abs(diag) + 2, diag)} entries make a matrix of {abs(diag) + 2} rows, "
+            "for one",
         )
     inside = torch.ones((size, size), dtype=torch.bool, device=vec.device).tril(diag)
     places = torch.where(inside, inside.flatten().cumsum(0).reshape(size, size) - 1, vec.shape[-1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...core import pytree
+from .._core.error_messages import tensor_hint
 from .._core.errors import TensorError
 from .._core.tensor import Tensor
 
@@ -29,14 +30,25 @@ def argnum_positions(argnums, count: int) -> tuple[int, ...]:
     elif isinstance(argnums, tuple) and all(isinstance(i, int) for i in argnums):
         chosen = argnums
     else:
-        raise TensorError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+        raise TensorError(
+            f"argnums must be int or Tuple[int, ...], got: {type(argnums)}",
+            hint="argnums=0, or argnums=(0, 1)",
+        )
     if not chosen:
-        raise TensorError("argnums must be non-empty")
+        raise TensorError("argnums must be non-empty", hint="argnums=0")
     for i in chosen:
         if not -count <= i < count:
-            raise TensorError(f"Got argnum={i}, but only {count} positional inputs")
+            raise TensorError(
+                f"Got argnum={i}, but only {count} positional inputs",
+                hint=f"argnums={count - 1} is the last positional argument; an argument by name has none"
+                if count
+                else "pass by position what is to be differentiated",
+            )
     if len({i % count for i in chosen}) < len(chosen):
-        raise TensorError(f"argnums elements must be unique, got {argnums}")
+        raise TensorError(
+            f"argnums elements must be unique, got {argnums}",
+            hint=f"argnums={tuple(dict.fromkeys(i % count for i in chosen))}",
+        )
     return tuple([i % count for i in chosen])
 
 
@@ -50,9 +62,15 @@ def flatten_primals(primals: tuple, name: str) -> tuple[list[Tensor], Any]:
     leaves, structure = flatten_tree(primals)
     for x in leaves:
         if not isinstance(x, Tensor):
-            raise TensorError(f"{name}: Expected primals to only contain Tensors, got {type(x)}")
+            raise TensorError(
+                f"{name}: Expected primals to only contain Tensors, got {type(x)}",
+                hint=tensor_hint(x) or "lambda x: f(x, other) of what is no Tensor",
+            )
     if not leaves:
-        raise TensorError(f"{name}: Expected primals to contain at least one Tensor.")
+        raise TensorError(
+            f"{name}: Expected primals to contain at least one Tensor.",
+            hint="arguments that are Tensors: a function without any is constant",
+        )
     return leaves, structure
 
 
@@ -61,7 +79,9 @@ def ensure_tensors(results: Sequence[Any], name: str) -> None:
     for r in results:
         if not isinstance(r, Tensor):
             raise TensorError(
-                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(r)}"
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(r)}",
+                hint="torch.stack or torch.as_tensor of what it computes; has_aux=True for what is not "
+                "differentiated",
             )
 
 
@@ -69,7 +89,8 @@ def ensure_output(results: Sequence[Any], name: str) -> None:
     """Raise unless the leaves of an output are Tensors, and one of them at least."""
     if not results or (len(results) == 1 and results[0] is None):
         raise TensorError(
-            f"{name}: Expected f to be a function that has non-empty output (got output = {list(results)})"
+            f"{name}: Expected f to be a function that has non-empty output (got output = {list(results)})",
+            hint="return the result: is a `return` missing?",
         )
     ensure_tensors(results, name)
 
@@ -77,5 +98,8 @@ def ensure_output(results: Sequence[Any], name: str) -> None:
 def split_aux(result, name: str) -> tuple[Any, Any]:
     """Split the result of a function with `has_aux` into the output and the auxiliary result."""
     if not isinstance(result, tuple) or len(result) != 2:
-        raise TensorError(f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True")
+        raise TensorError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True",
+            hint="return loss, aux",
+        )
     return result

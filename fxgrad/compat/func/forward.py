@@ -55,7 +55,8 @@ def jvp(
     """
     if not isinstance(primals, tuple):
         raise TensorError(
-            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).",
+            hint="(primals,)",
         )
     return jvp_at(func, primals, {}, range(len(primals)), tangents, strict, has_aux)
 
@@ -77,7 +78,8 @@ def jvp_at(
         raise TensorError(
             f"{JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
             f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
-            f"structure {tangent_structure}"
+            f"structure {tangent_structure}",
+            hint="torch.utils._pytree.tree_map(torch.ones_like, primals) has the structure",
         )
     interpreter = TangentInterpreter(source_info.user_frame())
     duals = [JVPTracer(interpreter, unwrap(x), match_tangent(t, x)) for x, t in zip(leaves, given)]
@@ -94,7 +96,8 @@ def jvp_at(
     if strict and any(t is None for _, t in pairs):
         raise TensorError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed "
-            "with strict=True."
+            "with strict=True.",
+            hint="strict=False, which gives zeros; or compute from the inputs, without detach() and item()",
         )
     output, *aux = outside.release_results()
     ts = [wrap_tree(ops.zeros_like(y) if t is None else t) for y, t in pairs]
@@ -121,7 +124,10 @@ class OuterPrimals(OuterTensors):
 def match_tangent(tangent, primal: Tensor) -> Any:
     """Check a tangent against its primal, and convert it to the primal's dtype."""
     if not isinstance(tangent, Tensor):
-        raise TensorError(f"{JVP}: Expected tangents to only contain Tensors, got {type(tangent)}")
+        raise TensorError(
+            f"{JVP}: Expected tangents to only contain Tensors, got {type(tangent)}",
+            hint="torch.zeros_like(primal) for an argument that does not move",
+        )
     ensure_floating(primal, "primal")
     ensure_floating(tangent, "tangent")
     check_tangent(tangent, primal)
@@ -176,7 +182,8 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
         given, given_structure = flatten_tree(tangents)
         if given_structure != structure:
             raise TensorError(
-                f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
+                f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}",
+                hint="one tangent for each primal, in the same containers",
             )
         for i, (t, aval) in enumerate(zip(given, avals)):
             for what, mine, theirs in (
@@ -186,7 +193,8 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
                 if mine != theirs:
                     raise TensorError(
                         f"tangent:{i} with {what} {mine} in flattened pytree doesn't match the {what} {theirs} of the "
-                        "corresponding primal."
+                        "corresponding primal.",
+                        hint=f"a tangent whose {what} is {theirs}: torch.ones_like(primal)",
                     )
         if VERSIONS.latest_change > then:
             for kept in push.graph.captured.values():

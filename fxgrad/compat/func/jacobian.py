@@ -76,13 +76,20 @@ def jacrev(
         A function of the same arguments, giving for every Tensor of the output the structure of the argument, with
         Tensors of the shape output.shape + argument.shape; (Jacobian, aux) if `has_aux`.
 
+    Raises:
+        RuntimeError: an argument or a result is complex.
+        ValueError: `chunk_size` is not positive.
+
     >>> import fxgrad.compat as torch
     >>> torch.func.jacrev(torch.sin)(torch.tensor([0.0, 0.0])).numpy()
     array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
     if chunk_size is not None and chunk_size < 1:
-        raise ArgumentValueError("jacrev: `chunk_size` should be greater than 0.")
+        raise ArgumentValueError(
+            "jacrev: `chunk_size` should be greater than 0.",
+            hint="chunk_size=1, or None for all rows at once",
+        )
 
     @wraps(func)
     def jacobian(*args, **kwargs) -> Any:
@@ -123,6 +130,9 @@ def jacfwd(
 
     Returns:
         A function of the same arguments, giving what `jacrev` gives.
+
+    Raises:
+        RuntimeError: an argument or a result is complex.
 
     >>> import fxgrad.compat as torch
     >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 0.0])).numpy()

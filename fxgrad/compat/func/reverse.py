@@ -91,11 +91,16 @@ def grad_and_value(
         call = RecordedCall(name, func, args, kwargs, argnum_positions(argnums, len(args)), has_aux)
         output = call.result.whole
         if not isinstance(output, Tensor):
-            raise TensorError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
+            raise TensorError(
+                f"{name}: Expected f(*args) to return a Tensor, got {type(output)}",
+                hint="a Tensor without dimensions, such as loss.sum(); has_aux=True for (loss, aux); jacrev "
+                "for several",
+            )
         if output.shape != ():
             raise TensorError(
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {len(output.shape)} dims. Maybe "
-                "you wanted to use the vjp or jacrev APIs instead?"
+                "you wanted to use the vjp or jacrev APIs instead?",
+                hint="y.sum() or y.mean(), or torch.func.jacrev",
             )
         seeds = [] if call.edges[0] is None else [implicit_cotangent(call.avals[0], output.value)]
         gradients = match_argnums(argnums, call.pull_back(seeds, retain=False))
@@ -203,7 +208,8 @@ def vjp_at(func: Callable[..., Any], args: tuple, kwargs: dict, places: Sequence
         if given_structure != structure:
             raise TensorError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {given_structure}, primal output: {structure}"
+                f"function. cotangents: {given_structure}, primal output: {structure}",
+                hint="cotangents in the containers of the output: torch.utils._pytree.tree_map(torch.ones_like, y)",
             )
         cts = []
         for i, (gradient, aval) in enumerate(zip(given, call.avals)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from ..ops.joining import stack
@@ -38,6 +39,7 @@ def functional_call(
     Raises:
         ValueError: a name given twice, or two names of one Tensor.
         TensorError: `strict`, and names that differ.
+        TypeError: a value is no Tensor.
 
     >>> import fxgrad.compat as torch
     >>> model = torch.nn.Linear(2, 1, bias=False)
@@ -52,11 +54,13 @@ def functional_call(
         twice = sorted(name for name in given if sum(name in d for d in dicts) > 1)
         if twice:
             raise ArgumentValueError(
-                f"{twice!r} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+                f"{twice!r} appeared in multiple dictionaries; behavior of functional call is ambiguous",
+                hint="{**first, **second}, in which the second wins",
             )
     else:
         raise ArgumentValueError(
-            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}",
+            hint="dict(module.named_parameters())",
         )
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with replace_members(module, given, tie_weights, strict):
@@ -75,7 +79,10 @@ class TensorSlot:
         self.members: dict = next((m for m in members if self.name in m), found.__dict__)
         value = getattr(found, self.name, None)
         if value is not None and not isinstance(value, Tensor):
-            raise ArgumentError(f"attribute `{self.name}`: {value} is not an instance of torch.Tensor")
+            raise ArgumentError(
+                f"attribute `{self.name}`: {value} is not an instance of torch.Tensor",
+                hint="names of parameters and buffers, as module.state_dict() has them",
+            )
 
     def exchange(self, value) -> Any:
         """Put a Tensor there, or take it away for NOTHING; what was there is returned."""
@@ -102,7 +109,8 @@ def tie_names(module: Module, given: dict[str, Any]) -> dict[str, Any]:
         if len({id(given[name]) for name in present}) > 1:
             raise ArgumentValueError(
                 f"functional_call got multiple values for keys {sorted(group)}, which are tied. Consider using "
-                "tie_weights=False"
+                "tie_weights=False",
+                hint=f"one of them alone, {present[0]!r}; tie_weights=False for a value each",
             )
         if present:
             complete |= dict.fromkeys(group, given[present[0]])
@@ -117,7 +125,7 @@ def replace_members(module: Module, given: dict[str, Any], tie_weights: bool, st
         check_names(module, complete)
     for value in complete.values():
         if not isinstance(value, Tensor):
-            raise ArgumentError(f"{value} is not an instance of torch.Tensor")
+            raise ArgumentError(f"{value} is not an instance of torch.Tensor", hint=tensor_hint(value))
     places = {name: TensorSlot(module, name) for name in complete}
     old = {name: place.exchange(complete[name]) for name, place in places.items()}
     try:
@@ -138,7 +146,28 @@ def check_names(module: Module, complete: Mapping[str, Any]) -> None:
         if names:
             parts.append(f"\n\t{what} key(s): {', '.join(map(repr, sorted(names)))}.")
     if parts:
-        raise TensorError(f"Error(s) in reparametrizing for {type(module).__name__}:" + "".join(parts))
+        raise TensorError(
+            f"Error(s) in reparametrizing for {type(module).__name__}:" + "".join(parts),
+            hint="strict=False, which takes what is missing from the module; module.named_parameters() has the names",
+        )
+
+
+def check_models(caller: str, models: Sequence[Module]) -> None:
+    """Raise unless there are modules, and of one kind."""
+    if not models:
+        raise TensorError(
+            f"{caller}: Expected at least one model, got 0.", hint="[make_model() for _ in range(n)]"
+        )
+    if any(m.training != models[0].training for m in models):
+        raise TensorError(
+            f"{caller}: Expected all models to have the same training/eval mode.",
+            hint="[m.train() for m in models], or m.eval()",
+        )
+    if any(type(m) is not type(models[0]) for m in models):
+        raise TensorError(
+            f"{caller}: Expected all models to be of the same class.",
+            hint="models of one class that differ in their parameters only: copy.deepcopy(model)",
+        )
 
 
 def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -162,18 +191,16 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
     torch.Size([4, 3, 2])
     """
     models = list(models)
-    if not models:
-        raise TensorError("stack_module_state: Expected at least one model, got 0.")
-    if any(m.training != models[0].training for m in models):
-        raise TensorError("stack_module_state: Expected all models to have the same training/eval mode.")
-    if any(type(m) is not type(models[0]) for m in models):
-        raise TensorError("stack_module_state: Expected all models to be of the same class.")
+    check_models("stack_module_state", models)
 
     def stack_members(members: Sequence[dict[str, Tensor]]) -> dict[str, Tensor]:
         made = {}
         for name, tensor in members[0].items():
             if any(m[name].requires_grad is not tensor.requires_grad for m in members):
-                raise TensorError(f"Expected {name} from each model to have the same .requires_grad")
+                raise TensorError(
+                    f"Expected {name} from each model to have the same .requires_grad",
+                    hint="m.requires_grad_(True) of all models, or m.requires_grad_(False)",
+                )
             made[name] = stack([m[name] for m in members]).detach().requires_grad_(tensor.requires_grad)
         return made
 

@@ -16,6 +16,7 @@ from ...core.interpreter import CURRENT, Context, Interpreter, use_context
 from ...transforms.jvp import JVPInterpreter
 from ...transforms.vmap import BatchInterpreter, BatchTracer
 from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import DEFAULT_MODES, Modes, current_tools, tools_of, with_modes
 from .._core.tape import TapeInterpreter, TensorPrimitive, current_tape
@@ -205,10 +206,16 @@ def enter_tape(tape: TapeInterpreter, x) -> Any:
 def as_leaf(tape: TapeInterpreter, x) -> Tensor:
     """Wrap an argument that is differentiated as a leaf of a tape."""
     if not isinstance(x, Tensor):
-        raise ArgumentValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+        raise ArgumentValueError(
+            f"Thing passed to transform API must be Tensor, got {type(x)}",
+            hint=tensor_hint(x) or "argnums= of those arguments that are Tensors",
+        )
     value = to_outer(x, tape)
     if not is_differentiable(aval_of(value).dtype):
-        raise TensorError("only Tensors of floating point dtype can require gradients")
+        raise TensorError(
+            "only Tensors of floating point dtype can require gradients",
+            hint="x.to(torch.float32), or argnums= of the arguments that are floating",
+        )
     return carry_tangent(x, make_tensor(tape, value, LEAF), lambda t: make_tensor(tape, to_outer(t, tape)))
 
 

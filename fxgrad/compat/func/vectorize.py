@@ -13,8 +13,8 @@ from ...core.errors import StructureError
 from ...core.interpreter import api_boundary, opened, use_context
 from ...transforms.vmap import BatchTracer
 from .._core.duals import carry_tangent, dual_gradient, has_tangent
-from .._core.error_messages import captured_target_error
-from .._core.errors import ArgumentValueError, DimensionError, TensorError
+from .._core.error_messages import captured_target_error, dimension_error
+from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, make_tensor, refresh, to_outer, unwrap
@@ -60,10 +60,14 @@ def vmap(
     """
     if randomness not in ("error", "different", "same"):
         raise TensorError(
-            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}",
+            hint='randomness="different" draws anew for each entry, "same" once for all',
         )
     if chunk_size is not None and chunk_size < 1:
-        raise ArgumentValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+        raise ArgumentValueError(
+            f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})",
+            hint="chunk_size=1, or None for all at once",
+        )
 
     @api_boundary
     @wraps(func)
@@ -194,14 +198,14 @@ def place_mapped_dim(value, place: int | None, interpreter: VmapInterpreter, nam
     if not hasattr(value, "shape"):
         raise ArgumentValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set "
-            "out_dims= to None for output?"
+            "out_dims= to None for output?",
+            hint=f"torch.as_tensor of the {type(value).__name__}, if it is a number; or return it by "
+            "out_dims=None",
         )
     value = to_batch(value, interpreter)
     rank = len(value.shape)
     if not -rank <= place < rank:
-        raise DimensionError(
-            f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {place})"
-        )
+        raise dimension_error(place, rank)
     return wrap_tree(ops.move_axis(value, 0, place % rank))
 
 
@@ -312,15 +316,30 @@ def broadcast_dims(dims, whole, leaves: Sequence[Any], error: Callable[[], Excep
     return found
 
 
-IN_DIMS = {  # what is wrong with them, in torch's words
-    "type": "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {}.",
-    "structure": "in_dims is not compatible with the structure of `inputs`. in_dims has structure {} but inputs has "
-    "structure {}.",
-    "entry": "Got in_dim={} for an input but in_dim must be either an integer dimension or None.",
-    "input": "Got in_dim={} for an input but the input is of type {}. We cannot vmap over non-Tensor arguments, please "
-    "use None as the respective in_dim",
-    "range": "Got in_dim={0} for some input, but that input is a Tensor of dimensionality {1} so expected in_dim to "
-    "satisfy -{1} <= in_dim < {1}.",
+IN_DIMS = {  # what is wrong with them, in torch's words, and what to write: "{0}" there has an entry for each argument
+    "type": (
+        "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {}.",
+        "in_dims={0}",
+    ),
+    "structure": (
+        "in_dims is not compatible with the structure of `inputs`. in_dims has structure {} but inputs has structure "
+        "{}.",
+        "in_dims={0}, an entry for each argument, of which one stands for all of a list or dict",
+    ),
+    "entry": (
+        "Got in_dim={} for an input but in_dim must be either an integer dimension or None.",
+        "0, or None for what is not mapped",
+    ),
+    "input": (
+        "Got in_dim={} for an input but the input is of type {}. We cannot vmap over non-Tensor arguments, please use "
+        "None as the respective in_dim",
+        "None for one that all entries share, torch.tensor(…) of one for each entry",
+    ),
+    "range": (
+        "Got in_dim={0} for some input, but that input is a Tensor of dimensionality {1} so expected in_dim to satisfy "
+        "-{1} <= in_dim < {1}.",
+        "in_dims=0 for the first dimension, None for a Tensor that is not mapped",
+    ),
 }
 
 
@@ -328,15 +347,19 @@ def mapped_dims(in_dims, args: tuple, leaves: Sequence[Any], name: str) -> list[
     """The mapped dimension of each leaf of the arguments, none of them negative."""
 
     def make_error(kind: str, *facts) -> ArgumentValueError:
-        message = IN_DIMS[kind].format(*facts)
-        return ArgumentValueError(f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): {message}")
+        message, hint = IN_DIMS[kind]
+        return ArgumentValueError(
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): {message.format(*facts)}",
+            hint=hint.format((0,) * len(args)),
+        )
 
     if not isinstance(in_dims, int | tuple):
         raise make_error("type", type(in_dims))
     if not args:
         raise ArgumentValueError(
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
-            "function with no inputs. The latter is unsupported."
+            "function with no inputs. The latter is unsupported.",
+            hint="vmap(f)(xs): what is mapped is an argument, by position",
         )
     dims = broadcast_dims(
         in_dims,
@@ -369,7 +392,9 @@ def common_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
     if len(set(sizes)) > 1:
         raise ArgumentValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the "
-            "mapped dimension"
+            "mapped dimension",
+            hint="in_dims=None for an argument that is not mapped, another number for one with the batch "
+            "elsewhere",
         )
     return sizes[0]
 
@@ -381,12 +406,14 @@ def out_dims_error(out_dims, result, name: str) -> Callable[[], Exception]:
         if not isinstance(out_dims, tuple | list | dict):
             return ArgumentValueError(
                 f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of "
-                "ints representing where in the outputs the vmapped dimension should appear."
+                "ints representing where in the outputs the vmapped dimension should appear.",
+                hint="out_dims=0",
             )
         return ArgumentValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
             f"`outputs`. out_dims has structure {flatten_tree(out_dims)[1]} but outputs has structure "
-            f"{flatten_tree(result)[1]}."
+            f"{flatten_tree(result)[1]}.",
+            hint="one number for all outputs, out_dims=0, or a number or None for each",
         )
 
     return make_error

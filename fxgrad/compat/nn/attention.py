@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from .._core.errors import RequirementError
 from .._core.tensor import Tensor
 from .._make.creation import ones
 
@@ -51,9 +52,10 @@ def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool 
     if not all(
         isinstance(b, SDPBackend) for b in (backends if isinstance(backends, (list, tuple)) else [backends])
     ):
-        raise AssertionError(
+        raise RequirementError(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
-            f"{type(backends).__name__}"
+            f"{type(backends).__name__}",
+            hint="SDPBackend.MATH",
         )
     yield
 

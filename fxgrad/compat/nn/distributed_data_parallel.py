@@ -103,7 +103,10 @@ class DistributedDataParallel(Module, Joinable):
                 hint="torch.autocast; model.no_sync()",
             )
         if process_group is not None and device_mesh is not None:
-            raise TensorError("Cannot specify both process_group and device_mesh arguments.")
+            raise TensorError(
+                "Cannot specify both process_group and device_mesh arguments.",
+                hint="device_mesh alone; device_mesh.get_group() is its process_group",
+            )
         self.process_group: ProcessGroup = ensure_inside(
             device_mesh.get_group() if device_mesh is not None else process_group
         )
@@ -112,13 +115,15 @@ class DistributedDataParallel(Module, Joinable):
         if any(isinstance(x, UninitializedParameter) for x in self.synchronized_parameters()):
             raise TensorError(
                 "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy "
-                "forward pass to correctly initialize the modules"
+                "forward pass to correctly initialize the modules",
+                hint="model(batch) once, before DistributedDataParallel(model)",
             )
         parameters = self.trained_parameters()
         if not parameters:
             raise TensorError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
-                "gradient."
+                "gradient.",
+                hint="the module itself; parameter.requires_grad_() where it is to be trained",
             )
         self.device = parameters[0].device
         self.device_ids, self.output_device = check_devices(parameters, device_ids, output_device)
@@ -181,18 +186,21 @@ class DistributedDataParallel(Module, Joinable):
             if len(others) != len(first):
                 raise TensorError(
                     f"DDP expects same model across all ranks, but Rank 0 has {len(first)} params, while rank {rank} "
-                    f"has inconsistent {len(others)} params."
+                    f"has inconsistent {len(others)} params.",
+                    hint="build the same module on every rank, with no condition on the rank",
                 )
             for index, (mine, wanted) in enumerate(zip(others, first, strict=True)):
                 if mine != wanted:
                     raise TensorError(
                         f"[{rank}]: params[{index}] in this process with sizes {list(mine[0])} appears not to match "
-                        f"sizes of the same param in process 0: {list(wanted[0])} ({mine[1]}, {wanted[1]})"
+                        f"sizes of the same param in process 0: {list(wanted[0])} ({mine[1]}, {wanted[1]})",
+                        hint="build the same module on every rank, with no condition on the rank",
                     )
             if sent_there != sent_first:
                 raise TensorError(
                     f"[{rank}]: the buffers and frozen parameters in this process appear not to match those in "
-                    "process 0"
+                    "process 0",
+                    hint="build the same module on every rank, with no condition on the rank",
                 )
 
     def broadcast(self, tensors: Sequence[Tensor], root: int) -> None:
@@ -268,7 +276,10 @@ class DistributedDataParallel(Module, Joinable):
             TensorError: there is one.
         """
         if not callable(hook):
-            raise ArgumentError("Communication hook must be callable.")
+            raise ArgumentError(
+                "Communication hook must be callable.",
+                hint="def hook(state, bucket): …, which returns a Future of bucket.buffer()",
+            )
         self.reducer.register_hook(state, hook)
 
     def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
@@ -370,12 +381,16 @@ def check_devices(
         ArgumentValueError: they are given for parameters on the CPU, or are several.
     """
     if device_ids is not None and len(device_ids) > 1:
-        raise ArgumentValueError("device_ids can only be None or contain a single element.")
+        raise ArgumentValueError(
+            "device_ids can only be None or contain a single element.",
+            hint=f"device_ids=[{device_ids[0]!r}], and a process for every device",
+        )
     devices = {str(p.device) for p in parameters}
     if len({device.partition(":")[0] for device in devices}) > 1:
         raise ArgumentValueError(
             "DistributedDataParallel's input module must be on the same type of devices, but input module parameters "
-            f"locate in {devices}."
+            f"locate in {devices}.",
+            hint="module.to(device)",
         )
     if not device_ids and output_device is None:
         return None, None

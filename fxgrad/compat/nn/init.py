@@ -12,6 +12,7 @@ from .._core.tensor import Tensor
 from .._make.creation import empty_like
 from .._make.sampling import randperm
 from ..autograd.grad_mode import no_grad
+from ..ops.arguments import divisors
 from ..ops.comparison import where
 from ..ops.decompositions import linalg_qr
 
@@ -47,11 +48,16 @@ def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def calculate_gain(nonlinearity: str, param=None) -> float:
     """The factor by which the standard deviation of weights makes up for a nonlinearity.
 
+    Source: K. He et al., Delving deep into rectifiers, ICCV 2015.
+
     Args:
         param: the parameter of the function, such as the slope of a leaky ReLU.
 
     Returns:
         A float.
+
+    Raises:
+        ValueError: there is no such nonlinearity, or `param` is no number.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.init.calculate_gain("relu") ** 2
@@ -62,10 +68,16 @@ def calculate_gain(nonlinearity: str, param=None) -> float:
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         if isinstance(slope, bool) or not isinstance(slope, int | float):
-            raise ArgumentValueError(f"negative_slope {param} not a valid number")
+            raise ArgumentValueError(
+                f"negative_slope {param} not a valid number",
+                hint="param=0.01, the slope of leaky_relu for x < 0",
+            )
         return math.sqrt(2 / (1 + slope**2))
     if nonlinearity not in GAINS:
-        raise ArgumentValueError(f"Unsupported nonlinearity {nonlinearity}")
+        raise ArgumentValueError(
+            f"Unsupported nonlinearity {nonlinearity}",
+            hint=f"one of {', '.join(sorted([*LINEAR, 'leaky_relu', *GAINS]))}",
+        )
     return GAINS[nonlinearity]
 
 
@@ -74,7 +86,8 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     shape = tensor.shape
     if len(shape) < 2:
         raise ArgumentValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions",
+            hint="torch.nn.init.normal_(x, std=…) or zeros_(x), for biases and other vectors",
         )
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field
@@ -84,7 +97,8 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
     """The fan that is named "fan_in" or "fan_out"."""
     if mode.lower() not in ("fan_in", "fan_out"):
         raise ArgumentValueError(
-            f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']"
+            f"Mode {mode.lower()} not supported, please use one of ['fan_in', 'fan_out']",
+            hint='mode="fan_in", or "fan_out"',
         )
     return _calculate_fan_in_and_fan_out(tensor)[mode.lower() == "fan_out"]
 
@@ -258,6 +272,9 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor
     Returns:
         The Tensor.
 
+    Raises:
+        ValueError: the Tensor has fewer than two dimensions.
+
     >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_uniform_(torch.empty(1, 2))
@@ -282,6 +299,9 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     Returns:
         The Tensor.
 
+    Raises:
+        ValueError: the Tensor has fewer than two dimensions.
+
     >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_normal_(torch.empty(2, 3)).shape
@@ -293,6 +313,8 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
 def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     """The standard deviation gain / √fan.
 
+    Source: K. He et al., Delving deep into rectifiers, ICCV 2015.
+
     Args:
         tensor: the Tensor that is filled, in place; nothing is recorded.
         a: the slope of a leaky ReLU.
@@ -301,6 +323,9 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
 
     Returns:
         A float.
+
+    Raises:
+        ValueError: the Tensor has fewer than two dimensions, or there is no such `mode`.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.init.kaiming_std(torch.empty(3, 4), 0, "fan_in", "linear")
@@ -381,6 +406,18 @@ def warn_if_empty(tensor: Tensor) -> bool:
 
 
 # -- matrices ------------------------------------------
+def _check_matrix(tensor: Tensor) -> None:
+    """Raise unless a Tensor has two dimensions."""
+    ndim = len(tensor.shape)
+    if ndim != 2:
+        raise ArgumentValueError(
+            "Only tensors with 2 dimensions are supported",
+            hint="tensor.flatten(1), a view, which is filled as a matrix"
+            if ndim > 2
+            else "torch.nn.init.normal_, for vectors",
+        )
+
+
 @initializer
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with ones on the diagonal and zeros elsewhere.
@@ -391,13 +428,15 @@ def eye_(tensor: Tensor) -> Tensor:
     Returns:
         The Tensor.
 
+    Raises:
+        ValueError: the Tensor is no matrix.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.init.eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
     """
-    if len(tensor.shape) != 2:
-        raise ArgumentValueError("Only tensors with 2 dimensions are supported")
+    _check_matrix(tensor)
     tensor.zero_().diagonal().fill_(1)
     return tensor
 
@@ -409,15 +448,22 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     Args:
         tensor: the Tensor that is filled, in place; nothing is recorded.
 
+    Raises:
+        ValueError: the Tensor has not 3 to 5 dimensions, or the first is not divisible by `groups`.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
     """
     shape = tensor.shape
     if len(shape) not in (3, 4, 5):
-        raise ArgumentValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+        raise ArgumentValueError(
+            "Only tensors with 3, 4, or 5 dimensions are supported", hint="torch.nn.init.eye_ for a matrix"
+        )
     if shape[0] % groups:
-        raise ArgumentValueError("dim 0 must be divisible by groups")
+        raise ArgumentValueError(
+            "dim 0 must be divisible by groups", hint=f"groups: one of {divisors(shape[0])}"
+        )
     tensor.zero_()
     count = shape[0] // groups
     middle = tuple(n // 2 for n in shape[2:])
@@ -441,6 +487,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     Returns:
         The Tensor.
 
+    Raises:
+        ValueError: the Tensor has fewer than two dimensions.
+
     >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> w = torch.nn.init.orthogonal_(torch.empty(2, 3))
@@ -448,7 +497,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     True
     """
     if len(tensor.shape) < 2:
-        raise ArgumentValueError("Only tensors with 2 or more dimensions are supported")
+        raise ArgumentValueError(
+            "Only tensors with 2 or more dimensions are supported", hint="torch.nn.init.normal_, for vectors"
+        )
     if 0 in tensor.shape:
         return tensor
     count = tensor.shape[0]
@@ -475,13 +526,15 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) 
     Returns:
         The Tensor.
 
+    Raises:
+        ValueError: the Tensor is no matrix.
+
     >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.sparse_(torch.empty(2, 3), 0.5).shape
     torch.Size([2, 3])
     """
-    if len(tensor.shape) != 2:
-        raise ArgumentValueError("Only tensors with 2 dimensions are supported")
+    _check_matrix(tensor)
     rows, columns = tensor.shape
     normal_(tensor, 0, std, generator)
     for column in range(columns):

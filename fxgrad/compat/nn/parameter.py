@@ -101,16 +101,20 @@ class UninitializedTensorMixin:
 
     @property
     def shape(self) -> Any:
+        """There is no shape as yet: RuntimeError."""
         raise TensorError(
             "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
             "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call `forward` "
-            "to initialize the parameters before accessing their attributes."
+            "to initialize the parameters before accessing their attributes.",
+            hint="module(batch), once: the first call gives it a shape; module.load_state_dict(…, assign=True)",
         )
 
     def share_memory_(self) -> Any:
+        """It raises RuntimeError: there is no memory as yet."""
         raise TensorError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
-            "before calling `module.share_memory()`."
+            "before calling `module.share_memory()`.",
+            hint="module(batch), once: the first call gives it a shape",
         )
 
     def __repr__(self, *, tensor_contents=None) -> str:

@@ -17,6 +17,7 @@ from . import (
     former_names,
     fourier,
     gamma_samples,
+    gathering,
     indexing,
     joining,
     ldl,

@@ -40,11 +40,17 @@ def check_factor(name: str, factor, result) -> None:
     """Raise for a factor of a higher kind of dtype than the result, and for bool."""
     kinds = kind(result)
     if type(factor) is bool and kinds != "b":
-        raise TensorError(f"Boolean {name} only supported for Boolean results.")
+        raise TensorError(f"Boolean {name} only supported for Boolean results.", hint=f"{name}={int(factor)}")
     if type(factor) is float and kinds in "biu":
-        raise TensorError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        raise TensorError(
+            f"For integral input tensors, argument {name} must not be a floating point number.",
+            hint=f"a whole {name}, or input.float()",
+        )
     if type(factor) is complex and kinds != "c":
-        raise TensorError(f"For non-complex input tensors, argument {name} must not be a complex number.")
+        raise TensorError(
+            f"For non-complex input tensors, argument {name} must not be a complex number.",
+            hint=f"{name}.real, or input.to(torch.complex64)",
+        )
 
 
 def scale_by_alpha(value, alpha, result) -> Any:
@@ -72,12 +78,14 @@ def subtract_scaled(input, other, alpha) -> Any:
     if all(booleans):
         raise TensorError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-            "operator instead."
+            "operator instead.",
+            hint="a ^ b; a & ~b for the difference of sets",
         )
     if any(booleans):
         raise TensorError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-            "use the `~` or `logical_not()` operator instead."
+            "use the `~` or `logical_not()` operator instead.",
+            hint="~mask; mask.int() for a number in place of a truth value",
         )
     input, other = promote_values((input, other), "arithmetic")
     return ops.subtract(input, scale_by_alpha(other, alpha, input))
@@ -104,7 +112,9 @@ def require_real(function, kinds: str = "c") -> Any:
 
     def call(a, b) -> Any:
         if kind(a) == "c" and kinds == "c":
-            raise TensorError(f"{name} not implemented for complex tensors.")
+            raise TensorError(
+                f"{name} not implemented for complex tensors.", hint="x.abs(), or x.real and x.imag"
+            )
         refuse(kinds, a, operation=name)
         return function(a, b)
 
@@ -216,7 +226,10 @@ floor_divide_primitive = declare_primitive(
 def check_divisor(divisor) -> None:
     """Raise where integers are divided by a known 0."""
     if kind(divisor) in "biu" and type(divisor) is np.ndarray and not divisor.all():
-        raise TensorError("ZeroDivisionError")
+        raise TensorError(
+            "ZeroDivisionError",
+            hint="divisor.masked_fill(divisor == 0, 1), or divisor.float(), by which a division by 0 is inf or nan",
+        )
 
 
 def whole_quotient(a, b) -> Any:
@@ -243,7 +256,8 @@ def div(input, other, *, rounding_mode: str | None = None) -> Any:
         return divide_primitive(*promote_values((input, other), "float"))
     if rounding_mode not in ("trunc", "floor"):
         raise TensorError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+            hint='rounding_mode="floor" is //, "trunc" rounds towards 0, None is /',
         )
     a, b = promote_values((input, other), "arithmetic")
     refuse("bc", a, operation=f"div_{rounding_mode}")
@@ -455,7 +469,9 @@ def clamp(input, min=None, max=None) -> Any:
     [0.0, 0.5]
     """
     if min is None and max is None:
-        raise TensorError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        raise TensorError(
+            "torch.clamp: At least one of 'min' or 'max' must not be None", hint="torch.clamp(x, min=0.0)"
+        )
     return clamp_values(input, min, max)
 
 

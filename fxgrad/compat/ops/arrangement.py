@@ -22,7 +22,14 @@ from .._declare.out import with_out
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
 from .._make.devices import CPU, device_of, move_array
-from .arguments import add_variadic_method, as_sizes, dim_index, normalize_dim, normalize_dims
+from .arguments import (
+    add_variadic_method,
+    as_sizes,
+    diagonal_dims,
+    dim_index,
+    normalize_dim,
+    normalize_dims,
+)
 from .declarers import kind, refuse
 from .viewing import movedim, reshape
 
@@ -44,7 +51,10 @@ add_variadic_method(flip)
 def fliplr(input: Tensor) -> Tensor:
     """`flip` along the second dimension."""
     if len(input.shape) < 2:
-        raise TensorError("Input must be >= 2-d.")
+        raise TensorError(
+            "Input must be >= 2-d.",
+            hint="x.flip(0), along the only dimension" if input.shape else "x.reshape(1, 1)",
+        )
     return flip(input, (1,))
 
 
@@ -52,7 +62,7 @@ def fliplr(input: Tensor) -> Tensor:
 def flipud(input: Tensor) -> Tensor:
     """`flip` along the first dimension."""
     if not input.shape:
-        raise TensorError("Input must be >= 1-d.")
+        raise TensorError("Input must be >= 1-d.", hint="x.reshape(1)")
     return flip(input, (0,))
 
 
@@ -61,11 +71,16 @@ def roll(input, shifts, dims=None) -> Any:
     """The entries moved on, those at the end to the beginning; without `dims` in the flattened order."""
     shifts, dims = as_sizes(shifts), () if dims is None else as_sizes(dims)
     if not shifts:
-        raise TensorError("`shifts` required")
+        raise TensorError("`shifts` required", hint="shifts=1, or a tuple with one shift for each of dims")
     if not dims and len(shifts) == 1:
         return fnp.roll(input, shifts[0])
     if len(shifts) != len(dims):
-        raise TensorError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+        raise TensorError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}",
+            hint=f"dims={tuple(range(len(shifts)))}"
+            if len(shifts) > 1
+            else f"shifts={(*shifts * len(dims),)}",
+        )
     return fnp.roll(input, shifts, [normalize_dim(d, input.ndim) for d in dims])
 
 
@@ -74,13 +89,20 @@ def rot90(input: Tensor, k: int = 1, dims=(0, 1)) -> Tensor:
     """A copy turned by k right angles in the plane of two dimensions."""
     ndim = len(input.shape)
     if len(dims) != 2:
-        raise TensorError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+        raise TensorError(
+            f"expected total rotation dims == 2, but got dims = {len(dims)}",
+            hint="dims=(0, 1), which span the plane",
+        )
     if ndim < 2:
-        raise TensorError(f"expected total dims >= 2, but got total dims = {ndim}")
+        raise TensorError(
+            f"expected total dims >= 2, but got total dims = {ndim}",
+            hint="x.unsqueeze(0), a matrix of one row",
+        )
     a, b = (normalize_dim(d, ndim) for d in dims)
     if a == b:
         raise TensorError(
-            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
+            f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}",
+            hint=f"dims=({a}, {(a + 1) % ndim})",
         )
     turns = k % 4
     if turns == 2:
@@ -104,10 +126,14 @@ def repeat(self, repeats) -> Any:
     extra = len(sizes) - len(self.shape)
     if extra < 0:
         raise TensorError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+            hint=f"x.repeat{(1,) * -extra + sizes}",
         )
     if any(n < 0 for n in sizes):
-        raise TensorError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
+        raise TensorError(
+            f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}",
+            hint="0 or more copies along every dimension",
+        )
     shape = (*(1,) * extra, *self.shape)
     apart = tuple([n for size in shape for n in (1, size)])
     spread = tuple([n for pair in zip(sizes, shape) for n in pair])
@@ -143,14 +169,16 @@ def repeat_interleave_arguments(input, repeats=None, dim: int | None = None, *, 
         raise TensorError(
             "repeat_interleave only accept 1D vector as repeat"
             if alone
-            else "repeats must be 0-dim or 1-dim tensor"
+            else "repeats must be 0-dim or 1-dim tensor",
+            hint="repeats.flatten()",
         )
     refuse("fcb", counts, operation="repeat_interleave")
     size = input.shape[d]
     if counts.ndim and counts.shape[0] not in (1, size):
         raise TensorError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
-            f"{counts.shape[0]} and input.size({d}) = {size}"
+            f"{counts.shape[0]} and input.size({d}) = {size}",
+            hint=f"{size} counts, or one number for all",
         )
     return (input, repeated_places(ops.broadcast_to(counts, shape=(size,)), output_size)), {"dim": d}
 
@@ -164,10 +192,10 @@ def repeated_places(counts, output_size: int | None) -> Any:
         return fnp.searchsorted(fnp.cumsum(counts), np.arange(output_size), side="right")
     counts = move_array(counts, CPU)  # which say how large the result is
     if counts.size and counts.min() < 0:
-        raise TensorError("repeats can not be negative")
+        raise TensorError("repeats can not be negative", hint="repeats.clamp(min=0)")
     places = np.repeat(np.arange(len(counts)), counts)
     if output_size is not None and output_size != len(places):
-        raise TensorError("allocated size does not match required size")
+        raise TensorError("allocated size does not match required size", hint=f"output_size={len(places)}")
     return places
 
 
@@ -206,11 +234,8 @@ def diag_embed_values(input, offset: int) -> Any:
 @expose("function method")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices, in two dimensions of the result, with the vectors in the last dimension as their diagonals."""
-    ndim = len(input.shape) + 1
-    a, b = normalize_dim(dim1, ndim), normalize_dim(dim2, ndim)
-    if a == b:
-        raise TensorError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return movedim(diag_embed_values(input, offset), (-2, -1), (a, b))
+    dims = diagonal_dims(dim1, dim2, len(input.shape) + 1)
+    return movedim(diag_embed_values(input, offset), (-2, -1), dims)
 
 
 @expose("function method")
@@ -219,7 +244,12 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """The matrix with a vector as its diagonal, or a copy of the diagonal of a matrix."""
     ndim = len(input.shape)
     if ndim not in (1, 2):
-        raise TensorError(f"diag(): Supports 1D or 2D tensors. Got {ndim}D")
+        raise TensorError(
+            f"diag(): Supports 1D or 2D tensors. Got {ndim}D",
+            hint="x.flatten(), or torch.diag_embed(x), which makes a matrix of every last row"
+            if ndim
+            else "x.reshape(1)",
+        )
     if ndim == 1:
         return diag_embed_values(input, diagonal)
     return input.diagonal(diagonal).clone()
@@ -235,7 +265,9 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 def trace(input) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
-        raise TensorError("trace: expected a matrix")
+        raise TensorError(
+            "trace: expected a matrix", hint="torch.diagonal(x, 0, -2, -1).sum(-1) for a batch of matrices"
+        )
     return fnp.trace(input, dtype=as_numpy_dtype(int) if kind(input) in "biu" else None)
 
 
@@ -243,7 +275,10 @@ def trace(input) -> Any:
 def mask_matrices(x, keep) -> Any:
     """Replace the entries of matrices by 0 but where keep(rows, columns), a mask, is set."""
     if x.ndim < 2:
-        raise TensorError("tril/triu: input tensor must have at least 2 dimensions")
+        raise TensorError(
+            "tril/triu: input tensor must have at least 2 dimensions",
+            hint="x.unsqueeze(0), a matrix of one row",
+        )
     return ops.where(keep(*x.shape[-2:]), x, np.zeros((), aval_of(x).dtype))
 
 

@@ -11,6 +11,7 @@ from .._core.errors import ArgumentValueError, DimensionError
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.view_plan import BOUND_TYPES
+from .arguments import place_hint
 
 
 def declare_basic_view(name: str) -> Any:
@@ -52,7 +53,9 @@ def normalize_basic_index(index: tuple[Any, ...], shape: tuple[int, ...]) -> tup
 def normalize_slice(part: slice, size: int) -> slice:
     """Convert a slice of a dimension to one of positions counted from the front."""
     if part.step is not None and as_index(part.step) <= 0:
-        raise ArgumentValueError("step must be greater than zero")
+        raise ArgumentValueError(
+            "step must be greater than zero", hint="x.flip(dim) is a copy in the reverse order"
+        )
     start, stop, step = part.indices(size)
     return slice(start, max(start, stop), step)
 
@@ -60,7 +63,10 @@ def normalize_slice(part: slice, size: int) -> slice:
 def check_dimension_count(used: int, shape: tuple[int, ...]) -> None:
     """Raise if a key consumes more dimensions than there are."""
     if used > len(shape):
-        raise DimensionError(f"too many indices for tensor of dimension {len(shape)}")
+        raise DimensionError(
+            f"too many indices for tensor of dimension {len(shape)}",
+            hint=f"at most {len(shape)}; x[..., i] is of the last dimension",
+        )
 
 
 def position_in_dim(entry, shape: tuple[int, ...], dim: int) -> int:
@@ -70,10 +76,14 @@ def position_in_dim(entry, shape: tuple[int, ...], dim: int) -> int:
     except TypeError:
         raise DimensionError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
-            f"{type(entry).__name__})"
+            f"{type(entry).__name__})",
+            hint="int(…) of a number; torch.tensor(…) of a list of places or of a mask",
         ) from None
     if not -shape[dim] <= place < shape[dim]:
-        raise DimensionError(f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}")
+        raise DimensionError(
+            f"index {place} is out of bounds for dimension {dim} with size {shape[dim]}",
+            hint=place_hint(shape[dim]),
+        )
     return place % shape[dim]
 
 

@@ -51,7 +51,9 @@ def isclose(input, other, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: b
     check_same_dtype(input, other, "{} did not match {}")
     for name, least in (("rtol", rtol), ("atol", atol)):
         if not least >= 0:
-            raise TensorError(f"{name} must be greater than or equal to zero, but got {least}")
+            raise TensorError(
+                f"{name} must be greater than or equal to zero, but got {least}", hint=f"{name}={abs(least)}"
+            )
     if kind(input) in "biu" and not (rtol or atol):  # there are more integers than floats
         return ops.equal(input, other)
     return fnp.isclose(input, other, rtol, atol, equal_nan)
@@ -139,7 +141,8 @@ def where_values(condition, input, other) -> Any:
         dtype = aval_of(condition).dtype
         if dtype != np.uint8:
             raise TensorError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {short_name(dtype)}"
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {short_name(dtype)}",
+                hint="condition != 0, or condition.bool()",
             )
         condition = ops.not_equal(condition, 0)
     return ops.where(condition, *promote_values((input, other), "choice"))
@@ -174,7 +177,8 @@ def masked_fill(input, mask, value) -> Any:
     if given.shape:
         raise TensorError(
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-            f"{len(given.shape)} dimension(s)."
+            f"{len(given.shape)} dimension(s).",
+            hint="torch.where(mask, value, x), which broadcasts",
         )
     if type(value) in SCALARS:
         value = cast_number(value, have.dtype)
@@ -186,14 +190,15 @@ def ensure_mask(operation: str, mask) -> None:
     if kind(mask) != "b":
         raise TensorError(
             f"{operation} only supports boolean masks, but got mask with dtype "
-            f"{from_numpy_dtype(aval_of(mask).dtype).name}"
+            f"{from_numpy_dtype(aval_of(mask).dtype).name}",
+            hint="mask.bool()",
         )
 
 
 def masked_select_arguments(input, mask) -> Any:
     """The mask must be known; the places where it is set are those in the flattened order of both, broadcast."""
     if kind(mask) != "b":
-        raise TensorError("masked_select: expected BoolTensor for mask")
+        raise TensorError("masked_select: expected BoolTensor for mask", hint="mask.bool()")
     known = concretize(unwrap(mask), "masked_select")
     try:
         shape = np.broadcast_shapes(input.shape, known.shape)
@@ -220,7 +225,8 @@ def masked_scatter(input, mask, source) -> Any:
     have = aval_of(source).size
     if type(order) is np.ndarray and order.size and order[-1] >= have:
         raise TensorError(
-            "masked_scatter: expected self and source to have same number of elements as the mask"
+            "masked_scatter: expected self and source to have same number of elements as the mask",
+            hint=f"{int(order[-1]) + 1} elements, not {have}; torch.where(mask, values, x) takes values of x's shape",
         )
     taken = ops.take_along(fnp.ravel(source), ops.maximum(ops.minimum(order, have - 1), 0), 0)
     return ops.where(mask, ops.reshape(taken, shape=shape), input)

@@ -27,7 +27,8 @@ def check_parts(first, second) -> None:
     names = [short_name(aval_of(x).dtype) for x in (first, second)]
     if not {*names} <= {"Half", "Float", "Double"}:
         raise TensorError(
-            f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}"
+            f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}",
+            hint="x.float(); torch.promote_types(a.dtype, b.dtype) is the dtype that both fit into",
         )
     words = "Expected object of scalar type {} but got scalar type {} for second argument"
     check_same_dtype(first, second, words)
@@ -194,7 +195,10 @@ def real(input: Tensor) -> Tensor:
 def imag(input: Tensor) -> Tensor:
     """The imaginary parts of complex numbers, a view."""
     if not input.dtype.is_complex:
-        raise TensorError("imag is not implemented for tensors with non-complex dtypes.")
+        raise TensorError(
+            "imag is not implemented for tensors with non-complex dtypes.",
+            hint="torch.zeros_like(x), which the imaginary part is; x.to(torch.complex64) has one",
+        )
     return imaginary_part(negative_view(conj(input)) if is_conj(input) else input)
 
 
@@ -225,7 +229,10 @@ def complex_to_pairs(numbers) -> Any:
 def pair_parts(input) -> Any:
     """Complex numbers as pairs of real ones in a last dimension."""
     if kind_of(input.dtype) != "c":
-        raise TensorError("view_as_real is only supported for complex tensors")
+        raise TensorError(
+            "view_as_real is only supported for complex tensors",
+            hint="x.to(torch.complex64); torch.stack([x, torch.zeros_like(x)], -1) is the result for real x",
+        )
     if not is_array(input):
         return complex_to_pairs(input)
     half = input.real.dtype.itemsize
@@ -247,7 +254,8 @@ def view_as_real(input: Tensor) -> Tensor:
         raise TensorError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
             "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
-            "original."
+            "original.",
+            hint="torch.view_as_real(x.resolve_conj()), of a copy",
         )
     return pair_parts(input)
 
@@ -259,14 +267,21 @@ def view_as_complex(input) -> Any:
         name = from_numpy_dtype(input.dtype)
         raise TensorError(
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{name}"
+            f"{name}",
+            hint="x is complex" if kind_of(input.dtype) == "c" else "torch.view_as_complex(x.float())",
         )
     if not input.ndim or input.shape[-1] != 2:
-        raise TensorError("Tensor must have a last dimension of size 2")
+        raise TensorError(
+            "Tensor must have a last dimension of size 2",
+            hint="torch.complex(real, imag); pairs lie along the last dimension: x.movedim(dim, -1).contiguous()",
+        )
     if not is_array(input):
         return pairs_to_complex(input)
     if input.size and (
         input.strides[-1] != input.itemsize or any(s % (2 * input.itemsize) for s in input.strides[:-1])
     ):
-        raise TensorError("Tensor must have a last dimension with stride 1")
+        raise TensorError(
+            "Tensor must have a last dimension with stride 1",
+            hint="torch.view_as_complex(x.contiguous()), of a copy",
+        )
     return input.view(np.dtype(f"c{2 * input.itemsize}"))[..., 0]

@@ -30,7 +30,8 @@ def einsum_arguments(*args) -> Any:
     if len(args) < 2:
         raise ArgumentValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
+            "subscripts list",
+            hint='torch.einsum("ij,jk->ik", a, b)',
         )
     if isinstance(args[0], str):
         equation, operands = args[0], args[1:]
@@ -47,7 +48,10 @@ def subscripts(entries) -> str:
     """Convert a sublist of numbers below 52 to letters."""
     for entry in entries:
         if entry is not Ellipsis and not 0 <= entry < 52:
-            raise TensorError(f"einsum(): subscript {entry} is not within the valid range [0, 52)")
+            raise TensorError(
+                f"einsum(): subscript {entry} is not within the valid range [0, 52)",
+                hint="numbers 0 … 51 name dimensions; an equation with … for the batch has no more",
+            )
     return "".join("..." if entry is Ellipsis else LETTERS[entry] for entry in entries)
 
 
@@ -93,7 +97,10 @@ def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
     terms = equation.partition("->")[0].split(",")
     if len(terms) != len(shapes):
         what = "fewer" if len(shapes) < len(terms) else "more"
-        raise TensorError(f"einsum(): {what} operands were provided than specified in the equation")
+        raise TensorError(
+            f"einsum(): {what} operands were provided than specified in the equation",
+            hint=f"an operand for each term: {', '.join(terms)}",
+        )
     seen: dict[str, int] = {}
     for i, (term, shape) in enumerate(zip(terms, shapes)):
         first, _, last = term.partition("...")
@@ -102,7 +109,8 @@ def check_subscripts(equation: str, shapes: Sequence[tuple[int, ...]]) -> None:
             if size != have and 1 not in (size, have):
                 raise TensorError(
                     f"einsum(): subscript {letter} has size {size} for operand {i} which does not broadcast with "
-                    f"previously seen size {have}"
+                    f"previously seen size {have}",
+                    hint=f"another letter than {letter} for one of them, or x.transpose(…)",
                 )
             seen[letter] = max(size, have)
 
@@ -113,7 +121,10 @@ def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> An
     """The sum over pairs of dimensions."""
     check_product_dtypes("tensordot", a, b)
     if len(ours) != len(theirs):
-        raise TensorError("both dimension lists should have same length")
+        raise TensorError(
+            "both dimension lists should have same length",
+            hint=f"dims=({list(ours[: len(theirs)])}, {list(theirs[: len(ours)])})",
+        )
     for i, j in zip(ours, theirs):
         n, m = a.shape[i], b.shape[j]
         if n != m == 1:
@@ -123,7 +134,8 @@ def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> An
         elif n != m:
             raise TensorError(
                 f"contracted dimensions need to match, but first has size {n} in dim {i} and second has size {m} in "
-                f"dim {j}"
+                f"dim {j}",
+                hint="dims=([those of a], [those of b]) names pairs of one size",
             )
     return fnp.tensordot(a, b, (ours, theirs))
 
@@ -135,7 +147,10 @@ def tensordot(a, b, dims: Any = 2, out=None) -> Any:
         dims = dims.item()
     if isinstance(dims, int):
         if dims < 0:
-            raise TensorError(f"tensordot expects dims >= 0, but got dims={dims}")
+            raise TensorError(
+                f"tensordot expects dims >= 0, but got dims={dims}",
+                hint=f"dims={-dims}, a count; dims=([-1], [0]) names dimensions",
+            )
         dims = range(-dims, 0), range(dims)
     ours, theirs = (tuple(map(int, each.tolist() if hasattr(each, "tolist") else each)) for each in dims)
     return tensordot_values(a, b, ours, theirs, out=out)
@@ -147,7 +162,8 @@ def inner(input, other) -> Any:
     if input.ndim and other.ndim and input.shape[-1] != other.shape[-1]:
         raise TensorError(
             "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(input.shape)} and {list(other.shape)}"
+            f"{list(input.shape)} and {list(other.shape)}",
+            hint="other.mT, where the vectors lie along the dimension before the last",
         )
     return fnp.inner(input, other)
 
@@ -157,7 +173,10 @@ def outer(input, vec2) -> Any:
     """The products of all pairs of entries of two vectors."""
     for name, x in (("self", input), ("vec2", vec2)):
         if x.ndim != 1:
-            raise TensorError(f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
+            raise TensorError(
+                f"outer: Expected 1-D argument {name}, but got {x.ndim}-D",
+                hint=f"{'input' if name == 'self' else name}.flatten()",
+            )
     return fnp.outer(input, vec2)
 
 
@@ -175,11 +194,13 @@ def linalg_cross(input, other, *, dim: int = -1) -> Any:
     """The cross products of vectors along a dimension."""
     if input.ndim != other.ndim:
         raise TensorError(
-            f"linalg.cross: inputs must have the same number of dimensions. Got {input.ndim} and {other.ndim}"
+            f"linalg.cross: inputs must have the same number of dimensions. Got {input.ndim} and {other.ndim}",
+            hint="unsqueeze(0) the one with fewer dimensions; sizes of 1 broadcast",
         )
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise TensorError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}",
+            hint="dim=…, along which the vectors lie; torch.nn.functional.pad(x, (0, 1)) adds a third coordinate",
         )
     return fnp.cross(input, other, axis=dim)
 
@@ -189,7 +210,10 @@ def cross(input, other, dim: int | None = None, *, out=None) -> Any:
     """The cross products of vectors along a dimension: the first of size 3, unless it is given."""
     if dim is None:
         if 3 not in input.shape:
-            raise TensorError("no dimension of size 3 in input")
+            raise TensorError(
+                "no dimension of size 3 in input",
+                hint="torch.nn.functional.pad(x, (0, 1)), of vectors of size 2, adds a third coordinate",
+            )
         dim = tuple(input.shape).index(3)
     return linalg_cross(input, other, dim=dim, out=out)
 
@@ -206,7 +230,10 @@ def linalg_vecdot(x, y, *, dim: int = -1) -> Any:
 def linalg_multi_dot(tensors) -> Any:
     """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last."""
     if len(tensors) < 2:
-        raise TensorError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+        raise TensorError(
+            f"multi_dot(): expected at least 2 tensors but got {len(tensors)}",
+            hint="torch.linalg.multi_dot([a, b, c])",
+        )
     check_product_dtypes("multi_dot", *tensors)
     last = len(tensors) - 1
     for i, x in enumerate(tensors):
@@ -214,13 +241,15 @@ def linalg_multi_dot(tensors) -> Any:
         if x.ndim not in allowed:
             which = {0: "the first tensor", last: "the last tensor"}.get(i, f"tensor {i}")
             raise TensorError(
-                f"multi_dot(): {which} must be {'1D or ' if 1 in allowed else ''}2D but got {x.ndim}D"
+                f"multi_dot(): {which} must be {'1D or ' if 1 in allowed else ''}2D but got {x.ndim}D",
+                hint="torch.matmul, which takes batches",
             )
     for i, (a, b) in enumerate(pairwise(tensors)):
         if a.shape[-1] != b.shape[0]:
             raise TensorError(
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
-                "multiplied"
+                "multiplied",
+                hint=f"tensor {i + 1} with {a.shape[-1]} rows: its .mT, where rows and columns are exchanged",
             )
     return fnp.linalg.multi_dot(tensors)
 
@@ -237,7 +266,10 @@ def chain_matmul(*matrices, out=None) -> Any:
 def linalg_matrix_power(A, n: int) -> Any:
     """The n-th power of square matrices; of the inverse for n < 0."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise TensorError("linalg.matrix_power: A must be batches of square matrices")
+        raise TensorError(
+            "linalg.matrix_power: A must be batches of square matrices",
+            hint="A.mT @ A, or A @ A.mT, which are square",
+        )
     return fnp.linalg.matrix_power(A, n)
 
 
@@ -253,13 +285,17 @@ def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
     """
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
-            raise TensorError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+            raise TensorError(
+                f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D",
+                hint=f"x{name[1]}.unsqueeze(0), one point",
+            )
     if x1.shape[-1] != x2.shape[-1]:
         raise TensorError(
-            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}",
+            hint="points are rows: x1.T, x2.T where they are columns",
         )
     if not p >= 0:
-        raise TensorError("cdist only supports non-negative p values")
+        raise TensorError("cdist only supports non-negative p values", hint=f"p={abs(p)}")
     check_product_dtypes("cdist", x1, x2)
     differences = ops.subtract(fnp.expand_dims(x1, -2), fnp.expand_dims(x2, -3))
     if p == 0:  # a step, which has the derivative 0, and not none
@@ -275,9 +311,9 @@ def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
 def vander(x, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the entries of a vector as columns, descending unless `increasing`."""
     if x.ndim != 1:
-        raise TensorError("x must be a one-dimensional tensor.")
+        raise TensorError("x must be a one-dimensional tensor.", hint="torch.linalg.vander(x), of batches")
     if N is not None and N < 0:
-        raise TensorError("N must be non-negative.")
+        raise TensorError("N must be non-negative.", hint=f"N={-N}")
     powers = powers_of(x, x.shape[0] if N is None else N)
     return powers if increasing else fnp.flip(powers, -1)
 
@@ -287,7 +323,9 @@ def linalg_vander(x, *, N: int | None = None) -> Any:
     """The powers 0 … N − 1 of the entries along the last dimension, as a new dimension."""
     count = N if N is not None else x.shape[-1] if x.ndim else 0
     if count <= 1:
-        raise TensorError("N must be greater than 1.")
+        raise TensorError(
+            "N must be greater than 1.", hint="torch.ones_like(x).unsqueeze(-1), which N=1 would be"
+        )
     return powers_of(x if x.ndim else ops.reshape(x, shape=(1,)), count)
 
 

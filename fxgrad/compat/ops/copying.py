@@ -15,6 +15,7 @@ from .._core import inference, strides, views
 from .._core.bits import memory_array
 from .._core.dtypes import cast_number
 from .._core.dtypes import dtype as torch_dtype
+from .._core.error_messages import not_a_tensor_error
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable, fill_number
 from .._core.layout import (
@@ -58,7 +59,12 @@ def format_order(ndim: int, format: memory_format) -> tuple[int, ...]:
     """The dimensions by decreasing stride in a memory format."""
     order = format.order
     if order is not None and len(order) != ndim:
-        raise TensorError(f"required rank {len(order)} tensor to use {format.name} format")
+        raise TensorError(
+            f"required rank {len(order)} tensor to use {format.name} format",
+            hint="memory_format=torch.contiguous_format"
+            if ndim not in (4, 5)
+            else f"memory_format=torch.channels_last{'_3d' * (ndim == 5)}",
+        )
     return order or ()
 
 
@@ -75,7 +81,10 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
     """The Tensor itself if its entries lie one after the other in memory, or a contiguous copy."""
     ensure_known_format(self, memory_format)
     if memory_format is preserve_format:
-        raise TensorError("preserve memory format is unsupported by the contiguous operator")
+        raise TensorError(
+            "preserve memory format is unsupported by the contiguous operator",
+            hint="contiguous(); clone() keeps the order of the dimensions",
+        )
     here = layout_array(self)
     order = format_order(here.ndim, memory_format)
     return self if is_contiguous_in(here, order or None) else clone(self, memory_format=memory_format)
@@ -122,9 +131,7 @@ def copy_(self: Tensor, src, non_blocking: bool = False) -> Tensor:
             [1., 2.]])
     """
     if not isinstance(src, Tensor):
-        raise ArgumentError(
-            f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}"
-        )
+        raise not_a_tensor_error("copy_", "other", 1, src)
     memory = writable_array(self)
     if memory is not None and copy_directly(src, memory, memory):
         return self
@@ -147,7 +154,8 @@ def check_broadcast(have: tuple[int, ...], shape: tuple[int, ...]) -> None:
                 f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
                 f"{len(shape) - i}"
                 if len(have) <= len(shape)
-                else f"output with shape {list(shape)} doesn't match the broadcast shape {list(have)}"
+                else f"output with shape {list(shape)} doesn't match the broadcast shape {list(have)}",
+                hint=f"x.copy_(source) has room for {list(shape)}: reshape the source, or x = source.clone()",
             )
 
 
@@ -159,7 +167,8 @@ def fill_(self: Tensor, value) -> Tensor:
         return self
     if value.shape:
         raise TensorError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions."
+            f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions.",
+            hint="x.copy_(value), which broadcasts",
         )
     ensure_modifiable(self, (value,), overlap=True)
     here = self.value
@@ -181,9 +190,12 @@ def fill_diagonal(input, fill_value, wrap: bool = False) -> Any:
     """The Tensor with a number on its diagonal, which with `wrap` begins again below the end of a tall matrix."""
     shape = aval_of(input).shape
     if len(shape) < 2:
-        raise TensorError("dimensions must larger than 1")
+        raise TensorError("dimensions must larger than 1", hint="x.fill_(value)")
     if len(shape) > 2 and len({*shape}) > 1:
-        raise TensorError("all dimensions of input must be of equal length")
+        raise TensorError(
+            "all dimensions of input must be of equal length",
+            hint="torch.diagonal(x, 0, dim1, dim2).fill_(value), of two dimensions",
+        )
     mask = np.zeros(shape, bool)
     np.fill_diagonal(mask, True, wrap)
     return ops.where(mask, cast_number(fill_value, aval_of(input).dtype), input)
@@ -200,7 +212,10 @@ def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_for
     """Change the shape, in the same memory as far as it reaches; new entries are undefined (here zero)."""
     inference.ensure_writable(self)
     if self.requires_grad and not current_modes().inference:
-        raise TensorError("cannot resize variables that require grad")
+        raise TensorError(
+            "cannot resize variables that require grad",
+            hint="x.detach().resize_(size), or x.reshape(size), which has a gradient",
+        )
     shape, here = as_sizes(size), memory_array(refresh(self))
     if not is_array(here):
         raise TensorError("resize_: a traced Tensor has no memory", hint="use reshape or narrow")
@@ -245,10 +260,14 @@ def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=N
     Raises:
         RuntimeError: it is a leaf that requires a gradient, outside no_grad; the dtypes differ.
         NotImplementedError: one of the Tensors has a history, outside no_grad, which would be lost.
+        TypeError: the source is neither a Tensor nor a storage.
     """
     if current_modes().grad:
         if self.node is LEAF:
-            raise TensorError("a leaf Variable that requires grad is being used in an in-place operation.")
+            raise TensorError(
+                "a leaf Variable that requires grad is being used in an in-place operation.",
+                hint="with torch.no_grad(): x.set_(source), or x.data = source",
+            )
         if self.requires_grad or (isinstance(source, Tensor) and source.requires_grad):
             raise NotSupportedError("derivative for aten::set_ is not implemented", hint="under no_grad")
     inference.ensure_writable(self)
@@ -266,7 +285,10 @@ def take_storage(source, to: torch_dtype, storage_offset: int, size, stride) -> 
         return np.empty(0, dtype)
     if isinstance(source, Tensor):
         if source.dtype is not to:
-            raise TensorError(f"Could not set tensor of type {source.dtype} to a tensor of type {to}")
+            raise TensorError(
+                f"Could not set tensor of type {source.dtype} to a tensor of type {to}",
+                hint=f"source.to({to})",
+            )
         here = memory_array(refresh(source))
         owner = memory_owner(here) if size is not None else here
     elif isinstance(source, UntypedStorage):

@@ -89,9 +89,9 @@ cummin = declare_running_extreme("cummin", ops.cummin, "The least element up to 
 def diff(input, n: int = 1, dim: int = -1, prepend=None, append=None) -> Any:
     """The n-th differences of neighbours along a dimension."""
     if not aval_of(input).shape:
-        raise TensorError("diff expects input to be at least one-dimensional")
+        raise TensorError("diff expects input to be at least one-dimensional", hint="x.reshape(1)")
     if n < 0:
-        raise TensorError(f"order must be non-negative but got {n}")
+        raise TensorError(f"order must be non-negative but got {n}", hint=f"n={-n}")
     axis = normalize_dim(dim, aval_of(input).ndim)
     if n == 0:
         return ops.positive(input)

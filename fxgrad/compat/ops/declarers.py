@@ -11,8 +11,9 @@ from ... import ops
 from ...core.aval import aval_of, kind_of
 from ...ops.kinds import Elementwise
 from ...ops.masked import Masked
-from .._core.dtypes import cast_number, short_name
-from .._core.errors import NotSupportedError, TensorError
+from .._core.dtypes import cast_number, from_numpy_dtype, short_name
+from .._core.error_messages import not_implemented_error
+from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
@@ -153,12 +154,12 @@ def refuse(kinds: str, *values, operation: str) -> None:
     """Raise where an operand has a kind of dtype that torch does not implement the operation for."""
     for value in values:
         if kind(value) in kinds:
-            short = short_name(aval_of(value).dtype)
-            raise NotSupportedError(f"\"{operation}_cpu\" not implemented for '{short}'")
+            raise not_implemented_error(operation, value_dtype(value))
 
 
 def check_same_dtype(first, second, words: str) -> None:
     """Raise unless two values have one dtype. Each {} in the words becomes the name of a dtype."""
     names = [short_name(aval_of(x).dtype) for x in (first, second)]
     if names[0] != names[1]:
-        raise TensorError(words.format(*names))
+        wanted = from_numpy_dtype(aval_of(first).dtype)
+        raise TensorError(words.format(*names), hint=f"convert one of them: .to({wanted})")

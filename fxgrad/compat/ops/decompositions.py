@@ -112,7 +112,10 @@ def cholesky_solve(B, L, upper: bool = False) -> Any:
     """The solution of a system of equations by a Cholesky factor: X with AX = B for A = LLᴴ, or A = LᴴL with
     `upper`."""
     if B.ndim < 2:
-        raise TensorError(f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead")
+        raise TensorError(
+            f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead",
+            hint="b.unsqueeze(-1), one column",
+        )
     check_square("cholesky_solve", L)
     check_pair("cholesky_solve", B, L)
     return solve_by_factor(B, L, upper)
@@ -137,7 +140,8 @@ def cholesky_inverse(L, upper: bool = False) -> Any:
 def factor_qr(a, mode: str) -> list[Any]:
     if mode not in ("reduced", "complete", "r"):
         raise TensorError(
-            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'",
+            hint=f"mode={'complete' if mode == 'full' else 'reduced'!r}",
         )
     check_matrix("linalg.qr", a)
     q, r = ops.qr(a, complete=mode == "complete")
@@ -163,7 +167,8 @@ def linalg_householder_product(A, tau) -> Any:
     m, n = A.shape[-2:]
     if m < n:
         raise TensorError(
-            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]"
+            "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]",
+            hint="A.mT has more rows than columns",
         )
     return multiply_reflections(A, tau)
 
@@ -179,7 +184,10 @@ def geqrf(input) -> Any:
     """The QR decomposition in compact form: (R in the upper triangle and below it the vectors of the reflections
     whose product is Q, the factors τ of these): see `orgqr` and `ormqr`. There is no derivative."""
     if input.ndim < 2:
-        raise TensorError(f"torch.geqrf: input must have at least 2 dimensions, but has {input.ndim}")
+        raise TensorError(
+            f"torch.geqrf: input must have at least 2 dimensions, but has {input.ndim}",
+            hint="x.unsqueeze(-1), one column",
+        )
     check_floating("torch.geqrf", input)
     (*batch, m, n), dtype = input.shape, input.dtype
     packed, tau = np.empty((*batch, m, n), dtype), np.empty((*batch, min(m, n)), dtype)
@@ -203,7 +211,8 @@ def ormqr(input, tau, other, left: bool = True, transpose: bool = False) -> Any:
 def check_driver(name: str, driver) -> None:
     if driver is not None:
         raise TensorError(
-            f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+            f"torch.{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.",
+            hint="leave driver out",
         )
 
 
@@ -244,7 +253,10 @@ def svd(input, some: bool = True, compute_uv: bool = True) -> Any:
 # -- eigenvalues ------------------------------------------
 def check_uplo(uplo: str) -> str:
     if uplo.upper() not in ("L", "U"):
-        raise TensorError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+        raise TensorError(
+            f"Expected UPLO argument to be 'L' or 'U', but got {uplo}",
+            hint="UPLO='L', the lower triangle, or 'U'",
+        )
     return uplo.upper()
 
 
@@ -294,11 +306,15 @@ def factor_lu(name: str, a, pivot: bool) -> tuple[Any, Any, Any]:
     """Return (L and U in one matrix, pivots counted from 1, the number of the first zero on the diagonal of U)."""
     if a.ndim < 2:
         raise TensorError(
-            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead"
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(a.shape)} instead",
+            hint="x.unsqueeze(-1), one column",
         )
     check_floating("torch.lu_factor", a)
     if not pivot:
-        raise TensorError(f"{name}: LU without pivoting is not implemented on the CPU")
+        raise TensorError(
+            f"{name}: LU without pivoting is not implemented on the CPU",
+            hint="pivot=True; torch.linalg.lu_factor_ex and lu_solve use the pivots",
+        )
     packed, pivots, _ = ops.lu(a)
     zero = ops.equal(fnp.diagonal(ops.stop_gradient(packed), axis1=-2, axis2=-1), 0)
     places = np.arange(1, zero.shape[-1] + 1, dtype=INFO)
@@ -363,7 +379,10 @@ def linalg_lu(A, *, pivot: bool = True) -> Any:
     """A = PLU with a permutation P, ones on the diagonal of L."""
     check_matrix("linalg.lu", A)
     if not pivot:
-        raise TensorError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+        raise TensorError(
+            "linalg.lu_factor: LU without pivoting is not implemented on the CPU",
+            hint="pivot=True; torch.linalg.lu_factor_ex and lu_solve use the pivots",
+        )
     packed, _, order = ops.lu(A)
     return [permuted_identity(order, A), *lu_triangles(packed)]
 
@@ -389,7 +408,10 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool 
 def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Any:
     """The solution X with AX = B, or XA = B, for the factors of A; with `adjoint` for Aᴴ."""
     if aval_of(pivots).dtype != INFO:
-        raise TensorError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
+        raise TensorError(
+            "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32",
+            hint="pivots.to(torch.int32), as torch.linalg.lu_factor gives them",
+        )
     check_square("linalg.lu_solve", LU, "LU")
     check_pair("linalg.lu_solve", LU, B)
     return solve_factored(LU, pivots, B, left, adjoint)

@@ -72,6 +72,7 @@ def stack_entries(level, entries) -> Any:
     for i, shape in enumerate(shapes):
         if shape != shapes[0]:
             raise TensorError(
-                f"stack expects each tensor to be equal size, but got {shapes[0]} at entry 0 and {shape} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {shapes[0]} at entry 0 and {shape} at entry {i}",
+                hint="the function has to return one shape for every entry of the batch",
             )
     return BatchTracer(level, ops.stack(entries, 0))

@@ -38,10 +38,13 @@ def align_lists(name: str, tensors: Sequence[Tensor], others: Sequence[Any]) -> 
     different lengths."""
     if not isinstance(tensors, list | tuple):
         raise ArgumentError(
-            f"{name}(): argument 'self' must be a list of Tensors, not {type(tensors).__name__}"
+            f"{name}(): argument 'self' must be a list of Tensors, not {type(tensors).__name__}",
+            hint=f"{name}([x])",
         )
     if not tensors:
-        raise TensorError("Tensor list must have at least one tensor.")
+        raise TensorError(
+            "Tensor list must have at least one tensor.", hint="skip an empty list: if tensors: …"
+        )
     columns: list[Any] = [tensors]
     for other in others:
         if not isinstance(other, list | tuple):
@@ -54,7 +57,9 @@ def align_lists(name: str, tensors: Sequence[Tensor], others: Sequence[Any]) -> 
                 )
             else:
                 words = "Tensor list must have same number of elements as scalar list."
-            raise TensorError(words)
+            raise TensorError(
+                words, hint=f"{len(tensors)} of them, one for each Tensor, or one number for all"
+            )
         columns.append(other)
     return columns
 

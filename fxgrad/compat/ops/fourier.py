@@ -31,15 +31,23 @@ def fft_operand(name: str, x, norm, real: bool = False) -> Any:
     if dtype.name in UNSUPPORTED:
         raise TensorError(f"Unsupported dtype {short_name(dtype)}", hint="x.to(torch.float32)")
     if real and dtype.is_complex:
-        raise TensorError(f"{name} expects a real input tensor, but got {short_name(dtype)}")
+        raise TensorError(
+            f"{name} expects a real input tensor, but got {short_name(dtype)}",
+            hint=f"torch.fft.{name.replace('rfft', 'fft').replace('ihfft', 'ifft')} is of complex x; x.real is real",
+        )
     if norm is not None and norm not in fnp.fft.OPPOSITE_NORM:
-        raise TensorError(f'Invalid normalization mode: "{norm}"')
+        raise TensorError(
+            f'Invalid normalization mode: "{norm}"',
+            hint='norm="backward" (the default), "ortho" or "forward"',
+        )
     return x if is_differentiable(dtype.numpy) else ops.convert(x, dtype=float_dtype(dtype.numpy))
 
 
 def check_points(n: int) -> None:
     if n < 1:
-        raise TensorError(f"Invalid number of data points ({n}) specified")
+        raise TensorError(
+            f"Invalid number of data points ({n}) specified", hint="n=None takes all that are there"
+        )
 
 
 def declare_fft(name: str, doc: str, *, real: bool = False, half: bool = False) -> None:
@@ -48,7 +56,9 @@ def declare_fft(name: str, doc: str, *, real: bool = False, half: bool = False) 
     def compute(input, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         input = fft_operand(name, input, norm, real)
         if not input.ndim:
-            raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions")
+            raise DimensionError(
+                f"Dimension specified as {dim} but tensor has no dimensions", hint="x.reshape(1)"
+            )
         dim = normalize_axis(dim, input.ndim)
         size = input.shape[dim]
         check_points(n if n is not None else 2 * (size - 1) if half else size)
@@ -68,17 +78,21 @@ def declare_fftn(
         if dim is None and sizes is not None:
             if len(sizes) > input.ndim:
                 raise TensorError(
-                    f"Got shape with {len(sizes)} values but input tensor only has {input.ndim} dimensions."
+                    f"Got shape with {len(sizes)} values but input tensor only has {input.ndim} dimensions.",
+                    hint=f"s={tuple(sizes)[-input.ndim :] if input.ndim else ()}, or unsqueeze(0)",
                 )
             dim = range(input.ndim - len(sizes), input.ndim)
         dims = range(input.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
         dims = tuple([normalize_axis(d, input.ndim) for d in dims])
         if len({*dims}) < len(dims):
-            raise TensorError("FFT dims must be unique")
+            raise TensorError("FFT dims must be unique", hint=f"dim={tuple(dict.fromkeys(dims))}")
         if sizes is not None and len(sizes) != len(dims):
-            raise TensorError("When given, dim and shape arguments must have the same length")
+            raise TensorError(
+                "When given, dim and shape arguments must have the same length",
+                hint=f"one size for each of dim={dims}; -1 is for all that are there",
+            )
         if (real or half) and not dims:
-            raise TensorError(f"{name} must transform at least one axis")
+            raise TensorError(f"{name} must transform at least one axis", hint="dim=(-1,)")
         given = (
             [input.shape[d] for d in dims]
             if sizes is None

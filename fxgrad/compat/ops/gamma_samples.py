@@ -17,8 +17,7 @@ from ...kernels import beta
 from ...kernels.special import real_kernel
 from ...ops.kinds import Elementwise
 from ...ops.special import beta_moment_partials, gamma_shift
-from .._core.dtypes import short_name
-from .._core.errors import NotSupportedError
+from .._core.error_messages import not_implemented_error
 from .._core.primitives import declare_primitive
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -47,7 +46,7 @@ def samples_for(name: str) -> Any:
     def arguments(input, generator=None) -> Any:
         dtype = aval_of(refresh(input).value).dtype
         if kind_of(dtype) != "f":
-            raise NotSupportedError(f"\"{name}_cpu\" not implemented for '{short_name(dtype)}'")
+            raise not_implemented_error(name, dtype)
         return (input, draw_log_gamma(input, generator)), {}
 
     return arguments

@@ -1,4 +1,4 @@
-"""Indexing: `x[...]` and `x[...] = v`, and the operations that take index Tensors.
+"""Indexing: `x[...]` and `x[...] = v`.
 
 Integers, slices and None make views, as `select_view`, `narrow` and `unsqueeze` do; index Tensors, masks and lists then
 choose entries of that, which are copies. So an integer takes no part in the broadcasting of index Tensors, as it does
@@ -23,14 +23,12 @@ from ...core.source_info import user_stacklevel
 from .._core.dtypes import short_name
 from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import fill_number, to_inplace
-from .._core.memory import copy_rows
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
-from .._declare.out import with_out
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
-from .arguments import dim_index, normalize_dim
+from .arguments import place_hint, shape_hint
 from .basic_views import (
     check_dimension_count,
     find_basic_view,
@@ -41,10 +39,8 @@ from .basic_views import (
     slice_view,
 )
 from .copying import copy_
-from .joining import cat
 from .plain_indexing import take_entries, take_part, write_part
 from .slicing import alias
-from .sparse_gradient import choose_sparsely
 from .viewing import broadcast_shapes, expand_values, reshape, unsqueeze
 
 INDEXING_OPTIONS: dict[str, Any] = {"out": False, "composite": Rearrangement}
@@ -130,11 +126,12 @@ def apply_basic_index(input: Tensor, key) -> tuple[Tensor, list[Any]]:
     used = sum([1 if type(e) in DIMENSION_TYPES else consumed_dims(e) for e in entries if e is not Ellipsis])
     if used > len(shape):
         if not shape and isinstance(key, slice):
-            raise DimensionError("slice() cannot be applied to a 0-dim tensor.")
+            raise DimensionError("slice() cannot be applied to a 0-dim tensor.", hint="x.reshape(1)")
         if not shape and not isinstance(key, tuple) and not is_index_tensor(key):
             raise DimensionError(
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-                "convert a 0-dim tensor to a number"
+                "convert a 0-dim tensor to a number",
+                hint="x.item(), or x[()] and x[...] for the Tensor",
             )
         check_dimension_count(used, shape)
     template: list[Any] = []  # for the dimensions of the input
@@ -198,14 +195,18 @@ def index_arrays(entry, shape: tuple[int, ...], dim: int) -> list[Any]:
     value = refresh(entry).value if isinstance(entry, Tensor) else entry
     aval = aval_of(value)
     if kind_of(aval.dtype) not in "biu":
-        raise DimensionError("tensors used as indices must be long, int, byte or bool tensors")
+        raise DimensionError(
+            "tensors used as indices must be long, int, byte or bool tensors",
+            hint="index.long() for places, index.bool() for a mask",
+        )
     if kind_of(aval.dtype) != "b" and aval.dtype != np.uint8:
         return [entry if isinstance(entry, Tensor) else value]
     for i, n in enumerate(aval.shape):
         if n != shape[dim + i]:
             raise DimensionError(
                 f"The shape of the mask {list(aval.shape)} at index {i} does not match the shape of the indexed tensor "
-                f"{list(shape)} at index {dim + i}"
+                f"{list(shape)} at index {dim + i}",
+                hint=f"a mask of shape {list(shape[dim : dim + aval.ndim])}; x[:, mask] is of later dimensions",
             )
     if isinstance(entry, Tensor) and is_unknown(entry):
         return [entry] * len(aval.shape)
@@ -248,9 +249,10 @@ def check_bounds(indices, template, shape: tuple[int, ...]) -> None:
             low, high = index.min(), index.max()
             if low < -n or high >= n:
                 bad = low if low < -n else high
-                if not n:
-                    raise DimensionError("index is out of bounds for dimension with size 0")
-                raise DimensionError(f"index {bad} is out of bounds for dimension {d} with size {n}")
+                words = f"index {bad} is out of bounds for dimension {d} with size {n}"
+                raise DimensionError(
+                    words if n else "index is out of bounds for dimension with size 0", hint=place_hint(n)
+                )
 
 
 def has_indices(left: list[Any]) -> bool:
@@ -276,7 +278,8 @@ def check_indices_broadcast(indices: list[Any]) -> None:
     except ValueError:
         raise DimensionError(
             "shape mismatch: indexing tensors could not be broadcast together with shapes "
-            + ", ".join(str(list(s)) for s in shapes)
+            + ", ".join(str(list(s)) for s in shapes),
+            hint="x[rows.unsqueeze(-1), columns] takes every row with every column",
         ) from None
 
 
@@ -375,7 +378,8 @@ def check_source(input: Tensor, values: Tensor) -> None:
     if values.dtype is not input.dtype:
         raise TensorError(
             f"Index put requires the source and destination dtypes match, got {short_name(input.dtype)} for the "
-            f"destination and {short_name(values.dtype)} for the source."
+            f"destination and {short_name(values.dtype)} for the source.",
+            hint=f"values.to({input.dtype})",
         )
 
 
@@ -389,8 +393,8 @@ def put_entries(input: Tensor, indices, template, values: Tensor, accumulate: bo
     except TensorError:
         raise TensorError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result "
-            "of shape "
-            f"{list(shape)}"
+            f"of shape {list(shape)}",
+            hint=shape_hint("values", values.shape, shape),
         ) from None
     put = index_put_sums if accumulate else index_put_values
     return put(input, values, indices, template)
@@ -418,7 +422,10 @@ def parse_put_indices(input: Tensor, indices) -> tuple[Tensor, list[Any], tuple[
             input, entry = unsqueeze(input, len(left)), as_row(entry)
         left += [None] if entry is None else index_arrays(entry, input.shape, len(left))
     if len(left) > len(input.shape):
-        raise DimensionError(f"too many indices for tensor of dimension {len(input.shape)} (got {len(left)})")
+        raise DimensionError(
+            f"too many indices for tensor of dimension {len(input.shape)} (got {len(left)})",
+            hint=f"at most {len(input.shape)}; a mask counts as many as it has dimensions",
+        )
     return input, *indices_and_template(left + [None] * (len(input.shape) - len(left)))
 
 
@@ -434,166 +441,3 @@ expose("method")(to_inplace(index_put))
 
 
 # -- along one dimension ------------------------------------------
-def check_index(operation: str, index, shape: tuple[int, ...], dim: int, error: type = TensorError) -> None:
-    """Raise unless the places along a dimension are integers within bounds."""
-    if kind_of(aval_of(index).dtype) not in "iu":
-        raise TensorError(f"{operation}(): Expected dtype int32/int64 for index")
-    n = shape[dim] if shape else 1
-    if type(index) is np.ndarray and index.size and (index.min() < 0 or index.max() >= n):
-        bad = index.min() if index.min() < 0 else index.max()
-        raise error(f"index {bad} is out of bounds for dimension {dim} with size {n}")
-
-
-def check_index_fits(operation: str, index, input, dim: int, other: str = "input") -> None:
-    """Raise unless the index fits into a Tensor along the other dimensions."""
-    if max(index.ndim, 1) != max(input.ndim, 1):
-        raise TensorError(f"Index tensor must have the same number of dimensions as {other} tensor")
-    for d, (n, m) in enumerate(zip(index.shape, input.shape)):
-        if n > m and d != dim:
-            raise TensorError(
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
-                f"{list(input.shape)} apart from dimension {dim}"
-            )
-
-
-def matched_indices(index, dim: int) -> list[Any]:
-    """The index arrays of places along one dimension, matched with all positions along the others."""
-    shape = index.shape
-    return [
-        index if d == dim else np.arange(n).reshape((-1,) + (1,) * (len(shape) - d - 1))
-        for d, n in enumerate(shape)
-    ]
-
-
-def scatter_index(index, input, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
-    """Return (index arrays, the index of a primitive) for places along one dimension."""
-    if not input.ndim:
-        return [], ()
-    index = index if index.ndim else ops.reshape(index, shape=(1,))
-    return matched_indices(index, dim), (ops.ARRAY,) * input.ndim
-
-
-@operation("input index", spaces="", name="gather", composite=Rearrangement)
-def gather_values(input, index, dim: int) -> Any:
-    """Take the entries at places along a dimension."""
-    rank = input.ndim if index.ndim else 0
-    arrays = matched_indices(index, dim) if index.ndim == rank else [index] * rank  # there are none
-    return ops.getitem, (input, *(arrays or [index])), {"index": (ops.ARRAY,) * rank}
-
-
-@expose("function method")
-def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out=None) -> Tensor:
-    """The entries at places along a dimension; entries along the others are matched. With `sparse_grad` the gradient
-    of `input`, where that is a leaf, is a sparse Tensor of the entries that were read.
-
-    >>> import fxgrad.compat as torch
-    >>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[1], [0]])).tolist()
-    [[2], [3]]
-    """
-    d = normalize_dim(dim, len(input.shape))
-    here, places = refresh(input).value, refresh(index).value
-    check_index("gather", places, here.shape, d)
-    if aval_of(places).size:
-        check_index_fits("gather", places, here, d)
-    if sparse_grad and out is None and len(input.shape) == len(index.shape) and type(places) is np.ndarray:
-        arrays = np.ix_(*map(np.arange, places.shape))
-        matched = [places if i == d else np.broadcast_to(x, places.shape) for i, x in enumerate(arrays)]
-        found = choose_sparsely(gather_values.operation, input, matched)
-        if found is not None:
-            return found
-    if len(input.shape) == len(index.shape) or not aval_of(places).size:
-        return gather_values.operation((input, index), {"dim": d}, out)
-    flat = gather_values.operation(
-        (reshape(input, (prod(input.shape),)), reshape(index, (prod(index.shape),))), {"dim": 0}
-    )
-    result = reshape(flat, index.shape)
-    return result if out is None else out.resize_(index.shape).copy_(result)
-
-
-@operation("input index", composite=Rearrangement)
-def index_select(input, dim: int, index) -> Any:
-    """The entries at places along a dimension, one after the other."""
-    d = normalize_dim(dim, input.ndim)
-    if index.ndim > 1:
-        raise DimensionError("index_select(): Index is supposed to be a vector")
-    if aval_of(index).dtype not in (np.dtype("i4"), np.dtype("i8")):
-        raise TensorError("index_select(): Expected dtype int32 or int64 for index")
-    n = input.shape[d] if input.ndim else 1
-    if type(index) is np.ndarray and index.size and (index.min() < 0 or index.max() >= n):
-        raise DimensionError("index out of range in self")
-    if not input.ndim:
-        if (count := aval_of(index).size) != 1:
-            raise TensorError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
-        return ops.getitem, (input, index), {"index": ()}
-    flat = index if index.ndim else ops.reshape(index, shape=(1,))
-    return ops.getitem, (input, flat), {"index": dim_index(d, ops.ARRAY)}
-
-
-@operation("input index", spaces="", name="take", composite=Rearrangement, out=False)
-def take_values(input, index) -> Any:
-    """The entries of a vector at these places."""
-    return ops.getitem, (input, index), {"index": (ops.ARRAY,)}
-
-
-@expose("function method")
-@with_out
-def take(input: Tensor, index: Tensor) -> Tensor:
-    """The entries at places in the flattened Tensor."""
-    size = prod(input.shape)
-    value = refresh(index).value
-    if kind_of(aval_of(value).dtype) not in "iu":
-        raise TensorError(f"take(): Expected a long tensor for index, but got {short_name(index.dtype)}")
-    if type(value) is np.ndarray and value.size and (value.min() < -size or value.max() >= size):
-        bad = value.min() if value.min() < -size else value.max()
-        raise DimensionError(f"out of range: tried to access index {bad} on a tensor of {size} elements.")
-    return take_values(reshape(input, (size,)), index)
-
-
-@expose("function method")
-@with_out
-def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The entries at places along a dimension, negative ones counted from its end, the others broadcast; without a
-    dimension, those of the flattened Tensor."""
-    if dim is None:
-        return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
-    if len(input.shape) != len(indices.shape):
-        raise TensorError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{len(input.shape)} dimensions for input, and {len(indices.shape)} dimensions for indices"
-        )
-    d = normalize_dim(dim, len(input.shape))
-    own, theirs = list(input.shape), list(indices.shape)
-    common = broadcast_shapes((*own[:d], 1, *own[d + 1 :]), (*theirs[:d], 1, *theirs[d + 1 :]))
-    source = expand_values(input, (*common[:d], own[d], *common[d + 1 :]))
-    indices = indices + (indices < 0) * own[d]
-    return gather(source, d, expand_values(indices, (*common[:d], theirs[d], *common[d + 1 :])))
-
-
-# -- where entries are not zero ------------------------------------------
-@expose("function method")
-def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
-    """The places of the entries that are not zero, as rows, or as one index Tensor for each dimension."""
-    value = concretize(refresh(input).value, "nonzero()")
-    tape = current_tape()
-    if as_tuple:
-        return tuple([make_tensor(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])
-    found = np.argwhere(value)
-    found = found if found.flags.c_contiguous else copy_rows(found)
-    if out is not None:
-        return out.resize_(found.shape).copy_(make_tensor(tape, found))
-    return make_tensor(tape, found)
-
-
-@expose("function method")
-@with_out
-def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` rows of `nonzero`; where there are fewer, rows of `fill_value`."""
-    found = nonzero(input)[:size]
-    rest = found.new_full((size - found.shape[0], input.ndim), fill_value)
-    return cat([found, rest])
-
-
-@expose("function method")
-def argwhere(input: Tensor) -> Tensor:
-    """The places of the entries that are not zero, as rows."""
-    return nonzero(input)

@@ -13,7 +13,8 @@ from ...core.aval import aval_of
 from ...core.cache import Cache
 from ...ops.kinds import Linear
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._core.error_messages import tensor_hint
+from .._core.errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
@@ -120,14 +121,20 @@ def join_directly(operation) -> Callable[..., Tensor | None]:
 def promote_tensors(tensors, operation: str) -> Sequence[Tensor]:
     """Convert a non-empty sequence of Tensors to their common dtype."""
     if not isinstance(tensors, tuple | list):
-        raise ArgumentError(
-            f"{operation}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}"
+        raise argument_error(
+            operation, "tensors", 1, "tuple of Tensors", tensors, f"torch.{operation}([x, y])"
         )
     for i, x in enumerate(tensors):
         if not isinstance(x, Tensor):
-            raise ArgumentError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+            raise ArgumentError(
+                f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}",
+                hint=tensor_hint(x),
+            )
     if not tensors:
-        raise ArgumentValueError(f"torch.{operation}(): expected a non-empty list of Tensors")
+        raise ArgumentValueError(
+            f"torch.{operation}(): expected a non-empty list of Tensors",
+            hint="at least one Tensor; torch.empty(0, …) where there is none",
+        )
     dtypes = {value_dtype(x.value) for x in tensors}
     if len(dtypes) == 1:
         return tensors
@@ -152,7 +159,10 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     parts = promote_tensors(tensors, "cat")
     shapes = [value_shape(x) for x in parts]
     if () in shapes:
-        raise TensorError(f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated")
+        raise TensorError(
+            f"zero-dimensional tensor (at position {shapes.index(())}) cannot be concatenated",
+            hint="torch.stack, or x.reshape(1)",
+        )
     first = next((s for s in shapes if s != (0,)), (0,))
     d = normalize_dim(dim, len(first))
     if first != (0,) and (0,) in shapes:
@@ -171,14 +181,26 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     return cat_values.operation((parts,), {"dim": d}, out) if joined is None else joined
 
 
+def cat_hint(first: tuple[int, ...], shape: tuple[int, ...], dim: int) -> str:
+    """Return the hint for shapes that cannot be joined along a dimension: one along which they can, if there is one."""
+    unequal = [d for d, (n, m) in enumerate(zip(first, shape)) if n != m]
+    if len(unequal) == 1:
+        return f"dim={unequal[0]}, along which the sizes may differ"
+    return f"all sizes but that of dimension {dim} have to agree: narrow(…) or torch.nn.functional.pad"
+
+
 def mismatch_error(first: tuple[int, ...], shape: tuple[int, ...], dim: int, place: int) -> TensorError:
     """Return the error for a Tensor that cannot be joined to the first along a dimension."""
     if len(shape) != len(first):
-        return TensorError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        return TensorError(
+            f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}",
+            hint="unsqueeze(…) the one with fewer",
+        )
     n, m = next((n, m) for j, (n, m) in enumerate(zip(first, shape)) if n != m and j != dim)
     return TensorError(
         f"Sizes of tensors must match except in dimension {dim}. Expected size {n} but got size {m} for tensor number "
-        f"{place} in the list."
+        f"{place} in the list.",
+        hint=cat_hint(first, shape, dim),
     )
 
 
@@ -186,14 +208,18 @@ def mismatch_error(first: tuple[int, ...], shape: tuple[int, ...], dim: int, pla
 def stack(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Tensors of one shape joined along a new dimension."""
     if isinstance(tensors, tuple | list) and not tensors:
-        raise TensorError("stack expects a non-empty TensorList")
+        raise TensorError(
+            "stack expects a non-empty TensorList",
+            hint="at least one Tensor; torch.empty(0, …) where there is none",
+        )
     parts = promote_tensors(tensors, "stack")
     first = value_shape(parts[0])
     for i, x in enumerate(parts):
         if value_shape(x) != first:
             raise TensorError(
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
-                f"{list(x.shape)} at entry {i}"
+                f"{list(x.shape)} at entry {i}",
+                hint="torch.cat, along a dimension of any sizes; torch.nn.utils.rnn.pad_sequence pads to one length",
             )
     d = normalize_dim(dim, len(first) + 1)
     joined = take_join(stack_values.operation, parts, dim, d) if out is None and parts is tensors else None
@@ -236,7 +262,8 @@ def block_diag_arguments(*tensors) -> Any:
         if len(x.shape) > 2:
             raise TensorError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {len(x.shape)} "
-                "dimensions"
+                "dimensions",
+                hint="torch.block_diag(*x) of the matrices of a batch",
             )
     return ([atleast_2d(x) for x in tensors],), {}
 
@@ -265,10 +292,16 @@ def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
             stacklevel=3,
         )
     elif indexing not in ("ij", "xy"):
-        raise TensorError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+        raise TensorError(
+            f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}',
+            hint='indexing="ij", rows first, or "xy", columns first',
+        )
     for x in tensors:
         if len(x.shape) > 1:
-            raise TensorError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x!r}")
+            raise TensorError(
+                f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {x!r}",
+                hint="x.flatten()",
+            )
     axes = list(range(len(tensors)))
     if indexing == "xy" and len(axes) > 1:
         axes[:2] = [1, 0]
@@ -296,9 +329,9 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose `r` entries of a vector, as rows."""
     if len(input.shape) != 1:
-        raise TensorError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+        raise TensorError(f"Expect a 1D vector, but got shape {list(input.shape)}", hint="x.flatten()")
     if r < 0:
-        raise TensorError(f"Expect a non-negative number, but got {r}")
+        raise TensorError(f"Expect a non-negative number, but got {r}", hint=f"r={-r}")
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     if r == 0:
         return input[:0]

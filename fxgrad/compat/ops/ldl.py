@@ -110,7 +110,8 @@ def linalg_ldl_factor_ex(A, *, hermitian: bool = False, check_errors: bool = Fal
         packed[i], pivots[i], info[i] = factor(A[i], hermitian)
     if check_errors and info.any():
         raise TensorError(
-            f"linalg.ldl_factor_ex: D has a block that is zero, number {int(info[info > 0].flat[0])}"
+            f"linalg.ldl_factor_ex: D has a block that is zero, number {int(info[info > 0].flat[0])}",
+            hint="A + eps * torch.eye(n) is regular",
         )
     return [packed, pivots, info]
 
@@ -156,8 +157,12 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
     check_pair("torch.linalg.ldl_solve", LD, B)
     if B.ndim < 2:
         raise TensorError(
-            f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead"
+            f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead",
+            hint="B.unsqueeze(-1), one column",
         )
     if value_dtype(pivots) != INFO:
-        raise TensorError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}")
+        raise TensorError(
+            f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}",
+            hint="pivots.to(torch.int32), as torch.linalg.ldl_factor gives them",
+        )
     return linalg_solve(matrix_of_factors(LD, pivots, hermitian), B)

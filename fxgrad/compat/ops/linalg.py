@@ -21,6 +21,7 @@ from ...core.interpreter import concretize
 from ...numpy.composite import normalize_axes
 from ...ops.linalg import column_matrix, matrix_transpose
 from .._core.dtypes import as_numpy_dtype, finfo, from_numpy_dtype, short_name
+from .._core.error_messages import matrix_hint
 from .._core.errors import LinAlgError, TensorError
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
@@ -51,7 +52,10 @@ def check_floating(name: str, x) -> None:
 def check_matrix(name: str, a, parameter: str = "A") -> None:
     """Raise unless there are two dimensions or more, of floating or complex entries."""
     if a.ndim < 2:
-        raise TensorError(f"{name}: The input tensor {parameter} must have at least 2 dimensions.")
+        raise TensorError(
+            f"{name}: The input tensor {parameter} must have at least 2 dimensions.",
+            hint=f"{parameter}.unsqueeze(-1), one column, or torch.diag({parameter})",
+        )
     check_floating(name, a)
 
 
@@ -61,7 +65,8 @@ def check_square(name: str, a, parameter: str = "A") -> None:
     m, n = a.shape[-2:]
     if m != n:
         raise TensorError(
-            f"{name}: {parameter} must be batches of square matrices, but they are {m} by {n} matrices"
+            f"{name}: {parameter} must be batches of square matrices, but they are {m} by {n} matrices",
+            hint=f"torch.linalg.pinv, lstsq, qr and svd take {m} by {n} matrices",
         )
 
 
@@ -78,13 +83,21 @@ def first_failure(info) -> tuple[str, int]:
     return (f"(Batch element {at}): " if np.ndim(info) else ""), int(numbers[at])
 
 
+def failed_error(message, info) -> LinAlgError:
+    """Return the error for the first matrix whose number in `info` is not zero."""
+    words = message(*first_failure(info))
+    return LinAlgError(
+        words, hint=matrix_hint(words) or "the function with _ex, which says by a number what failed"
+    )
+
+
 @contextmanager
 def translate_errors(message, info) -> Iterator[None]:
     """A context manager that raises torch's LinAlgError where NumPy raises its own: message(*first_failure(info()))."""
     try:
         yield
     except np.linalg.LinAlgError:
-        raise LinAlgError(message(*first_failure(info()))) from None
+        raise failed_error(message, info()) from None
 
 
 def singular_message(name: str) -> Any:
@@ -135,7 +148,7 @@ def check_info(info, message) -> None:
     except ConcretizationError:  # a rule is being derived, of what was checked
         return
     if np.any(found):
-        raise LinAlgError(message(*first_failure(found)))
+        raise failed_error(message, found)
 
 
 def tolerances(a, atol, rtol) -> tuple[Any, Any]:
@@ -187,17 +200,24 @@ def pinverse(input, rcond: float = 1e-15) -> Any:
     return linalg_pinv(input, rtol=rcond)
 
 
+def tensorinv_hint(shape: tuple[int, ...]) -> str:
+    """Return the hint for a Tensor that is no square matrix: where it would be one, if anywhere."""
+    places = [i for i in range(1, len(shape)) if prod(shape[:i]) == prod(shape[i:])]
+    return f"ind={places[0]}" if places else "sizes before and after ind of the same product, as in (2, 3, 6)"
+
+
 @operation("A", spaces="linalg", copies_operands=True)
 def linalg_tensorinv(A, ind: int = 2) -> Any:
     """The inverse with respect to tensordot(A, ·, ind): the first `ind` dimensions are the rows."""
     check_floating("linalg.tensorinv", A)
     if ind <= 0:
-        raise TensorError("Expected a strictly positive integer for 'ind'")
+        raise TensorError("Expected a strictly positive integer for 'ind'", hint=f"ind={-ind or 1}")
     rows, cols = prod(A.shape[:ind]), prod(A.shape[ind:])
     if rows != cols:
         raise TensorError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
-            f"{cols} != {rows}"
+            f"{cols} != {rows}",
+            hint=tensorinv_hint(A.shape),
         )
     return fnp.linalg.tensorinv(A, ind)
 
@@ -208,18 +228,29 @@ def is_vector_rhs(a, b) -> bool:
     return b.ndim == 1 or (a.ndim - 1 == b.ndim and a.shape[:-1] == b.shape)
 
 
+def solvable_hint(a, b) -> str:
+    """Return the hint for matrices A and B of which AX = B makes no sense."""
+    m, n = a.shape[-2:]
+    if m != n:
+        return "torch.linalg.lstsq(A, B)"
+    return "B.mT, or left=False for XA = B" if b.shape[-1] == n else f"B with {n} rows"
+
+
 def solve_systems(name: str, primitive, a, b, left: bool, **params) -> Any:
     """Solve AX = B, or XA = B with `left=False`, by a primitive, for matrices that broadcast."""
     if not left:
         x = solve_systems(name, primitive, matrix_transpose(a), matrix_transpose(b), True, **params)
         return matrix_transpose(x)
     if b.ndim < 2:
-        raise TensorError(f"{name}: The input tensor B must have at least 2 dimensions.")
+        raise TensorError(
+            f"{name}: The input tensor B must have at least 2 dimensions.", hint="B.unsqueeze(-1), one column"
+        )
     if a.shape[-1] != b.shape[-2]:
         m, n = a.shape[-2:]
         raise TensorError(
             f"{name}: Incompatible shapes of A and B for the equation AX = B ({m}x{n} and "
-            f"{b.shape[-2]}x{b.shape[-1]})"
+            f"{b.shape[-2]}x{b.shape[-1]})",
+            hint=solvable_hint(a, b),
         )
     return fnp.linalg.solving.solve_broadcast(primitive, a, b, **params)
 
@@ -364,7 +395,10 @@ def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None)
     check_pair("torch.linalg.lstsq", A, B)
     driver = driver or "gelsy"
     if driver not in DRIVERS:
-        raise TensorError(f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(DRIVERS)})")
+        raise TensorError(
+            f"torch.linalg.lstsq: parameter `driver` should be one of ({', '.join(DRIVERS)})",
+            hint='driver="gelsy"',
+        )
     if rcond is None:
         rcond = tolerances(A, None, None)[1]
     rank, values = ranks(A.detach(), rcond)
@@ -412,7 +446,10 @@ def norm_operand(name: str, x, dtype) -> Any:
         target = as_numpy_dtype(dtype)
         if (kind_of(target) == "c") != (kind_of(aval_of(x).dtype) == "c"):
             want = "complex for complex" if kind_of(aval_of(x).dtype) == "c" else "real for real"
-            raise TensorError(f"{name}: dtype should be {want} inputs, but got {short_name(dtype)}")
+            raise TensorError(
+                f"{name}: dtype should be {want} inputs, but got {short_name(dtype)}",
+                hint="x.real, or x.abs()" if kind_of(aval_of(x).dtype) == "c" else f"x.to({dtype})",
+            )
         x = ops.convert(x, dtype=target)
     check_floating(name, x)
     return x
@@ -432,7 +469,8 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None)
     if (ord < 0 or ord == np.inf) and not prod([x.shape[d] for d in dims]):
         raise TensorError(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
-            "an identity"
+            "an identity",
+            hint="ord=2, which is 0 there",
         )
     if not dims:  # the only element
         return step_primitives["sign"](ops.absolute(x)) if ord == 0 else ops.absolute(x)
@@ -445,12 +483,18 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None)
 def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
     """The norm of matrices: "fro", "nuc", or 1, 2, ∞ and their negatives."""
     if A.ndim < 2:
-        raise TensorError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+        raise TensorError(
+            "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
+            hint="torch.linalg.vector_norm",
+        )
     A = norm_operand("linalg.matrix_norm", A, dtype)
     if not isinstance(dim, tuple | list) or len(dim) != 2:
-        raise TensorError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}")
+        raise TensorError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}", hint="dim=(-2, -1)")
     if ord not in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
-        raise TensorError(f"linalg.matrix_norm: Order {ord} not supported.")
+        raise TensorError(
+            f"linalg.matrix_norm: Order {ord} not supported.",
+            hint='ord="fro", "nuc", 1, 2, torch.inf, or their negatives',
+        )
     rows, cols = linalg_axes(dim, A.ndim)
     return fnp.linalg.norms.norm_of_matrices(A, ord, (rows, cols), keepdim)
 
@@ -466,7 +510,8 @@ def linalg_norm(input, ord=None, dim=None, keepdim: bool = False, *, out=None, d
     if dim is None:
         if ndim not in (1, 2):
             raise TensorError(
-                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D."
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D.",
+                hint="dim=(-2, -1) for matrices, dim=-1 for vectors",
             )
         if ndim == 1 and not isinstance(ord, str):
             return linalg_vector_norm(input, ord, None, keepdim, dtype=dtype, out=out)

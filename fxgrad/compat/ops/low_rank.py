@@ -83,10 +83,11 @@ def pca_lowrank(
     q = min(6, m, n) if q is None else q
     if not 0 <= q <= min(m, n):
         raise ArgumentValueError(
-            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}"
+            f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}",
+            hint=f"q={min(m, n)}",
         )
     if niter < 0:
-        raise ArgumentValueError(f"niter(={niter}) must be non-negative integer")
+        raise ArgumentValueError(f"niter(={niter}) must be non-negative integer", hint=f"niter={-niter}")
     return svd_lowrank(A - A.mean(dim=-2, keepdim=True) if center else A, q, niter)
 
 
@@ -127,6 +128,7 @@ def lobpcg(
 
     Raises:
         ValueError: m is less than 3k.
+        RuntimeError: `A` is not square.
 
     >>> import fxgrad.compat as torch
     >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
@@ -134,12 +136,15 @@ def lobpcg(
     """
     m = A.shape[-1]
     if A.ndim < 2 or A.shape[-2] != m:
-        raise TensorError(f"A must be square, got shape {tuple(A.shape)}")
+        raise TensorError(
+            f"A must be square, got shape {tuple(A.shape)}", hint="A.mT @ A, or torch.svd_lowrank(A)"
+        )
     k = k if k is not None else 1 if X is None else X.shape[-1]
     if m < 3 * k:
         raise ArgumentValueError(
             f"LOBPCG algorithm is not applicable when the number of A rows (={m}) is smaller than 3 x the number of "
-            f"requested eigenpairs (={k})"
+            f"requested eigenpairs (={k})",
+            hint=f"torch.linalg.eigh(A), which gives all {m}",
         )
     order = slice(0, k) if largest is False else slice(m - k, m)
     if B is None:

@@ -19,6 +19,7 @@ from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from .arguments import expansion_error
 from .arithmetic import check_factor
 from .declarers import add_aliases, number_like
 
@@ -46,7 +47,10 @@ def value_function(function) -> Any:
 
 def check_rank(x, rank: int, message: str) -> None:
     if type(x) in SCALARS:
-        raise ArgumentError(f"a product of matrices: argument must be Tensor, not {type(x).__name__}")
+        raise ArgumentError(
+            f"a product of matrices: argument must be Tensor, not {type(x).__name__}",
+            hint="x * y, with a number",
+        )
     if x.ndim != rank:
         raise TensorError(message, hint=f"matmul takes all ranks; this one has the shape {list(x.shape)}")
 
@@ -66,14 +70,19 @@ def ensure_sample_ranks(name: str, have: tuple[int, int], wanted: tuple[int, ...
         )
     raise TensorError(
         f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {have[0]} and b has dim {have[1]} but "
-        f"expected them to have dim {wanted[0]} and dim {wanted[1]}"
+        f"expected them to have dim {wanted[0]} and dim {wanted[1]}",
+        hint="torch.matmul takes all ranks; vmap takes one dimension of each away, that of in_dims",
     )
 
 
 def inner_size_error(left: Sequence[int], right: Sequence[int]) -> TensorError:
     """Make the error for two shapes whose inner sizes differ."""
     shapes = ("x".join(map(str, shape)) for shape in (left, right))
-    return TensorError("mat1 and mat2 shapes cannot be multiplied ({} and {})".format(*shapes))
+    transposed = right[-1] == left[-1] if len(right) > 1 else False
+    return TensorError(
+        "mat1 and mat2 shapes cannot be multiplied ({} and {})".format(*shapes),
+        hint="mat1 @ mat2.mT" if transposed else f"a second operand with {left[-1]} rows",
+    )
 
 
 # -- products of two ------------------------------------------
@@ -179,7 +188,8 @@ def check_batches(input, mat2) -> None:
     expected, got = [input.shape[0], input.shape[2]], list(mat2.shape[:2])
     if expected != got:
         raise TensorError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {got}."
+            f"Expected size for first two dimensions of batch2 tensor to be: {expected} but got: {got}.",
+            hint="torch.matmul broadcasts the batch; mat2.mT where rows and columns are exchanged",
         )
 
 
@@ -188,23 +198,33 @@ def mv(input, vec) -> Any:
     """The product of a matrix and a vector."""
     check_sample_ranks("mv", input, vec, 2, 1)
     if input.ndim != 2 or vec.ndim != 1:
-        raise TensorError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
+        raise TensorError(
+            f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}",
+            hint="torch.matmul takes all ranks",
+        )
     check_product_dtypes("mv", input, vec)
     (n, k), (m,) = input.shape, vec.shape
     if k != m:
-        raise TensorError(f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({m})")
+        raise TensorError(
+            f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({m})",
+            hint=f"a vector of {k} entries" + ", or mat.T" * (m == n),
+        )
     return ops.contract(input, vec, spec="ik,k->i")
 
 
 def check_vectors(name: str, a, b) -> None:
     check_sample_ranks("dot", a, b, 1, 1)
     if a.ndim != 1 or b.ndim != 1:
-        raise TensorError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+        raise TensorError(
+            f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors",
+            hint="torch.matmul, or torch.dot(a.flatten(), b.flatten())",
+        )
     check_product_dtypes(name, a, b)
     if a.shape != b.shape:
         raise TensorError(
             f"inconsistent tensor size, expected tensor {list(a.shape)} and src {list(b.shape)} to have the same "
-            f"number of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively"
+            f"number of elements, but got {a.shape[0]} and {b.shape[0]} elements respectively",
+            hint="a[:n], b[:n], or torch.outer for all products",
         )
 
 
@@ -227,7 +247,8 @@ def matmul_values(input, other) -> Any:
     """The matrix product of the last two dimensions; the dimensions before broadcast."""
     if not (input.ndim and other.ndim):
         raise TensorError(
-            f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
+            f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D",
+            hint="input * other",
         )
     check_product_dtypes("matmul", input, other)
     inner = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
@@ -238,7 +259,8 @@ def matmul_values(input, other) -> Any:
             rank = max(input.ndim, other.ndim) - 2
             raise TensorError(
                 f"The size of tensor a ({n}) must match the size of tensor b ({m}) at non-singleton dimension "
-                f"{rank - 1 - i}"
+                f"{rank - 1 - i}",
+                hint="x.unsqueeze(0), whose size of 1 broadcasts",
             )
     return fnp.matmul(input, other)
 
@@ -278,10 +300,7 @@ def check_expands(x, shape: tuple[int, ...]) -> None:
     for i in reversed(range(x.ndim)):
         size = shape[i + offset] if i + offset >= 0 else 1
         if x.shape[i] not in (size, 1) or i + offset < 0:
-            raise TensorError(
-                f"The expanded size of the tensor ({size}) must match the existing size ({x.shape[i]}) at "
-                f"non-singleton dimension {i + offset}.  Target sizes: {list(shape)}.  Tensor sizes: {list(x.shape)}"
-            )
+            raise expansion_error(size, x.shape[i], i + offset, shape, x.shape)
 
 
 @operation("input mat1 mat2", mixed=True, inplace=True)

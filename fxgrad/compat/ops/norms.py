@@ -69,9 +69,11 @@ def dist(input, other, p=2) -> Any:
 def renorm(input, p, dim: int, maxnorm) -> Any:
     """The parts along a dimension, those with a norm above `maxnorm` scaled down to it."""
     if not p > 0:
-        raise TensorError("renorm: non-positive-norm not supported", hint=f"p = {p}")
+        raise TensorError("renorm: non-positive-norm not supported", hint="p=2")
     if not maxnorm >= 0:
-        raise TensorError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+        raise TensorError(
+            f"renorm: expected maxnorm to be >= 0 but got {maxnorm}", hint=f"maxnorm={-maxnorm}"
+        )
     if aval_of(input).ndim < 2:
         raise TensorError(
             f"renorm: input needs at least 2 dimensions, got {aval_of(input).ndim} dimensions",

@@ -61,7 +61,10 @@ expose("method", "__abs__")(pointwise.abs)
 def invert(self: Tensor) -> Tensor:
     """The operator ~x: every bit inverted."""
     if self.dtype.is_floating_point or self.dtype.is_complex:
-        raise ArgumentError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise ArgumentError(
+            "~ (operator.invert) is only implemented on integer and Boolean-type tensors",
+            hint="x == 0, or ~x.bool()",
+        )
     return comparison.bitwise_not(self)
 
 
@@ -107,7 +110,8 @@ def make_number_method(kind: type) -> Callable[[Tensor], Any]:
             if found.imag:
                 raise TensorError(
                     f"value cannot be converted to type {'double' if kind is float else 'int64_t'} without "
-                    "overflow"
+                    "overflow",
+                    hint="abs(x), or x.real.item()",
                 )
             found = found.real
         return kind(found)
@@ -123,7 +127,10 @@ for python in (int, float, complex):
 def as_index(self: Tensor) -> int:
     """The only element as an index."""
     if concretize(unwrap(self), "index").dtype.kind not in "biu" or (self.shape and np.prod(self.shape) != 1):
-        raise ArgumentError("only integer tensors of a single element can be converted to an index")
+        raise ArgumentError(
+            "only integer tensors of a single element can be converted to an index",
+            hint="int(x), or x.long()[i]",
+        )
     return int(only_element(self, "index"))
 
 
@@ -132,6 +139,7 @@ def contains(self: Tensor, element) -> bool:
     """Whether an element equals a number."""
     if not isinstance(element, OPERANDS):
         raise TensorError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.",
+            hint="(x == torch.as_tensor(…)).any()",
         )
     return bool(concretize(unwrap(comparison.eq(self, element)), "in").any())

@@ -166,7 +166,7 @@ def logit(input, eps=None) -> Any:
 def mvlgamma(input, p: int) -> Any:
     """The logarithm of the multivariate gamma function of dimension p."""
     if p < 1:
-        raise TensorError("p has to be greater than or equal to 1", hint=f"not {p}")
+        raise TensorError("p has to be greater than or equal to 1", hint="p=1, or more")
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
         total = total + ops.log_gamma(input - 0.5 * j)
@@ -177,7 +177,7 @@ def mvlgamma(input, p: int) -> Any:
 def polygamma(input, n: int) -> Any:
     """The derivative of order n of digamma."""
     if n < 0:
-        raise TensorError("polygamma(n, x) does not support negative n.")
+        raise TensorError("polygamma(n, x) does not support negative n.", hint=f"n={-n}")
     return ops.polygamma(input, n=n)
 
 
@@ -259,7 +259,8 @@ def sign_values(x) -> Any:
     """The signs of real numbers: -1, 0 or 1."""
     if kind(x) == "c":
         raise NotSupportedError(
-            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+            hint="torch.sgn(x)",
         )
     return x if kind(x) == "b" else step_primitives["sign"](x)
 
@@ -278,7 +279,7 @@ def require_nonbool(function, words: str) -> Any:
 
     def call(x) -> Any:
         if kind(x) == "b":
-            raise TensorError(words)
+            raise TensorError(words, hint="x.int() for numbers, ~x for the opposite truth values")
         return function(x)
 
     call.primitive = function.primitive
@@ -311,7 +312,7 @@ add_aliases(negative=neg, absolute=abs)
 def positive(input: Tensor) -> Tensor:
     """The Tensor itself."""
     if kind(input) == "b":
-        raise TensorError("The `+` operator, on a bool tensor is not supported.")
+        raise TensorError("The `+` operator, on a bool tensor is not supported.", hint="x.int()")
     return input
 
 
@@ -325,7 +326,7 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None) -> Any:
 def frexp(input) -> Any:
     """Mantissas of modulus ½ to 1, and the exponents of 2 that go with them."""
     if kind(input) != "f":
-        raise TensorError("torch.frexp() only supports floating-point dtypes")
+        raise TensorError("torch.frexp() only supports floating-point dtypes", hint="x.float()")
     return fnp.frexp(input)
 
 

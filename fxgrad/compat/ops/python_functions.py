@@ -22,7 +22,8 @@ def write_results(
     """Write function(entry, entries of others…), which are broadcast, over each entry."""
     if self.requires_grad:
         raise TensorError(
-            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+            f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.",
+            hint=f"x.detach().clone().{name}(…), which leaves x as it is",
         )
     shape = self.shape
     operands = [self, *(expand(x, tuple(shape)) for x in others)]

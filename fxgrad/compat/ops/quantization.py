@@ -18,7 +18,8 @@ def quantize(name: str, input, scale, zero_point, low: int, high: int) -> Any:
     refuse("biuc", input, operation=name)
     if low > high:
         raise TensorError(
-            f"`quant_min` should be less than or equal to `quant_max`, but got {low} and {high}"
+            f"`quant_min` should be less than or equal to `quant_max`, but got {low} and {high}",
+            hint=f"quant_min={high}, quant_max={low}",
         )
     place = ops.rint(ops.multiply(ops.stop_gradient(input), 1 / scale)) + zero_point
     inside = ops.logical_and(ops.greater_equal(place, low), ops.less_equal(place, high))

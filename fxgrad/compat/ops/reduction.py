@@ -10,6 +10,7 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
+from ...core.errors import FxgradError
 from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype, short_name
 from .._core.errors import DimensionError, TensorError
@@ -63,12 +64,17 @@ def sum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     return sum_dims(sum_operand(input, dtype), dim, keepdim)
 
 
+def real_operand(x) -> Any:
+    """Return the operand; raise for complex numbers, for which torch has no sums without NaN."""
+    if kind(x) == "c":
+        raise TensorError("nansum does not support complex inputs", hint="torch.where(x.isnan(), 0, x)")
+    return x
+
+
 @operation("input")
 def nansum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The sum of what is not NaN."""
-    x = sum_operand(input, dtype)
-    if kind(x) == "c":
-        raise TensorError("nansum does not support complex inputs")
+    x = real_operand(sum_operand(input, dtype))
     return sum_dims(ops.where(ops.isnan(x), 0, x) if kind(x) == "f" else x, dim, keepdim)
 
 
@@ -109,9 +115,7 @@ def mean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
 @operation("input", node="DivBackward0")
 def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The mean of what is not NaN."""
-    x = mean_operand("nanmean", input, dtype)
-    if kind(x) == "c":
-        raise TensorError("nansum does not support complex inputs")
+    x = real_operand(mean_operand("nanmean", input, dtype))
     count = sum_dims(ops.convert(ops.logical_not(ops.isnan(x)), dtype=value_dtype(x)), dim, keepdim)
     return ops.divide(sum_dims(ops.where(ops.isnan(x), 0, x), dim, keepdim), count)
 
@@ -160,17 +164,26 @@ declare_variance("std_mean", "The standard deviation and the mean", root=True, w
 
 
 # -- extrema ------------------------------------------
+def empty_error(error: type[FxgradError], name: str) -> FxgradError:
+    """Return the error for an extremum of no elements at all."""
+    return error(
+        f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the "
+        "'dim' argument.",
+        hint="only where x.numel() > 0, or dim=… of one that has entries",
+    )
+
+
 def ensure_elements(name: str, x, axes: tuple[int, ...]) -> None:
     """Raise where a reduced dimension is empty."""
     shape = aval_of(x).shape
     for axis in axes:
         if shape[axis] == 0:
             if len(axes) == len(shape) > 1 or len(axes) > 1:
-                raise TensorError(
-                    f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                    "reduction dim with the 'dim' argument."
-                )
-            raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+                raise empty_error(TensorError, name)
+            raise DimensionError(
+                f"{name}(): Expected reduction dim {axis} to have non-zero size.",
+                hint=f"only where x.size({axis}) > 0",
+            )
 
 
 def extremum(name: str, function, x, dim, keepdim: bool) -> Any:
@@ -212,10 +225,7 @@ def extremum_index(name: str, function, x, dim, keepdim: bool) -> Any:
     ensure_numbers(name, x)
     if dim is None or (not shape and normalize_dim(dim, 0) == 0):
         if aval_of(x).size == 0:
-            raise DimensionError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-                "reduction dim with the 'dim' argument."
-            )
+            raise empty_error(DimensionError, name)
         found = function(fnp.ravel(x), axis=0)
         return ops.reshape(found, shape=(1,) * len(shape)) if keepdim else found
     axis = normalize_dim(dim, len(shape))

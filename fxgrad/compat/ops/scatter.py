@@ -20,9 +20,10 @@ from .._declare.out import with_out
 from .._declare.promotion import convert_value
 from .._declare.spaces import expose
 from .._make.devices import device_of, move_array
-from .arguments import as_sizes, dim_index, infer_shape, normalize_dim
+from .arguments import as_sizes, dim_index, infer_shape, normalize_dim, shape_hint
 from .declarers import check_same_dtype, kind, number_like, value_dtype
-from .indexing import check_index, check_index_fits, index_put, scatter_index
+from .gathering import check_index, check_index_fits, ensure_integers, scatter_index
+from .indexing import index_put
 from .slicing import as_strided, diagonal, select, slice_values
 from .viewing import expand_values, reshape
 
@@ -104,7 +105,10 @@ def scatter(input, index, src, dim: int, reduce) -> Any:
     """
     check_source_dtype("scatter", input, src)
     if reduce not in COMBINATIONS:
-        raise TensorError("reduce argument must be either add or multiply.")
+        raise TensorError(
+            "reduce argument must be either add or multiply.",
+            hint='torch.scatter_reduce has "sum", "prod", "mean", "amax" and "amin"',
+        )
     return combine_entries("scatter", COMBINATIONS[reduce], input, dim, index, src)
 
 
@@ -188,7 +192,10 @@ def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bo
     tensor([5., 2.])
     """
     if reduce not in REDUCTIONS:
-        raise TensorError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+        raise TensorError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}",
+            hint=f'reduce="{ {"add": "sum", "multiply": "prod", "max": "amax", "min": "amin"}.get(reduce, "sum") }"',
+        )
     check_source_dtype("scatter", input, src)
     return reduce_entries(input, dim, index, src, reduce, include_self)
 
@@ -199,9 +206,11 @@ def expand_index(operation: str, input, dim: int, index, source) -> tuple[int, A
     ndim = input.ndim
     d = normalize_dim(dim, ndim)
     if index.ndim > 1:
-        raise DimensionError(f"{operation}(): Index is supposed to be a vector, but got dim: {index.ndim}")
-    if kind(index) != "i":
-        raise TensorError(f"{operation}(): Expected dtype int32/int64 for index")
+        raise DimensionError(
+            f"{operation}(): Index is supposed to be a vector, but got dim: {index.ndim}",
+            hint="index.flatten(); scatter takes a place for every entry",
+        )
+    ensure_integers(operation, index)
     count = index.shape[0] if index.ndim else 1
     shape = (*input.shape[:d], count, *input.shape[d + 1 :]) if ndim else (count,)
     if source is not None:
@@ -210,8 +219,18 @@ def expand_index(operation: str, input, dim: int, index, source) -> tuple[int, A
         if source.ndim == ndim and ndim and source.shape[d] != count:
             counts = f"{operation}_(): Number of indices ({count}) should be equal to source.size(dim)"
             if operation == "index_copy":
-                raise DimensionError(f"{counts} ({source.shape[d]})")
-            raise TensorError(f"{counts}: ({source.shape[d]}), for dim: {d}")
+                raise DimensionError(
+                    f"{counts} ({source.shape[d]})",
+                    hint=f"source.narrow({d}, 0, {count})"
+                    if count < source.shape[d]
+                    else f"index[:{source.shape[d]}]",
+                )
+            raise TensorError(
+                f"{counts}: ({source.shape[d]}), for dim: {d}",
+                hint=f"source.narrow({d}, 0, {count})"
+                if count < source.shape[d]
+                else f"index[:{source.shape[d]}]",
+            )
         if source.ndim < len(shape):
             source = ops.reshape(source, shape=infer_shape(shape, aval_of(source).size))
     column = ops.reshape(index, shape=(count,) + (1,) * (len(shape) - d - 1))
@@ -250,7 +269,8 @@ def index_fill(input, dim: int, index, value) -> Any:
     index = ops.where(ops.less(index, 0), index + (input.shape[d] if input.ndim else 1), index)
     if aval_of(value).shape:
         raise TensorError(
-            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).",
+            hint="index_copy, which takes a slice for every place",
         )
     value = convert_value(number_like(value, input), value_dtype(input))
     return combine_entries(
@@ -263,7 +283,8 @@ def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: b
     """Slices at places along a dimension reduced to one with those of `source`: by "prod", "mean", "amax" or "amin"."""
     if reduce not in REDUCTIONS[1:]:
         raise TensorError(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.",
+            hint='index_add for "sum"; reduce="prod", "mean", "amax" or "amin"',
         )
     d, index, source = expand_index("index_reduce", input, dim, index, source)
     return reduce_entries(input, d, index, source, reduce, include_self)
@@ -290,7 +311,8 @@ def declare_scatter_view(view: Callable[..., Tensor], name: str) -> Any:
         if part.shape != src.shape:
             raise TensorError(
                 "expected src to have a size equal to the slice of self. src size = "
-                f"{list(src.shape)}, slice size = {list(part.shape)}"
+                f"{list(src.shape)}, slice size = {list(part.shape)}",
+                hint=shape_hint("src", src.shape, part.shape),
             )
         part.copy_(src)
         return result
@@ -340,8 +362,13 @@ def unravel_index(indices: Tensor, shape) -> tuple[Tensor, ...]:
     (tensor([0, 1]), tensor([1, 2]))
     """
     if kind(indices) not in "iu":
-        raise ArgumentError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise ArgumentError(
+            f"expected 'indices' to be integer dtype, but got {indices.dtype}", hint="indices.long()"
+        )
     sizes = as_sizes(shape)
     if min(sizes, default=0) < 0:
-        raise ArgumentValueError(f"'shape' cannot have negative values, but got {sizes}")
+        raise ArgumentValueError(
+            f"'shape' cannot have negative values, but got {sizes}",
+            hint="the shape of the Tensor that the places are in: x.shape",
+        )
     return places_of(indices.long(), sizes)

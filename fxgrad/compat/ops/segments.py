@@ -57,11 +57,15 @@ def segment_reduce(
         raise TensorError(f"unsupported reduction given: {reduce}", hint="one of sum, mean, max, min, prod")
     given = offsets if lengths is None else lengths
     if given is None or indices is not None:
-        raise TensorError("segment_reduce(): Either lengths or offsets must be defined.")
+        raise TensorError(
+            "segment_reduce(): Either lengths or offsets must be defined.",
+            hint="lengths=torch.tensor([2, 1]), or offsets=torch.tensor([0, 2, 3])",
+        )
     if given.ndim != axis + 1:
         raise TensorError(
             f"segment_reduce(): Expected axis to be the last dimension of lengths but got {axis}, of lengths with "
-            f"{given.ndim} dimensions"
+            f"{given.ndim} dimensions",
+            hint=f"axis={given.ndim - 1}",
         )
     counts = concretize(refresh(given).value, "segment_reduce()")
     if lengths is None:
@@ -72,7 +76,8 @@ def segment_reduce(
         if (counts < 0).any() or (counts.sum(-1) != data.shape[axis]).any():
             raise TensorError(
                 "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
-                f"!unsafe, which is {data.shape[axis]}, but they are {counts.tolist()}"
+                f"!unsafe, which is {data.shape[axis]}, but they are {counts.tolist()}",
+                hint=f"lengths that add up to {data.shape[axis]}",
             )
     return reduce_segments(data, bounds, reduce, initial)
 

@@ -22,7 +22,7 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Partition, Rearrangement
 from .._declare.spaces import expose
-from .arguments import as_sizes, dim_index
+from .arguments import as_sizes, diagonal_dims, dim_index, place_hint
 from .arguments import normalize_dim as place_of
 from .complex import view_memory
 
@@ -39,11 +39,14 @@ PIECES = UNTRACKED | {"view": True}
 def select(input, dim: int, index: int) -> Any:
     """One entry along a dimension."""
     if not input.ndim:
-        raise DimensionError("select() cannot be applied to a 0-dim tensor.")
+        raise DimensionError(
+            "select() cannot be applied to a 0-dim tensor.", hint="x.item(), or x.reshape(1)"
+        )
     d, index = place_of(dim, input.ndim), as_index(index)
     if not -input.shape[d] <= index < input.shape[d]:
         raise DimensionError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}",
+            hint=place_hint(input.shape[d]),
         )
     return strides.basic_view, (input,), {"index": dim_index(d, index % input.shape[d])}
 
@@ -70,17 +73,24 @@ def narrow(input: Tensor, dim: int, start, length: int) -> Tensor:
     """`length` entries along a dimension from `start` on."""
     shape = input.shape
     if not shape:
-        raise TensorError("narrow() cannot be applied to a 0-dim tensor.")
+        raise TensorError("narrow() cannot be applied to a 0-dim tensor.", hint="x.reshape(1)")
     if length < 0:
-        raise TensorError("narrow(): length must be non-negative.")
+        raise TensorError(
+            "narrow(): length must be non-negative.",
+            hint=f"length={shape[place_of(dim, len(shape))]}, or less",
+        )
     d, first = place_of(dim, len(shape)), as_index(start)
     if not -shape[d] <= first <= shape[d]:
         raise DimensionError(
-            f"Dimension out of range (expected to be in range of [{-shape[d]}, {shape[d]}], but got {first})"
+            f"Dimension out of range (expected to be in range of [{-shape[d]}, {shape[d]}], but got {first})",
+            hint=place_hint(shape[d]),
         )
     first += shape[d] * (first < 0)
     if first + length > shape[d]:
-        raise TensorError(f"start ({first}) + length ({length}) exceeds dimension size ({shape[d]}).")
+        raise TensorError(
+            f"start ({first}) + length ({length}) exceeds dimension size ({shape[d]}).",
+            hint=f"length={shape[d] - first}",
+        )
     return slice_dim(input, d, first, first + length)
 
 
@@ -96,7 +106,7 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 def unbind(input, dim: int = 0) -> Any:
     """All entries along a dimension."""
     if not input.ndim:
-        raise DimensionError("Dimension specified as 0 but tensor has no dimensions")
+        raise DimensionError("Dimension specified as 0 but tensor has no dimensions", hint="x.reshape(1)")
     d = place_of(dim, input.ndim)
     return [dim_index(d, i) for i in range(input.shape[d])]
 
@@ -123,7 +133,8 @@ def split_with_sizes(input, split_sizes, dim: int = 0) -> Any:
         raise TensorError(
             f"split_with_sizes expects split_sizes to sum exactly to {input.shape[d]} (input tensor's size at "
             "dimension "
-            f"{d}), but got split_sizes={list(split_sizes)}"
+            f"{d}), but got split_sizes={list(split_sizes)}",
+            hint=f"split_sizes that add up to {input.shape[d]}, or torch.split(x, n), whose last part is smaller",
         )
     return consecutive_slices(split_sizes, d)
 
@@ -139,13 +150,14 @@ def split(self: Tensor, split_size, dim: int = 0) -> tuple[Tensor, ...]:
     if isinstance(split_size, tuple | list):
         return split_with_sizes(self, as_sizes(split_size), dim)
     if not self.shape:
-        raise TensorError("split expects at least a 1-dimensional tensor")
+        raise TensorError("split expects at least a 1-dimensional tensor", hint="x.reshape(1)")
     d, size = place_of(dim, len(self.shape)), as_index(split_size)
     if size < 0 or (size == 0 and self.shape[d]):
         raise TensorError(
             f"split expects split_size be non-negative, but got split_size={size}"
             if size < 0
-            else f"split_size can only be 0 if dimension size is 0, but got dimension size of {self.shape[d]}"
+            else f"split_size can only be 0 if dimension size is 0, but got dimension size of {self.shape[d]}",
+            hint="split_size=1, or more",
         )
     return split_values(self, max(size, 1), d)
 
@@ -160,9 +172,11 @@ def split_function(tensor: Tensor, split_size_or_sections, dim: int = 0) -> tupl
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most so many views of equal size along a dimension; the last may be smaller."""
     if not input.shape:
-        raise TensorError("chunk expects at least a 1-dimensional tensor")
+        raise TensorError("chunk expects at least a 1-dimensional tensor", hint="x.reshape(1)")
     if chunks <= 0:
-        raise TensorError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        raise TensorError(
+            f"chunk expects `chunks` to be greater than 0, got: {chunks}", hint="chunks=1, for one part"
+        )
     d = place_of(dim, len(input.shape))
     size = -(-input.shape[d] // chunks)
     if not size:
@@ -205,7 +219,8 @@ def tensor_split(input: Tensor, indices_or_sections, dim: int = 0) -> tuple[Tens
     shape = input.shape
     if not shape:
         raise TensorError(
-            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims"
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims",
+            hint="x.reshape(1)",
         )
     d = place_of(dim, len(shape))
     if isinstance(indices_or_sections, Tensor):
@@ -213,7 +228,9 @@ def tensor_split(input: Tensor, indices_or_sections, dim: int = 0) -> tuple[Tens
     if not isinstance(indices_or_sections, tuple | list):
         sections = as_index(indices_or_sections)
         if sections <= 0:
-            raise TensorError(f"number of sections must be larger than 0, got {sections}")
+            raise TensorError(
+                f"number of sections must be larger than 0, got {sections}", hint="1, for one part"
+            )
         small, more = divmod(shape[d], sections)
         sizes = [small + (i < more) for i in range(sections)]
         indices_or_sections = [sum(sizes[: i + 1]) for i in range(sections - 1)]
@@ -230,7 +247,8 @@ def declare_split(name: str, least: int, dim: int) -> Any:
         if ndim < least:
             raise TensorError(
                 f"torch.{name} requires a tensor with at least {least} dimension{'s'[: least > 1]}, but got a tensor "
-                f"with {ndim} dimensions!"
+                f"with {ndim} dimensions!",
+                hint=f"torch.atleast_{least}d(x)",
             )
         d = min(dim, ndim - 1)
         if not isinstance(indices_or_sections, tuple | list | Tensor) and (
@@ -239,7 +257,8 @@ def declare_split(name: str, least: int, dim: int) -> Any:
             raise TensorError(
                 f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
                 f"{input.shape[d]} is "
-                f"not divisible by the split_size {indices_or_sections}!"
+                f"not divisible by the split_size {indices_or_sections}!",
+                hint=f"torch.tensor_split(x, {indices_or_sections or 1}, {d}), whose parts may differ by one",
             )
         return tensor_split(input, indices_or_sections, d)
 
@@ -257,9 +276,7 @@ dsplit = declare_split("dsplit", 3, 2)
 @operation("input", **VIEW)
 def diagonal(input, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonals of matrices in two dimensions, as the last dimension."""
-    dims = place_of(dim1, input.ndim), place_of(dim2, input.ndim)
-    if dims[0] == dims[1]:
-        raise TensorError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    dims = diagonal_dims(dim1, dim2, input.ndim)
     return strides.diagonal, (input,), {"offset": as_index(offset), "dims": dims}
 
 
@@ -274,11 +291,17 @@ def unfold(input, dimension: int, size: int, step: int) -> Any:
     d = place_of(dimension, input.ndim)
     have = input.shape[d] if input.ndim else 1
     if size < 0:
-        raise TensorError(f"size is {size} but must be >= 0")
+        raise TensorError(f"size is {size} but must be >= 0", hint=f"size={-size}")
     if size > have:
-        raise TensorError(f"maximum size for tensor at dimension {d} is {have} but size is {size}")
+        raise TensorError(
+            f"maximum size for tensor at dimension {d} is {have} but size is {size}",
+            hint=f"size={have}, or torch.nn.functional.pad before",
+        )
     if step <= 0:
-        raise TensorError(f"step is {step} but must be > 0")
+        raise TensorError(
+            f"step is {step} but must be > 0",
+            hint=f"step={-step or 1}; x.flip({d}).unfold(…) counts backwards",
+        )
     return strides.unfold, (input,), {"dim": d, "length": size, "step": step}
 
 
@@ -311,7 +334,8 @@ def ensure_inside_entry(entry: np.ndarray, size, stride, offset: int) -> None:
             f"result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access memory outside of "
             f"`tensor`. `result` can access some memory in range [{offset}, {reach + 1}], but `tensor` can only access "
             f"some memory in range [{low}, {high + 1}]. This is not supported inside of vmap, please try to rewrite "
-            "the `as_strided` call as a sequence of PyTorch view operations"
+            "the `as_strided` call as a sequence of PyTorch view operations",
+            hint="x.unfold, narrow, expand, diagonal and transpose, of one entry of the batch",
         )
 
 
@@ -328,16 +352,19 @@ def stride_memory(input: Tensor, size, stride, storage_offset: int | None) -> Te
     """`as_strided` of a Tensor that shows what is in its memory as it is."""
     size, stride = as_sizes(size), as_sizes(stride)
     if len(size) != len(stride):
-        raise TensorError("mismatch in length of strides and shape")
+        raise TensorError(
+            "mismatch in length of strides and shape", hint=f"one stride for each of {len(size)} sizes"
+        )
     if any(s < 0 for s in stride):
         raise TensorError(
-            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}",
+            hint="x.flip(dim), a copy",
         )
     here = layout_array(input)
     owner, item = memory_owner(here), here.itemsize
     offset = entry_offset(here) if storage_offset is None else storage_offset
     if offset < 0:
-        raise TensorError(f"Tensor: invalid storage offset {offset}")
+        raise TensorError(f"Tensor: invalid storage offset {offset}", hint="storage_offset=0")
     if batch_levels(input.value):
         ensure_inside_entry(here, size, stride, offset)
     # What is outside of the view has a history as well; a tangent is that of the view, and a leaf has its own gradient.
@@ -353,7 +380,8 @@ def stride_memory(input: Tensor, size, stride, storage_offset: int | None) -> Te
     if needed > owner.nbytes:
         raise TensorError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} "
-            f"requiring a storage size of {needed} are out of bounds for storage of size {owner.nbytes}"
+            f"requiring a storage size of {needed} are out of bounds for storage of size {owner.nbytes}",
+            hint=f"sizes, strides and an offset within the {owner.nbytes // item} entries of the storage",
         )
     return as_strided_values(input, size, stride, offset - entry_offset(here), element_strides(here))
 

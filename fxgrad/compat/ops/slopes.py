@@ -51,15 +51,22 @@ def gradient(input, coordinates, steps, single: bool, dim, edge_order: int) -> A
     [0.5, 1.0, 1.5]
     """
     if edge_order not in (1, 2):
-        raise TensorError("torch.gradient only supports edge_order=1 and edge_order=2.")
+        raise TensorError(
+            "torch.gradient only supports edge_order=1 and edge_order=2.",
+            hint=f"edge_order={2 if edge_order > 2 else 1}",
+        )
     dims = normalize_dims(dim, input.ndim)
     if any(input.shape[d] < edge_order + 1 for d in dims):
-        raise TensorError("torch.gradient expected each dimension size to be at least edge_order+1")
+        raise TensorError(
+            "torch.gradient expected each dimension size to be at least edge_order+1",
+            hint=f"dim=… of {edge_order + 1} entries or more",
+        )
     if not single and len(steps) != len(dims):
         what = f"'self.dim() = {input.ndim}', since dim argument was not given" if dim is None else "'dim'"
         raise TensorError(
             f"torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to {what}, but "
-            f"got a list of length {len(steps)}"
+            f"got a list of length {len(steps)}",
+            hint=f"spacing={steps[0]}, for all dimensions, or {len(dims)} numbers",
         )
     if not is_differentiable(value_dtype(input)):
         input = ops.convert(input, dtype=default_numpy_dtype("f"))

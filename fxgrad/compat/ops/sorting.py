@@ -11,7 +11,7 @@ from ... import ops
 from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import concretize
 from .._core.device_level import run_on_host
-from .._core.errors import DimensionError, TensorError
+from .._core.errors import TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.out import with_out
@@ -20,13 +20,15 @@ from .._declare.spaces import expose
 from .arguments import normalize_dim, normalize_dims
 from .declarers import kind, value_dtype
 from .entries import by_entries
-from .reduction import declare_selection, take_with_indices
+from .reduction import declare_selection, ensure_elements, take_with_indices
 
 
 def sort_order(x, axis: int, descending: bool) -> Any:
     """The indices that sort along an axis; equal elements keep their order, NaN is the greatest."""
     if kind(x) == "c":
-        raise TensorError("Sort currently does not support complex dtypes on CPU")
+        raise TensorError(
+            "Sort currently does not support complex dtypes on CPU", hint="x.abs(), or torch.view_as_real(x)"
+        )
     if not descending:
         return ops.argsort(x, axis=axis)
     last = aval_of(x).shape[axis] - 1
@@ -82,9 +84,7 @@ def topk(input, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
     """The k greatest (or least) elements in order, and their places."""
     x, axis = row_and_axis(input, dim)
     if not 0 <= k <= aval_of(x).shape[axis]:
-        raise TensorError(
-            "selected index k out of range", hint=f"there are {aval_of(x).shape[axis]} elements"
-        )
+        raise TensorError("selected index k out of range", hint=f"k = 0 … {aval_of(x).shape[axis]}")
     places = ops.getitem(sort_order(x, axis, largest), index=(slice(None),) * axis + (slice(0, k, None),))
     return take_entries(x, ops.positive(places), axis, aval_of(input).shape)  # not a view of all places
 
@@ -101,7 +101,10 @@ def kthvalue(input, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th least element along a dimension, and its place."""
     x, axis = row_and_axis(input, dim)
     if not 1 <= k <= aval_of(x).shape[axis]:
-        raise TensorError("kthvalue(): selected number k out of range for dimension " + str(axis))
+        raise TensorError(
+            "kthvalue(): selected number k out of range for dimension " + str(axis),
+            hint=f"k = 1 … {aval_of(x).shape[axis]}, counted from 1",
+        )
     return take_rank(x, np.asarray(k - 1), axis, keepdim and aval_of(input).ndim > 0)
 
 
@@ -127,8 +130,7 @@ def declare_median(name: str, skip_nan: bool, words: str) -> None:
 
     def median_along(input, dim: int, keepdim: bool = False) -> Any:
         x, axis = row_and_axis(input, dim)
-        if aval_of(x).shape[axis] == 0:
-            raise DimensionError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
+        ensure_elements(name, x, (axis,))
         return take_rank(x, median_rank(x, axis, skip_nan), axis, keepdim and aval_of(input).ndim > 0)
 
     def median_of_all(input) -> Any:
@@ -163,8 +165,7 @@ declare_median("nanmedian", True, ", of what is not NaN")
 def mode(input, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent element along a dimension, of several the least, and its last place."""
     x, axis = row_and_axis(input, dim)
-    if aval_of(x).shape[axis] == 0:
-        raise DimensionError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
+    ensure_elements("mode", x, (axis,))
     found = sort_order(x, axis, False)
     values = ops.take_along(x, found, axis)
     head = (slice(None),) * axis
@@ -195,16 +196,17 @@ def declare_quantile(name: str, skip_nan: bool, doc: str) -> None:
         if interpolation not in INTERPOLATIONS:
             *names, last = INTERPOLATIONS
             raise TensorError(
-                f"{name}() interpolation must be one of {', '.join(names)} or {last}, but got {interpolation}"
+                f"{name}() interpolation must be one of {', '.join(names)} or {last}, but got {interpolation}",
+                hint='interpolation="linear"',
             )
         if kind(input) != "f" or dtype.itemsize == 2:
-            raise TensorError(f"{name}() input tensor must be either float or double dtype")
+            raise TensorError(f"{name}() input tensor must be either float or double dtype", hint="x.float()")
         q = check_shares(name, q, dtype)
         axis = None if dim is None else normalize_dim(dim, len(shape))
         rows = ops.sort(fnp.statistics.move_sample_first(input, axis if shape else None), axis=0)
         size = rows.shape[0]
         if size == 0:
-            raise TensorError(f"{name}() input tensor must be non-empty")
+            raise TensorError(f"{name}() input tensor must be non-empty", hint="only where x.numel() > 0")
         count = fnp.statistics.count_numbers(rows)
         position = ops.reshape(q, shape=(aval_of(q).size, *(1,) * (rows.ndim - 1)))
         position = position * ops.convert(ops.maximum(count - 1, 0), dtype=dtype)
@@ -223,14 +225,17 @@ def check_shares(name: str, q, dtype) -> Any:
     """Convert the shares to the dtype of the elements, and raise unless they are in [0, 1] as far as they are known."""
     if aval_of(q).weak:
         if type(q) in SCALARS and not 0 <= q <= 1:
-            raise TensorError(f"{name}() q must be in the range [0, 1] but got {q}")
+            raise TensorError(
+                f"{name}() q must be in the range [0, 1] but got {q}",
+                hint=f"q={q / 100}, of percent" if 1 < q <= 100 else "q=0.5, the median",
+            )
         q = convert_value(q, dtype)
     elif value_dtype(q) != dtype:
-        raise TensorError(f"{name}() q tensor must be same dtype as the input tensor")
+        raise TensorError(f"{name}() q tensor must be same dtype as the input tensor", hint="q.to(x.dtype)")
     if aval_of(q).ndim > 1:
-        raise TensorError(f"{name}() q must be a scalar or 1D tensor")
+        raise TensorError(f"{name}() q must be a scalar or 1D tensor", hint="q.flatten()")
     if type(q) is np.ndarray and not ((q >= 0) & (q <= 1)).all():
-        raise TensorError(f"{name}() q values must be in the range [0, 1]")
+        raise TensorError(f"{name}() q values must be in the range [0, 1]", hint="q / 100, of percent")
     return q
 
 
@@ -279,11 +284,15 @@ def searchsorted(
 ) -> Any:
     """The places at which elements keep a sorted sequence sorted."""
     if side not in (None, "left", "right"):
-        raise TensorError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+        raise TensorError(
+            f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}",
+            hint=f"side={'right' if str(side).lower().startswith('r') else 'left'!r}",
+        )
     if right and side == "left":
         raise TensorError(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was "
-            "True"
+            "True",
+            hint='side="right", without right=',
         )
     if sorter is not None:
         sorted_sequence = ops.take_along(sorted_sequence, sorter, aval_of(sorted_sequence).ndim - 1)
@@ -295,7 +304,8 @@ def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False
     """The numbers of the intervals between boundaries in which elements lie."""
     if aval_of(boundaries).ndim != 1:
         raise TensorError(
-            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({aval_of(boundaries).ndim})"
+            f"bucketize(): boundaries tensor must be 1 dimension, but got dim({aval_of(boundaries).ndim})",
+            hint="torch.searchsorted takes a row of boundaries for every row",
         )
     return searchsorted_values(boundaries, input, right, out_int32)
 
@@ -305,12 +315,13 @@ def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False
 @by_entries
 def bincount(input, weights=None, minlength: int = 0) -> Any:
     """How often each number occurs, or the sums of the weights."""
-    if aval_of(input).ndim != 1 or kind(input) not in "iu":
-        raise TensorError("bincount only supports 1-d non-negative integral inputs.")
-    if input.size and input.min() < 0:
-        raise TensorError("bincount only supports 1-d non-negative integral inputs.")
+    if aval_of(input).ndim != 1 or kind(input) not in "iu" or (input.size and input.min() < 0):
+        raise TensorError(
+            "bincount only supports 1-d non-negative integral inputs.",
+            hint="x.flatten().long(); torch.unique(x, return_counts=True) counts other values",
+        )
     if minlength < 0:
-        raise TensorError("minlength should be >= 0")
+        raise TensorError("minlength should be >= 0", hint="minlength=0")
     given = None if weights is None else weights.astype(np.float64)
     counted = np.bincount(input, given, minlength)
     single = weights is not None and value_dtype(weights) == np.float32
@@ -322,7 +333,7 @@ def bincount(input, weights=None, minlength: int = 0) -> Any:
 def histc(input, bins: int = 100, min=0, max=0) -> Any:
     """How many elements lie in each of `bins` intervals of equal length from min to max."""
     if bins <= 0:
-        raise TensorError("bins must be > 0")
+        raise TensorError("bins must be > 0", hint="bins=100")
     values = np.reshape(input, -1)
     low, high = min, max
     if low == high and values.size:
@@ -330,9 +341,11 @@ def histc(input, bins: int = 100, min=0, max=0) -> Any:
     if low == high:
         low, high = low - 1, high + 1
     if low > high:
-        raise TensorError("torch.histc: max must be larger than min")
+        raise TensorError("torch.histc: max must be larger than min", hint=f"min={high}, max={low}")
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise TensorError(f"torch.histc: range of [{low}, {high}] is not finite")
+        raise TensorError(
+            f"torch.histc: range of [{low}, {high}] is not finite", hint="x[x.isfinite()], or min=… and max=…"
+        )
     return np.histogram(values, bins, (low, high))[0].astype(values.dtype)
 
 

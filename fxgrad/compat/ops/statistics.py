@@ -28,7 +28,8 @@ def variable_rows(name: str, x) -> Any:
     shape = aval_of(x).shape
     if len(shape) > 2:
         raise TensorError(
-            f"{name}(): expected input to have two or fewer dimensions but got an input with {len(shape)} dimensions"
+            f"{name}(): expected input to have two or fewer dimensions but got an input with {len(shape)} dimensions",
+            hint="x.flatten(1), one variable in each row",
         )
     x = x if kind(x) in "fc" else ops.convert(x, dtype=default_numpy_dtype("f"))
     return x if len(shape) == 2 else ops.reshape(x, shape=(1, aval_of(x).size))
@@ -59,12 +60,14 @@ def check_weights(name: str, weights, count: int) -> None:
     shape = aval_of(weights).shape
     if len(shape) > 1:
         raise TensorError(
-            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions"
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(shape)} dimensions",
+            hint=f"{name}.flatten()",
         )
     if aval_of(weights).size != count:
         raise TensorError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-            f"{aval_of(weights).size} != {count}"
+            f"{aval_of(weights).size} != {count}",
+            hint=f"{count} weights, one for each column of x",
         )
 
 
@@ -89,7 +92,8 @@ def cov(input, *, correction: int = 1, fweights=None, aweights=None) -> Any:
     if fweights is not None and kind(fweights) in "fc":
         short = short_name(aval_of(fweights).dtype)
         raise TensorError(
-            f"cov(): expected fweights to have integral dtype but got fweights with {short} dtype"
+            f"cov(): expected fweights to have integral dtype but got fweights with {short} dtype",
+            hint="aweights=…, or fweights.long()",
         )
     return covariance(x, correction, fweights, aweights)
 
@@ -164,7 +168,10 @@ def histogramdd(
     """
     dtype = input.value.dtype
     if kind(input) != "f":
-        raise TensorError(f"histogramdd: input tensor and hist tensor should be floating, not {input.dtype}")
+        raise TensorError(
+            f"histogramdd: input tensor and hist tensor should be floating, not {input.dtype}",
+            hint="x.float()",
+        )
     points = concretize(refresh(input).value, "histogramdd()")
     count = points.shape[-1]
     bins = list(bins) if isinstance(bins, tuple | list) else [bins] * count

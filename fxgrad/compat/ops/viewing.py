@@ -22,7 +22,15 @@ from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from .._declare.view_plan import with_known_views
-from .arguments import add_variadic_method, as_sizes, infer_shape, normalize_dim, normalize_dims
+from .arguments import (
+    add_variadic_method,
+    as_sizes,
+    expansion_error,
+    fitting_shape,
+    infer_shape,
+    normalize_dim,
+    normalize_dims,
+)
 
 VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
 
@@ -40,11 +48,14 @@ def permute(input, dims) -> Any:
     if len(dims) != input.ndim:
         raise TensorError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}"
+            f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}",
+            hint=f"x.permute{tuple(range(input.ndim))[::-1]} reverses them; x.transpose(0, 1) exchanges two",
         )
     axes = tuple([normalize_dim(d, input.ndim) for d in dims])
     if len(set(axes)) != len(axes):
-        raise TensorError("permute(): duplicate dims are not allowed.")
+        raise TensorError(
+            "permute(): duplicate dims are not allowed.", hint=f"each of 0 … {input.ndim - 1} once"
+        )
     return ops.permute, (input,), {"axes": axes}
 
 
@@ -67,7 +78,10 @@ def transpose_order(ndim: int, dim0: int, dim1: int) -> tuple[int, ...]:
 def t(input) -> Any:
     """The transpose of a matrix; vectors and numbers as they are."""
     if input.ndim > 2:
-        raise TensorError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+        raise TensorError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D",
+            hint="x.mT, which exchanges the last two dimensions",
+        )
     return ops.permute, (input,), {"axes": tuple(reversed(range(input.ndim)))}
 
 
@@ -80,7 +94,8 @@ def movedim(input: Tensor, source, destination) -> Tensor:
         raise TensorError(
             f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
             "number "
-            f"of dims as destination ({list(targets)} dims)"
+            f"of dims as destination ({list(targets)} dims)",
+            hint="one destination for each source: x.movedim((0, 1), (1, 0))",
         )
     sources, targets = normalize_dims(sources, ndim), normalize_dims(targets, ndim)
     if not ndim:
@@ -122,17 +137,23 @@ def view_dtype_values(input, dtype) -> Any:
     """Read the same memory as another dtype: the last dimension grows or shrinks where its items have another size."""
     size, new = input.dtype.itemsize, dtype.numpy
     if size != new.itemsize and not input.ndim:
-        raise TensorError(f"self.dim() cannot be 0 to {describe_conversion(input.dtype, new)}")
+        raise TensorError(
+            f"self.dim() cannot be 0 to {describe_conversion(input.dtype, new)}",
+            hint=f"x.reshape(1).view({from_numpy_dtype(new)}), or x.to(…), which converts the number",
+        )
     if size == new.itemsize:
         return input.view(new) if is_array(input) else ops.bitcast(input, dtype=new)
     if is_array(input) and input.size and input.strides[-1] != size:
         raise TensorError(
-            f"self.stride(-1) must be 1 to {describe_conversion(input.dtype, new)}, but got {input.strides[-1] // size}"
+            f"self.stride(-1) must be 1 to {describe_conversion(input.dtype, new)}, but got "
+            f"{input.strides[-1] // size}",
+            hint="x.contiguous(), a copy",
         )
     if input.shape[-1] * size % new.itemsize:
         raise TensorError(
             f"self.size(-1) must be divisible by {new.itemsize // size} to {describe_conversion(input.dtype, new)}, "
-            f"but got {input.shape[-1]}"
+            f"but got {input.shape[-1]}",
+            hint=f"x.to({from_numpy_dtype(new)}), which converts the numbers",
         )
     if is_array(input):
         return input.view(new)
@@ -148,6 +169,7 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
 
     Raises:
         RuntimeError: there are too few or too many entries, or their strides do not allow it.
+        TypeError: the arguments are neither sizes nor a dtype.
 
     >>> import fxgrad.compat as torch
     >>> torch.arange(6).view(2, -1).shape
@@ -172,7 +194,8 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
     if not can_view_as(here, shape):
         raise TensorError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
+            "contiguous subspaces). Use .reshape(...) instead.",
+            hint=f"x.reshape({', '.join(map(str, shape))}), which copies where it has to",
         )
     return view_values(self, shape)
 
@@ -182,7 +205,8 @@ def check_readable(tensor: Tensor) -> None:
     for bit, kind in ((CONJ, "conjugate view tensors"), (NEG, "tensors with negative bit set")):
         if has_bit(tensor, bit):
             raise TensorError(
-                f"torch.Tensor.view is not supported for {kind} when converting to a different dtype."
+                f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.",
+                hint=f"x.{'resolve_conj' if bit == CONJ else 'resolve_neg'}(), a copy",
             )
 
 
@@ -225,7 +249,10 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     shape = input.shape
     first, last = normalize_dim(start_dim, len(shape)), normalize_dim(end_dim, len(shape))
     if first > last:
-        raise TensorError("flatten() has invalid args: start_dim cannot come after end_dim")
+        raise TensorError(
+            "flatten() has invalid args: start_dim cannot come after end_dim",
+            hint=f"start_dim={last}, end_dim={first}",
+        )
     if not shape:
         return reshape(input, (1,))
     if first == last:
@@ -245,12 +272,13 @@ def unflatten(input: Tensor, dim: int, sizes) -> Tensor:
     shape = input.shape
     d, sizes = normalize_dim(dim, len(shape)), as_sizes(sizes)
     if not sizes:
-        raise TensorError("unflatten: sizes must be non-empty")
+        raise TensorError("unflatten: sizes must be non-empty", hint="sizes=(-1, 1)")
     known = prod(n for n in sizes if n != -1)
     if (known == 0 or shape[d] % known) if -1 in sizes else known != shape[d]:
         raise TensorError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) in the "
-            "input tensor"
+            "input tensor",
+            hint=f"x.unflatten({d}, {fitting_shape(sizes, shape[d])})",
         )
     sizes = infer_shape(sizes, shape[d])
     return view(input, (*shape[:d], *sizes, *shape[d + 1 :]))
@@ -278,7 +306,8 @@ def expand_values(input, size) -> Any:
     if len(size) < input.ndim:
         raise TensorError(
             f"expand({from_numpy_dtype(input.dtype)}{list(input.shape)}, size={list(size)}): the number of sizes "
-            f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({input.ndim})"
+            f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({input.ndim})",
+            hint=f"x.expand({', '.join(map(str, [-1] * (input.ndim - len(size)) + list(size)))})",
         )
     extra = len(size) - input.ndim
     shape = []
@@ -286,13 +315,11 @@ def expand_values(input, size) -> Any:
         have = input.shape[i - extra] if i >= extra else None
         if n == -1 and have is None:
             raise TensorError(
-                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}",
+                hint=f"1 or more in place {i}, which is new",
             )
         if have not in (None, 1, n) and n != -1:
-            raise TensorError(
-                f"The expanded size of the tensor ({n}) must match the existing size ({have}) at non-singleton "
-                f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(input.shape)}"
-            )
+            raise expansion_error(n, have, i, size, input.shape)
         shape.append(have if n == -1 else n)
     return strides.expand, (input,), {"shape": tuple(shape)}
 
@@ -346,7 +373,8 @@ def broadcast_shapes(*shapes) -> Size:
             if n != 1 and result[i] not in (1, n):
                 raise TensorError(
                     f"The size of tensor a ({result[i]}) must match the size of tensor b ({n}) at non-singleton "
-                    f"dimension {i}"
+                    f"dimension {i}",
+                    hint="sizes of 1 broadcast with all others",
                 )
             result[i] = n if n != 1 else result[i]
     return Size(result)
@@ -400,7 +428,8 @@ def transpose_matrices(self: Tensor, name: str = "mT") -> Tensor:
     """The transposes of matrices."""
     if len(self.shape) < 2:
         raise TensorError(
-            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(self.shape)}-D tensor."
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {len(self.shape)}-D tensor.",
+            hint="x.unsqueeze(-1), one column" if self.shape else "x, a number",
         )
     return transpose(self, -2, -1)
 
@@ -415,7 +444,8 @@ def conjugate_transpose(self: Tensor) -> Tensor:
     if len(self.shape) not in (0, 2):
         raise TensorError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {len(self.shape)}-D tensor."
-            + " For batches of matrices, consider using tensor.mH" * (len(self.shape) > 2)
+            + " For batches of matrices, consider using tensor.mH" * (len(self.shape) > 2),
+            hint="x.mH" if len(self.shape) > 2 else "x.unsqueeze(-1).mH, one row",
         )
     return reverse_dims(self).conj()
 
@@ -443,12 +473,17 @@ def sum_to_size(self: Tensor, *size) -> Tensor:
     tensor([[2., 2., 2.]])
     """
     if not size:
-        raise ArgumentError('sum_to_size() missing 1 required positional arguments: "size"')
+        raise ArgumentError(
+            'sum_to_size() missing 1 required positional arguments: "size"', hint="x.sum_to_size(*shape)"
+        )
     target = as_sizes(size[0] if len(size) == 1 else size)
     shape = tuple(self.shape)
     extra = len(shape) - len(target)
     if extra < 0 or any(n not in (1, m) for n, m in zip(target, shape[extra:])):
-        raise TensorError(f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.")
+        raise TensorError(
+            f"size {{{list(target)}}} is not expandable to size {{{list(shape)}}}.",
+            hint=f"sizes of x, or 1 where they are summed: {list(shape)}",
+        )
     dims = [*range(extra), *(i + extra for i, n in enumerate(target) if n != shape[i + extra])]
     if not shape:
         return self.sum()  # which gives int64 for whole numbers

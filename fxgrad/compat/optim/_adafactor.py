@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ops
 from .._core.dtypes import finfo, from_numpy_dtype
-from .._core.errors import TensorError
 from .functional_forms import functional_form
-from .optimizer import check_learning_rate, check_option
+from .optimizer import check_learning_rate, check_option, ensure_real
 from .rule import RuleOptimizer, count_step, state_entry
 
 if TYPE_CHECKING:
@@ -55,12 +54,11 @@ class Adafactor(
             (options["d"] >= 1, "Clipping threshold d", ">= 1", options["d"]),
             (options["weight_decay"] >= 0, "weight_decay", ">= 0", options["weight_decay"]),
         ):
-            check_option(holds, f"{name} should be {bound} but is", value, "{}: {}")
+            check_option(holds, f"{name} should be {bound} but is", value, None, "{}: {}")
 
     def update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """See `RuleOptimizer`; parameters are real."""
-        if p.is_complex():
-            raise TensorError("Adafactor does not support complex parameters")
+        ensure_real(p, "Adafactor")
         super().update_parameter(p, gradient, options, site)
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ... import ops
 from .._core.dtypes import as_numpy_dtype, from_name
-from .._core.errors import ArgumentValueError, TensorError
+from .._core.errors import ArgumentValueError
 from .functional_forms import functional_form
-from .optimizer import check_learning_rate, check_option
+from .optimizer import check_learning_rate, check_option, ensure_real
 from .rule import RuleOptimizer, follow_mean
 
 if TYPE_CHECKING:
@@ -56,10 +56,11 @@ class Muon(
         for name, words in (
             ("lr", "Learning rate"), ("momentum", "momentum"), ("weight_decay", "weight decay")
         ):  # fmt: skip
-            check_option(options[name] >= 0, f"{words} should be >= 0 but is", options[name], "{}: {}")
+            check_option(options[name] >= 0, f"{words} should be >= 0 but is", options[name], None, "{}: {}")
         if options["adjust_lr_fn"] not in (None, "original", "match_rms_adamw"):
             raise ArgumentValueError(
-                f"Adjust learning rate function {options['adjust_lr_fn']} is not supported"
+                f"Adjust learning rate function {options['adjust_lr_fn']} is not supported",
+                hint='adjust_lr_fn="original", "match_rms_adamw" or None',
             )
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -68,13 +69,13 @@ class Muon(
         for p in self.param_groups[-1]["params"]:
             if p.dim() != 2:
                 raise ArgumentValueError(
-                    f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
+                    f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}",
+                    hint="the others in an optimizer of their own: AdamW([p for p in parameters if p.dim() != 2])",
                 )
 
     def update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """See `RuleOptimizer`; parameters are real."""
-        if p.is_complex():
-            raise TensorError("Muon does not support complex parameters")
+        ensure_real(p, "Muon")
         super().update_parameter(p, gradient, options, site)
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
@@ -82,7 +83,9 @@ class Muon(
         velocity = follow_mean(state, "momentum_buffer", gradient, 1 - momentum)
         step = gradient + momentum * (velocity - gradient) if options["nesterov"] else velocity
         if options["ns_steps"] >= MOST_ROUNDS:
-            raise ArgumentValueError("Number of steps must be less than 100 for computational efficiency")
+            raise ArgumentValueError(
+                "Number of steps must be less than 100 for computational efficiency", hint="ns_steps=5"
+            )
         step = orthogonalize(step, options["ns_coefficients"], options["ns_steps"], options["eps"])
         rows, columns = value.shape
         if options["adjust_lr_fn"] == "match_rms_adamw":

@@ -66,7 +66,10 @@ class Adagrad(
     def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Move the entries that have a gradient."""
         if options["weight_decay"]:
-            raise TensorError("weight_decay option is not compatible with sparse gradients")
+            raise TensorError(
+                "weight_decay option is not compatible with sparse gradients",
+                hint="weight_decay=0, or sparse=False of the Embedding",
+            )
         state = self.state[p]
         state["step"] += 1
         rows, values = rows_and_values(gradient.neg() if options["maximize"] else gradient)

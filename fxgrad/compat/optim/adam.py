@@ -51,17 +51,27 @@ class Adam(
         super().check(options)
         uncaptured = options["foreach"] and not options["capturable"]
         if isinstance(options["lr"], Tensor) and uncaptured:
-            raise ArgumentValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+            raise ArgumentValueError(
+                "lr as a Tensor is not supported for capturable=False and foreach=True",
+                hint="foreach=False, or lr as a number: lr.item()",
+            )
         kinds = [isinstance(beta, Tensor) for beta in options["betas"]]
         if any(kinds) and not all(kinds):
-            raise ArgumentValueError("betas must be either both floats or both Tensors")
+            raise ArgumentValueError(
+                "betas must be either both floats or both Tensors",
+                hint="both as floats, betas=(0.9, 0.999), or both as Tensors",
+            )
         for i, beta in enumerate(options["betas"]):
             if kinds[i] and uncaptured:
                 raise ArgumentValueError(
-                    f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True"
+                    f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True",
+                    hint="foreach=False, or betas as numbers",
                 )
             if kinds[i] and beta.numel() != 1:
-                raise ArgumentValueError(f"Tensor betas[{i}] must be 1-element")
+                raise ArgumentValueError(
+                    f"Tensor betas[{i}] must be 1-element",
+                    hint=f"betas[{i}].mean(), or one optimizer for each",
+                )
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr = options["betas"], options["lr"]

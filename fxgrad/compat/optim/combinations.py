@@ -37,21 +37,28 @@ def check_schedulers(owner: str, schedulers: Sequence[Any], optimizer: Optimizer
     """
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
-            raise ArgumentError(f"{owner} at index {i} should have `optimizer` as its attribute.")
+            raise ArgumentError(
+                f"{owner} at index {i} should have `optimizer` as its attribute.",
+                hint="schedulers of one optimizer: [ExponentialLR(optimizer, 0.9), …]",
+            )
         optimizer = scheduler.optimizer if optimizer is None else optimizer
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ArgumentValueError(
                 f"{owner} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
-                f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
+                f"specified when calling `step`, but got one at index {i} in the given schedulers sequence.",
+                hint="plateau.step(loss) beside the step() of the others",
             )
         if scheduler.optimizer is not optimizer:
             raise ArgumentValueError(
                 f"{owner} expects all schedulers to belong to the same optimizer, but got scheduler "
                 f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
-                f"{optimizer}."
+                f"{optimizer}.",
+                hint=f"{owner} for each optimizer",
             )
     if optimizer is None:
-        raise ArgumentValueError(f"{owner} expects at least one scheduler")
+        raise ArgumentValueError(
+            f"{owner} expects at least one scheduler", hint="[ExponentialLR(optimizer, 0.9)]"
+        )
     return optimizer
 
 
@@ -62,6 +69,10 @@ class SequentialLR(CombinedScheduler):
         schedulers: the schedulers, of one optimizer.
         milestones: the epochs at which the second and all others begin.
         last_epoch: the last epoch that was run; −1: none.
+
+    Raises:
+        ValueError: not one milestone less than schedulers, or they have different optimizers, or one goes by a loss.
+        TypeError: one has no optimizer.
 
     >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
@@ -76,13 +87,17 @@ class SequentialLR(CombinedScheduler):
         self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1
     ):
         if len(schedulers) < 1:
-            raise ArgumentValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
+            raise ArgumentValueError(
+                "SequentialLR expects at least one scheduler, but got no scheduler.",
+                hint="[ExponentialLR(optimizer, 0.9)], and milestones=[]",
+            )
         check_schedulers("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ArgumentValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
                 f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
-                f"equal to {len(milestones)}"
+                f"equal to {len(milestones)}",
+                hint=f"{len(schedulers) - 1} milestones: the numbers of steps after which the next scheduler begins",
             )
         self.optimizer, self._schedulers, self._milestones = optimizer, schedulers, milestones
         self.last_epoch = last_epoch + 1
@@ -123,6 +138,10 @@ class ChainedScheduler(CombinedScheduler):
         schedulers: the schedulers, of one optimizer.
         optimizer: the optimizer; None: theirs.
 
+    Raises:
+        ValueError: there are no schedulers, they have different optimizers, or one goes by a loss.
+        TypeError: one has no optimizer.
+
     >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -137,7 +156,8 @@ class ChainedScheduler(CombinedScheduler):
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         if len(schedulers) < 1:
             raise ArgumentValueError(
-                "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler."
+                "ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.",
+                hint="[ExponentialLR(optimizer, 0.9)]",
             )
         self.optimizer = check_schedulers("ChainedScheduler", schedulers, optimizer)
         self._schedulers = list(schedulers)

@@ -76,7 +76,10 @@ class CyclicLR(LRScheduler):
         up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
         self.total_size, self.step_ratio = up + down, up / (up + down)
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
-            raise ArgumentValueError("mode is invalid and scale_fn is None")
+            raise ArgumentValueError(
+                "mode is invalid and scale_fn is None",
+                hint='mode="triangular", "triangular2" or "exp_range"; scale_fn=lambda cycle: 1.0 for one of your own',
+            )
         self.mode, self.gamma = mode, gamma
         self._scale_fn_custom = scale_fn
         self.scale_mode = "iterations" if scale_fn is None and mode == "exp_range" else scale_mode
@@ -174,10 +177,14 @@ class OneCycleLR(LRScheduler):
         groups = check_optimizer(optimizer).param_groups
         self.total_steps = count_steps(total_steps, epochs, steps_per_epoch)
         if isinstance(pct_start, bool) or not isinstance(pct_start, float | int) or not 0 <= pct_start <= 1:
-            raise ArgumentValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+            raise ArgumentValueError(
+                f"Expected float between 0 and 1 pct_start, but got {pct_start}",
+                hint="pct_start=0.3: three tenths of the steps go up",
+            )
         if anneal_strategy not in ANNEALINGS:
             raise ArgumentValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}",
+                hint='anneal_strategy="cos"',
             )
         rise = float(pct_start * self.total_steps)
         self._schedule_phases = [
@@ -209,10 +216,12 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
+        """The learning rate of each group; ValueError where all `total_steps` have been taken."""
         step = self.last_epoch
         if step > self.total_steps:
             raise ArgumentValueError(
-                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}",
+                hint=f"total_steps={step} or more; step() once a batch means epochs * steps_per_epoch",
             )
         anneal = ANNEALINGS[self._anneal_func_type]
         start, phase = 0.0, self._schedule_phases[0]
@@ -233,7 +242,10 @@ class OneCycleLR(LRScheduler):
 def count_steps(total: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
     """The number of steps, by itself or as that of the epochs times that of the steps in each."""
     if total is None and (epochs is None or steps_per_epoch is None):
-        raise ArgumentValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        raise ArgumentValueError(
+            "You must define either total_steps OR (epochs AND steps_per_epoch)",
+            hint="total_steps=n, or epochs=n with steps_per_epoch=len(loader)",
+        )
     given = (
         {"total_steps": total}
         if total is not None
@@ -241,7 +253,10 @@ def count_steps(total: int | None, epochs: int | None, steps_per_epoch: int | No
     )
     for name, count in given.items():
         if not isinstance(count, int) or count <= 0:
-            raise ArgumentValueError(f"Expected positive integer {name}, but got {count}")
+            raise ArgumentValueError(
+                f"Expected positive integer {name}, but got {count}",
+                hint=f"{name} as an int, 1 or more: {name}=100",
+            )
     return math.prod(given.values())  # type: ignore[arg-type]
 
 
@@ -292,12 +307,19 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
     ):
         if T_0 <= 0 or not isinstance(T_0, int):
-            raise ArgumentValueError(f"Expected positive integer T_0, but got {T_0}")
+            raise ArgumentValueError(
+                f"Expected positive integer T_0, but got {T_0}",
+                hint="T_0=10: the number of epochs before the first restart",
+            )
         if T_mult < 1 or not isinstance(T_mult, int):
-            raise ArgumentValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+            raise ArgumentValueError(
+                f"Expected integer T_mult >= 1, but got {T_mult}",
+                hint="T_mult=1 restarts at equal distances, T_mult=2 at doubled ones",
+            )
         if not isinstance(eta_min, float | int):
             raise ArgumentValueError(
-                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}"
+                f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}",
+                hint="eta_min=0.0; x.item() of a Tensor",
             )
         self.T_0, self.T_i, self.T_mult, self.eta_min = T_0, T_0, T_mult, eta_min
         self.T_cur: float = last_epoch
@@ -308,7 +330,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
 
     def step(self, epoch: float | None = None) -> None:
-        """Begin the next epoch, or go to one, which may be a fraction: epoch + batch / batches."""
+        """Begin the next epoch, or go to one, which may be a fraction: epoch + batch / batches.
+
+        Raises:
+            ValueError: the epoch is negative.
+        """
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -318,7 +344,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_cur -= self.T_i
                 self.T_i *= self.T_mult
         elif epoch < 0:
-            raise ArgumentValueError(f"Expected non-negative epoch, but got {epoch}")
+            raise ArgumentValueError(
+                f"Expected non-negative epoch, but got {epoch}",
+                hint="step() goes on by one epoch; step(0) begins anew",
+            )
         elif self.T_mult == 1:
             self.T_i, self.T_cur = self.T_0, epoch % self.T_0 if epoch >= self.T_0 else epoch
         else:

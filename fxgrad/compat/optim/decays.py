@@ -118,7 +118,10 @@ class FunctionScheduler(LRScheduler):
         count = len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
         if len(self.lr_lambdas) != count:
-            raise ArgumentValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
+            raise ArgumentValueError(
+                f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}",
+                hint=f"a list of {count}, one for each group, or one function for all",
+            )
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self) -> dict[str, Any]:
@@ -191,6 +194,9 @@ class LinearLR(LRScheduler):
         total_iters: the number of epochs.
         last_epoch: the last epoch that was run; −1: none.
 
+    Raises:
+        ValueError: `start_factor` is outside (0, 1], or `end_factor` outside [0, 1].
+
     >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
@@ -214,10 +220,14 @@ class LinearLR(LRScheduler):
     ):
         if not 0 < start_factor <= 1:
             raise ArgumentValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1.",
+                hint="start_factor=1 / 3; lr of the optimizer is what it is multiplied with",
             )
         if not 0 <= end_factor <= 1:
-            raise ArgumentValueError("Ending multiplicative factor expected to be between 0 and 1.")
+            raise ArgumentValueError(
+                "Ending multiplicative factor expected to be between 0 and 1.",
+                hint="end_factor=1.0; lr of the optimizer is what it is multiplied with",
+            )
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
@@ -246,6 +256,9 @@ class ConstantLR(LRScheduler):
         total_iters: the number of epochs.
         last_epoch: the last epoch that was run; −1: none.
 
+    Raises:
+        ValueError: `factor` is outside [0, 1].
+
     >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
@@ -263,7 +276,10 @@ class ConstantLR(LRScheduler):
         self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5, last_epoch: int = -1
     ):
         if not 0 <= factor <= 1:
-            raise ArgumentValueError("Constant multiplicative factor expected to be between 0 and 1.")
+            raise ArgumentValueError(
+                "Constant multiplicative factor expected to be between 0 and 1.",
+                hint="factor=1 / 3; lr of the optimizer is what it is multiplied with",
+            )
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 

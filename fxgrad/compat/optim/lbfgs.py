@@ -62,7 +62,7 @@ class LBFGS(Optimizer):
         line_search_fn: str | None = None,
     ):
         check_learning_rate(lr)
-        check_option(lr >= 0, "learning rate", lr)
+        check_option(lr >= 0, "learning rate", lr, "0 or more")
         defaults = {
             "lr": lr,
             "max_iter": max_iter,
@@ -74,7 +74,10 @@ class LBFGS(Optimizer):
         }
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
-            raise ArgumentValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+            raise ArgumentValueError(
+                "LBFGS doesn't support per-parameter options (parameter groups)",
+                hint='one list of all parameters: [p for group in groups for p in group["params"]]',
+            )
 
     @property
     def _params(self) -> list[Tensor]:
@@ -121,10 +124,17 @@ class LBFGS(Optimizer):
     @no_grad()
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Up to `max_iter` steps; `closure` clears the gradients, computes them anew, and returns the loss, as it was
-        before the first step."""
+        before the first step.
+
+        Raises:
+            RuntimeError: there is no such `line_search_fn`.
+        """
         (group,) = self.param_groups
         if group["line_search_fn"] not in (None, "strong_wolfe"):
-            raise TensorError("only 'strong_wolfe' is supported")
+            raise TensorError(
+                "only 'strong_wolfe' is supported",
+                hint='line_search_fn="strong_wolfe", or None for steps of length lr',
+            )
         closure = enable_grad()(closure)
         lr = float(group["lr"])
         state = self.state[self._params[0]]

@@ -103,7 +103,8 @@ def step_with_hooks(step: Callable[..., Any], self: Optimizer, *args, **kwargs) 
             continue
         if not isinstance(found, tuple) or len(found) != 2:
             raise TensorError(
-                f"{step} must return None or a tuple of (new_args, new_kwargs), but got {found}."
+                f"{step} must return None or a tuple of (new_args, new_kwargs), but got {found}.",
+                hint="return args, kwargs, or nothing",
             )
         args, kwargs = found
     result = step(*args, **kwargs)
@@ -162,11 +163,15 @@ class Optimizer:
         if isinstance(params, Tensor):
             raise ArgumentError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                + params.type()
+                + params.type(),
+                hint="[x]",
             )
         groups: list[Any] = list(params)
         if not groups:
-            raise ArgumentValueError("optimizer got an empty parameter list")
+            raise ArgumentValueError(
+                "optimizer got an empty parameter list",
+                hint="module.parameters(); a generator is used up by the first list(…), so make it anew",
+            )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -197,33 +202,43 @@ class Optimizer:
                 that is not there.
         """
         if not isinstance(param_group, dict):
-            raise ArgumentError(f"param_group must be a dict, but got {type(param_group)}")
+            raise ArgumentError(
+                f"param_group must be a dict, but got {type(param_group)}",
+                hint='{"params": list(module.parameters()), "lr": 0.1}',
+            )
         given = param_group["params"]
         if isinstance(given, set):
             raise ArgumentError(
                 "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
-                "will change between runs. Please use a list instead."
+                "will change between runs. Please use a list instead.",
+                hint="list(module.parameters()), which has each of them once",
             )
         params = [given] if isinstance(given, Tensor) else list(given)
         names = [p[0] for p in params if isinstance(p, tuple)]
         if names:
             if len(names) < len(params):
                 raise ArgumentValueError(
-                    "all optimizer params should be with/without names. Some param names are missing"
+                    "all optimizer params should be with/without names. Some param names are missing",
+                    hint="list(module.named_parameters()), or module.parameters() without names",
                 )
             param_group["param_names"], params = names, [p[1] for p in params]
         param_group["params"] = params
         for p in params:
             if not isinstance(p, Tensor):
                 raise ArgumentError(
-                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}"
+                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}",
+                    hint="module.parameters(), list(d.values()) of a dict d; or pairs of a name and a Tensor",
                 )
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
-                raise ArgumentValueError("can't optimize a non-leaf Tensor")
+                raise ArgumentValueError(
+                    "can't optimize a non-leaf Tensor",
+                    hint="x.detach().requires_grad_(), or the Tensors that x is computed from",
+                )
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ArgumentValueError(
-                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                    f"parameter group didn't specify a value of required optimization parameter {name}",
+                    hint=f'"{name}" in the group, or {type(self).__name__}(params, {name}=…) for all',
                 )
             param_group.setdefault(name, default)
         if len({id(p) for p in params}) < len(params):
@@ -235,12 +250,16 @@ class Optimizer:
             )
         taken = {id(p) for p in self._all_parameters()}
         if any(id(p) in taken for p in params):
-            raise ArgumentValueError("some parameters appear in more than one parameter group")
+            raise ArgumentValueError(
+                "some parameters appear in more than one parameter group",
+                hint="each parameter in one group: [p for p in module.parameters() if p not in set(others)]",
+            )
         if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[-1]):
             which = "with" if "param_names" in param_group else "without"
             raise ArgumentValueError(
                 "all optimizer param groups should be with/without names. "
-                f"cannot add param group {which} names to the optimizer"
+                f"cannot add param group {which} names to the optimizer",
+                hint=f"module.{'named_' if which == 'without' else ''}parameters() for all groups",
             )
         self.param_groups.append(param_group)
 
@@ -301,20 +320,32 @@ class Optimizer:
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Have hook(optimizer, state_dict) called after `state_dict`, whose result is what it returns, if not None."""
+        """Have hook(optimizer, state_dict) called after `state_dict`, whose result is what it returns, if not None.
+
+        Args:
+            prepend: whether it is called before the others.
+        """
         return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
         """Have hook(optimizer, state_dict) called before `load_state_dict`, which loads what it returns, if not None;
-        the dict is a shallow copy."""
+        the dict is a shallow copy.
+
+        Args:
+            prepend: whether it is called before the others.
+        """
         return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Have hook(optimizer) called after `load_state_dict`."""
+        """Have hook(optimizer) called after `load_state_dict`.
+
+        Args:
+            prepend: whether it is called before the others.
+        """
         return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # -- the state out and in ------------------------------------------
@@ -357,10 +388,14 @@ class Optimizer:
             state_dict = state_dict if changed is None else changed
         loaded = deepcopy(state_dict["param_groups"])
         if len(loaded) != len(self.param_groups):
-            raise ArgumentValueError("loaded state dict has a different number of parameter groups")
+            raise ArgumentValueError(
+                "loaded state dict has a different number of parameter groups",
+                hint=f"{len(loaded)} groups, as those that were saved: the optimizer has {len(self.param_groups)}",
+            )
         if any(len(new["params"]) != len(old["params"]) for new, old in zip(loaded, self.param_groups)):
             raise ArgumentValueError(
-                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
+                hint="an optimizer of the same parameters as when it was saved, in the same order",
             )
         params = dict(zip(chain.from_iterable(group["params"] for group in loaded), self._all_parameters()))
         state: defaultdict[Any, Any] = defaultdict(dict)
@@ -410,13 +445,25 @@ def load_entry(name: str, x, p: Tensor) -> Any:
     return type(x)(load_entry(name, inner, p) for inner in x) if isinstance(x, list | tuple) else x
 
 
-def check_option(holds: bool, name: str, value, problem: str = "Invalid {}: {}") -> None:
-    """Raise for an option out of range."""
+def check_option(holds: bool, name: str, value, range: str | None, problem: str = "Invalid {}: {}") -> None:
+    """Raise for an option out of its range, which a message may have in its own words: None."""
     if not holds:
-        raise ArgumentValueError(problem.format(name, value))
+        raise ArgumentValueError(problem.format(name, value), hint=range)
+
+
+def ensure_real(p: Tensor, optimizer: str) -> None:
+    """Raise for a complex parameter."""
+    if p.is_complex():
+        raise TensorError(
+            f"{optimizer} does not support complex parameters",
+            hint="torch.view_as_real(z) as the parameter, torch.view_as_complex of it in the computation",
+        )
 
 
 def check_learning_rate(lr) -> None:
     """Raise for a learning rate that is a Tensor of several entries."""
     if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ArgumentValueError("Tensor lr must be 1-element")
+        raise ArgumentValueError(
+            "Tensor lr must be 1-element",
+            hint="lr.item() of one entry; a group of parameters for each of several rates",
+        )

@@ -21,6 +21,10 @@ class ReduceLROnPlateau(LRScheduler):
         optimizer: the optimizer whose learning rates are set.
         threshold_mode: whether the threshold is a part of the measure ("rel") or absolute ("abs").
 
+    Raises:
+        ValueError: `factor` is 1 or more, there is no such `mode` or `threshold_mode`, or not one `min_lr` for each
+            group.
+
     >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
@@ -43,19 +47,29 @@ class ReduceLROnPlateau(LRScheduler):
         eps: float = 1e-8,
     ):
         if factor >= 1.0:
-            raise ArgumentValueError("Factor should be < 1.0.")
+            raise ArgumentValueError(
+                "Factor should be < 1.0.", hint="factor=0.1, by which the learning rate is multiplied"
+            )
         self.optimizer = check_optimizer(optimizer)
         count = len(optimizer.param_groups)
         if isinstance(min_lr, list | tuple):
             if len(min_lr) != count:
-                raise ArgumentValueError(f"expected {count} min_lrs, got {len(min_lr)}")
+                raise ArgumentValueError(
+                    f"expected {count} min_lrs, got {len(min_lr)}",
+                    hint=f"a list of {count}, one for each group, or one number for all",
+                )
             self.default_min_lr, self.min_lrs = None, list(min_lr)
         else:
             self.default_min_lr, self.min_lrs = min_lr, [min_lr] * count
         if mode not in ("min", "max"):
-            raise ArgumentValueError(f"mode {mode} is unknown!")
+            raise ArgumentValueError(
+                f"mode {mode} is unknown!", hint='mode="min" of a loss, mode="max" of an accuracy'
+            )
         if threshold_mode not in ("rel", "abs"):
-            raise ArgumentValueError(f"threshold mode {threshold_mode} is unknown!")
+            raise ArgumentValueError(
+                f"threshold mode {threshold_mode} is unknown!",
+                hint='threshold_mode="rel" of a part of the best, "abs" of a difference',
+            )
         self.mode, self.factor, self.patience, self.cooldown, self.eps = mode, factor, patience, cooldown, eps
         self.threshold, self.threshold_mode, self.last_epoch = threshold, threshold_mode, 0
         self.mode_worse = math.inf if mode == "min" else -math.inf
@@ -106,7 +120,8 @@ class ReduceLROnPlateau(LRScheduler):
                     f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
                     f"`ReduceLROnPlateau` was initialized ({len(self.min_lrs)}), usually due to a new param group "
                     "being added to the optimizer. Please modify the `min_lrs` field to match the length of the "
-                    "`optimizer` param groups."
+                    "`optimizer` param groups.",
+                    hint=f"scheduler.min_lrs += [0.0] * {len(groups) - len(self.min_lrs)}",
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, least in zip(groups, self.min_lrs):

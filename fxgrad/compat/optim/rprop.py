@@ -43,7 +43,10 @@ class Rprop(
         super().check(options)
         shrink, grow = options["etas"]
         if not 0 < shrink < 1 < grow:
-            raise ArgumentValueError(f"Invalid eta values: {shrink}, {grow}")
+            raise ArgumentValueError(
+                f"Invalid eta values: {shrink}, {grow}",
+                hint="etas=(0.5, 1.2): the first between 0 and 1, the second greater than 1",
+            )
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (shrink, grow), (least, most) = options["etas"], options["step_sizes"]

@@ -53,32 +53,57 @@ class RuleOptimizer(Optimizer):
             cls.__init__ = api_boundary(make_constructor(f"params, {options}", start_with_options))  # type: ignore[method-assign]
 
     def check(self, options: dict[str, Any]) -> None:
-        """Raise for options out of range."""
+        """Raise for options out of range.
+
+        Raises:
+            ValueError, RuntimeError: they are out of range, or contradict each other.
+        """
         check_learning_rate(options["lr"])
         for name in self.non_negative.split():
-            check_option(options[name] >= 0, OPTION_NAMES.get(name, f"{name} value"), options[name])
+            check_option(
+                options[name] >= 0, OPTION_NAMES.get(name, f"{name} value"), options[name], "0 or more"
+            )
         for name in self.fractions.split():
-            check_option(0 <= options[name] <= 1, f"{name} value", options[name])
+            check_option(0 <= options[name] <= 1, f"{name} value", options[name], "a number from 0 to 1")
         for i, beta in enumerate(options.get("betas", ())):
-            check_option(0 <= beta < 1, f"beta parameter at index {i}", beta)
+            check_option(
+                0 <= beta < 1, f"beta parameter at index {i}", beta, "from 0 to below 1, such as 0.9"
+            )
         if options.get("fused"):
             if options["differentiable"]:
-                raise TensorError("`fused` does not support `differentiable`")
+                raise TensorError("`fused` does not support `differentiable`", hint="fused=False")
             if options["foreach"]:
-                raise TensorError("`fused` and `foreach` cannot be `True` together.")
+                raise TensorError("`fused` and `foreach` cannot be `True` together.", hint="foreach=False")
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
-        """The new value of a parameter; see the module."""
+        """The new value of a parameter; see the module.
+
+        Args:
+            value: the value.
+            gradient: its gradient, of the same shape.
+            state: what is kept of the parameter, which this writes into.
+            options: those of its group.
+
+        Raises:
+            ValueError, RuntimeError: options or a gradient that the rule does not allow.
+        """
         raise NotImplementedError
 
     def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Update a parameter by a sparse gradient.
 
+        Args:
+            p: the parameter.
+            gradient: its gradient.
+            options: those of its group.
+            site: the line of the program, for messages.
+
         Raises:
             RuntimeError: the rule needs all entries.
         """
         raise TensorError(
-            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead"
+            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead",
+            hint="sparse=False of the Embedding, or gradient.to_dense()",
         )
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -107,7 +132,14 @@ class RuleOptimizer(Optimizer):
         return loss
 
     def update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
-        """Update one parameter in its memory."""
+        """Update one parameter in its memory.
+
+        Args:
+            p: the parameter.
+            gradient: its gradient.
+            options: those of its group.
+            site: the line of the program, for messages.
+        """
         mutations = current_modes().mutations
         if mutations is not None:
             mutations.keep(memory_array(p))
@@ -154,6 +186,11 @@ class RuleOptimizer(Optimizer):
     def record_update(self, p: Tensor, gradient: Tensor, options: dict[str, Any]) -> None:
         """Update one parameter by recorded operations: the new value and the new state depend on what they were
         computed of.
+
+        Args:
+            p: the parameter.
+            gradient: its gradient.
+            options: those of its group.
 
         Raises:
             RuntimeError: the parameter is a leaf that requires a gradient.

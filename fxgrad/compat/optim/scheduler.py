@@ -136,7 +136,10 @@ class _LRScheduler(LRScheduler):
 def check_optimizer(optimizer) -> Optimizer:
     """Raise for what is no optimizer."""
     if not isinstance(optimizer, Optimizer):
-        raise ArgumentError(f"{type(optimizer).__name__} is not an Optimizer")
+        raise ArgumentError(
+            f"{type(optimizer).__name__} is not an Optimizer",
+            hint="torch.optim.SGD(parameters, lr=0.1); the scheduler comes after it",
+        )
     return optimizer
 
 
@@ -162,7 +165,8 @@ def per_group(name: str, given, optimizer: Optimizer) -> list[Any]:
     if len(given) != len(groups):
         raise ArgumentValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(given)} values, "
-            f"param_groups has {len(groups)}."
+            f"param_groups has {len(groups)}.",
+            hint=f"a list of {len(groups)}, or one value for all groups",
         )
     return list(given)
 
@@ -192,7 +196,8 @@ def uses_beta1(optimizer: Optimizer) -> bool:
     """
     if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
         raise ArgumentValueError(
-            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled",
+            hint="cycle_momentum=False, or SGD(…, momentum=0.9)",
         )
     return "betas" in optimizer.defaults
 

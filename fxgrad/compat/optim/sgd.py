@@ -50,7 +50,9 @@ class SGD(
     def check(self, options: dict[str, Any]) -> None:
         super().check(options)
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"]):
-            raise ArgumentValueError("Nesterov momentum requires a momentum and zero dampening")
+            raise ArgumentValueError(
+                "Nesterov momentum requires a momentum and zero dampening", hint="momentum=0.9, dampening=0"
+            )
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         momentum = options["momentum"]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False"):
     """Adam that moves only the entries that a sparse gradient names, and counts only their moments.
 
+    Source: D. P. Kingma, J. Ba, Adam: a method for stochastic optimization, ICLR 2015.
+
     Args:
         params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
         lr: the learning rate, a number or a Tensor of one.
@@ -44,11 +46,14 @@ class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, 
 
     def check(self, options: dict[str, Any]) -> None:
         for name, words in (("lr", "learning rate"), ("eps", "epsilon value")):
-            check_option(options[name] > 0, words, options[name])
+            check_option(options[name] > 0, words, options[name], "more than 0")
         super().check(options)
 
     def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
-        raise TensorError("SparseAdam does not support dense gradients, please consider Adam instead")
+        raise TensorError(
+            "SparseAdam does not support dense gradients, please consider Adam instead",
+            hint="torch.nn.Embedding(…, sparse=True) has gradients with few rows",
+        )
 
     def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Move the entries that have a gradient."""

@@ -122,7 +122,8 @@ def _device_dtype_check_for_fused(p: Tensor, cuda_unsupported: bool = False) -> 
     if p.device.type not in devices or not p.is_floating_point():
         raise TensorError(
             "`fused=True` requires all the params to be floating point Tensors of "
-            f"supported devices: {devices} but {p.dtype} and {p.device.type}"
+            f"supported devices: {devices} but {p.dtype} and {p.device.type}",
+            hint="fused=False",
         )
 
 
@@ -155,10 +156,16 @@ def _group_tensors_by_device_and_dtype(
         TensorError: there is no list, or lists of other lengths.
     """
     if not tensorlistlist or not tensorlistlist[0]:
-        raise TensorError("_group_tensors_by_device_and_dtype(): the first list has to have Tensors")
+        raise TensorError(
+            "_group_tensors_by_device_and_dtype(): the first list has to have Tensors",
+            hint="[parameters, gradients, …] with parameters in the first",
+        )
     first = tensorlistlist[0]
     if any(len(tensors) not in (0, len(first)) for tensors in tensorlistlist):
-        raise TensorError("_group_tensors_by_device_and_dtype(): lists of different lengths")
+        raise TensorError(
+            "_group_tensors_by_device_and_dtype(): lists of different lengths",
+            hint="None in the place of what a parameter has not, or an empty list",
+        )
     groups: dict[Any, tuple[list[list[Tensor | None]], list[int]]] = {}
     for i, tensor in enumerate(first):
         assert tensor is not None

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def get_swa_avg_fn() -> Average:
     """Return the function (average, parameter, number so far) → the mean of all parameters so far.
 
+    Source: P. Izmailov et al., Averaging weights leads to wider optima and better generalization, UAI 2018.
+
     >>> import fxgrad.compat as torch
     >>> mean = torch.optim.swa_utils.get_swa_avg_fn()
     >>> mean(torch.tensor(0.0), torch.tensor(1.0), 1)
@@ -60,6 +62,8 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
 
 def get_swa_multi_avg_fn() -> ListAverage:
     """Return what `get_swa_avg_fn` returns, as a function of lists that writes into the first.
+
+    Source: P. Izmailov et al., Averaging weights leads to wider optima and better generalization, UAI 2018.
 
     >>> import fxgrad.compat as torch
     >>> mean = torch.optim.swa_utils.get_swa_multi_avg_fn()
@@ -102,7 +106,8 @@ def check_decay(decay: float) -> None:
     """Raise for a decay that is not from 0 to 1."""
     if not 0 <= decay <= 1:
         raise ArgumentValueError(
-            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.",
+            hint="decay=0.999: the part of the average that stays at each update",
         )
 
 
@@ -116,6 +121,9 @@ class AveragedModel(Module):
         avg_fn: (average, parameter, number so far) → the new average; None: their mean.
         multi_avg_fn: the same for lists, written into the first.
         use_buffers: whether buffers are averaged too; otherwise they are copied.
+
+    Raises:
+        AssertionError: both `avg_fn` and `multi_avg_fn` are given.
 
     >>> import fxgrad.compat as torch
     >>> model = torch.nn.Linear(1, 1, bias=False)
@@ -213,12 +221,17 @@ def update_bn(loader: Iterable[Any], model: Module, device=None) -> None:
 class SWALR(LRScheduler):
     """Move the learning rate to `swa_lr` in so many epochs, and keep it there.
 
+    Source: P. Izmailov et al., Averaging weights leads to wider optima and better generalization, UAI 2018.
+
     Args:
         swa_lr: the rate, or that of every group.
         anneal_epochs: in how many epochs.
         anneal_strategy: "cos" or "linear".
         optimizer: the optimizer whose learning rates are set.
         last_epoch: the last epoch that was run; −1: none.
+
+    Raises:
+        ValueError: there is no such `anneal_strategy`, or `anneal_epochs` is negative.
 
     >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
@@ -245,11 +258,15 @@ class SWALR(LRScheduler):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
             raise ArgumentValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}",
+                hint='anneal_strategy="cos"',
             )
         self._anneal_strategy = anneal_strategy
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ArgumentValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
+            raise ArgumentValueError(
+                f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}",
+                hint="anneal_epochs=0 changes the rate at once",
+            )
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 

@@ -123,7 +123,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
             raise TensorError(
                 "Optimizer state has not been consolidated on this rank. Please call "
                 f"`consolidate_state_dict(to={self.rank})` on all ranks beforehand if you meant to save the global "
-                "state."
+                "state.",
+                hint=f"optimizer.consolidate_state_dict(to={self.rank}) on all ranks, then state_dict()",
             )
         self.take_options(self.optim.param_groups, self.param_groups)
         return {**Optimizer.state_dict(self), "state": dict(sorted(self.whole.items()))}

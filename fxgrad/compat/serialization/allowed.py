@@ -29,11 +29,14 @@ def full_name(entry) -> str:
     if isinstance(entry, tuple):
         if len(entry) != 2:
             raise ArgumentValueError(
-                f"Expected tuple of length 2 (global, str of callable full path), but got tuple of length: {len(entry)}"
+                "Expected tuple of length 2 (global, str of callable full path), but got tuple of length: "
+                f"{len(entry)}",
+                hint='(MyClass, "package.module.MyClass")',
             )
         if type(entry[1]) is not str:
             raise ArgumentError(
-                f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}"
+                f"Expected second item in tuple to be str of callable full path, but got: {type(entry[1])}",
+                hint='(MyClass, "package.module.MyClass")',
             )
         return entry[1]
     if not hasattr(entry, "__qualname__"):

@@ -8,6 +8,8 @@ from pickle import UnpicklingError as PythonUnpicklingError
 
 from ...core.errors import FxgradError
 
+SAVEABLE = "a whole file that torch.save wrote, of Tensors, numbers and text in lists, tuples and dicts"
+
 
 class UnpicklingError(FxgradError, PythonUnpicklingError):
     """A file that holds what is not allowed, or that is broken. It is a `pickle.UnpicklingError` too.
@@ -74,6 +76,6 @@ class TruncatedError(FxgradError, EOFError):
     """
 
 
-def refuse(text: str, hint: str | None = None) -> UnpicklingError:
+def refuse(text: str, hint: str = SAVEABLE) -> UnpicklingError:
     """Return the error for what a file may not build, or what is not as programs save it."""
     return UnpicklingError(f"Weights only load failed. WeightsUnpickler error: {text}", hint=hint)

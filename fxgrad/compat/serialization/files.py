@@ -107,7 +107,10 @@ def save(
     """
     check_pickle_module(pickle_module)
     if not isinstance(pickle_protocol, int):
-        raise ArgumentError(f"pickle_protocol must be an int, not {type(pickle_protocol).__name__}")
+        raise ArgumentError(
+            f"pickle_protocol must be an int, not {type(pickle_protocol).__name__}",
+            hint="pickle_protocol=2, which is torch's",
+        )
     if pickle_protocol not in PROTOCOLS:
         raise ArgumentValueError("pickle protocol must be <= 5", hint=f"not {pickle_protocol}; 2 is torch's")
     if not is_path(f) and not hasattr(f, "write"):
@@ -153,7 +156,10 @@ class ArchiveReader:
             return sys.byteorder if chosen is LoadEndianness.NATIVE else chosen.name.lower()
         found = self.archive.read_record("byteorder")
         if found not in (b"little", b"big"):
-            raise ArgumentValueError(f"Unknown endianness type: {found.decode('latin-1')}")
+            raise ArgumentValueError(
+                f"Unknown endianness type: {found.decode('latin-1')}",
+                hint="torch.serialization.set_default_load_endianness is for files without one; this one is broken",
+            )
         return found.decode()
 
     def load_storage(self, saved_id: Any) -> UntypedStorage:
@@ -222,6 +228,9 @@ def load(
         UnpicklingError: the file would build something else, which is named; or its pickle is broken.
         RuntimeError: the file is broken otherwise, or no file of torch's; or there is no such device.
         EOFError: it ends too early.
+        AttributeError: `f` is neither a path nor a file that can be read and sought.
+        ValueError: `mmap` without a path.
+        TypeError: there is no such option.
 
     >>> import io
     >>> import fxgrad.compat as torch
@@ -235,10 +244,16 @@ def load(
     """
     check_pickle_module(pickle_module)
     if weights_only and pickle_module is not None:
-        raise TensorError("Can not safely load weights when explicit pickle_module is specified")
+        raise TensorError(
+            "Can not safely load weights when explicit pickle_module is specified",
+            hint="torch.load(f), which needs no pickle_module",
+        )
     encoding = pickle_load_args.pop("encoding", "utf-8")
     if pickle_load_args:
-        raise ArgumentError(f"load() got an unexpected keyword argument '{next(iter(pickle_load_args))}'")
+        raise ArgumentError(
+            f"load() got an unexpected keyword argument '{next(iter(pickle_load_args))}'",
+            hint="map_location=, weights_only=, mmap= and encoding= are those that it has",
+        )
     if is_path(f) and os.fspath(f).endswith(".safetensors"):  # type: ignore[arg-type]
         return load_file(f, check_device(map_location))  # type: ignore[arg-type]
     with open_file(f, "rb") as file:
@@ -247,7 +262,8 @@ def load(
             if mmap:
                 raise TensorError(
                     "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), "
-                    "please torch.save your checkpoint with this option in order to use mmap."
+                    "please torch.save your checkpoint with this option in order to use mmap.",
+                    hint="mmap=False",
                 )
             return LegacyReader(file, left, map_location, encoding).read()
         archive = Archive(file)
@@ -257,7 +273,10 @@ def load(
                 hint="torch.save(model.state_dict(), path) under torch, from torch.jit.load(path)",
             )
         if mmap and not is_path(f):
-            raise ArgumentValueError("f must be a file path in order to use the mmap argument")
+            raise ArgumentValueError(
+                "f must be a file path in order to use the mmap argument",
+                hint="torch.load(path, mmap=True), or mmap=False",
+            )
         reader = ArchiveReader(archive, map_location, os.fspath(f) if mmap else None)  # type: ignore[arg-type]
         machine = Machine(pickle_source(archive), find_global, reader.load_storage, encoding)
         made = machine.run()
@@ -304,7 +323,8 @@ def check_device(map_location: MapLocation) -> Any:
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise TensorError(
             f"Loading safetensors file with {kind} map_location is not supported. Use a device string or torch.device "
-            "instead."
+            "instead.",
+            hint='map_location="cpu"',
         )
     return "cpu" if map_location is None else map_location
 
@@ -323,6 +343,7 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
 
     Raises:
         UnpicklingError, RuntimeError, EOFError: it is broken, or no file of torch's.
+        AttributeError: `f` is neither a path nor a file that can be read and sought.
 
     >>> import io, datetime
     >>> import fxgrad.compat as torch

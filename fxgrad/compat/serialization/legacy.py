@@ -85,10 +85,16 @@ class LegacyReader:
             RuntimeError: it is no file of torch's, or broken.
         """
         if self.run() != MAGIC:
-            raise TensorError("Invalid magic number; corrupt file?")
+            raise TensorError(
+                "Invalid magic number; corrupt file?",
+                hint="a file that torch.save wrote; pickle.load and numpy.load read others",
+            )
         version = self.run()
         if version != VERSION:
-            raise TensorError(f"Invalid protocol version: {version}")
+            raise TensorError(
+                f"Invalid protocol version: {version}",
+                hint="torch.save(torch.load(path), path) under the torch that wrote it",
+            )
         self.run()
         made = self.run()
         keys = self.run()
@@ -118,7 +124,10 @@ class LegacyReader:
                 hint="it is broken: save it again",
             )
         if array.nbytes > self.source.left:
-            raise TruncatedError("unexpected EOF. The file might be corrupted.")
+            raise TruncatedError(
+                "unexpected EOF. The file might be corrupted.",
+                hint="copy or save the file again: a part of it is missing",
+            )
         fill(self.source.file, array)
         self.source.left -= array.nbytes
         if not is_native("little"):

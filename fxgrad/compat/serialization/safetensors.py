@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._core.dtypes import from_name
+from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, TensorError
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
@@ -38,7 +39,8 @@ def import_package() -> Any:
     except ImportError:
         raise TensorError(
             "Attempting to load a safetensors file but safetensors is not installed. Please install safetensors with: "
-            "pip install safetensors"
+            "pip install safetensors",
+            hint="torch.save(module.state_dict(), path), which needs no package",
         ) from None
     return safetensors.numpy
 
@@ -55,7 +57,10 @@ def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         )
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor):
-            raise ArgumentError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)}")
+            raise ArgumentError(
+                f"Key `{name}` is invalid, expected torch.Tensor but received {type(tensor)}",
+                hint=tensor_hint(tensor) or f"leave {name!r} out: such files hold Tensors only",
+            )
     return {
         name: x.detach().resolve_conj().resolve_neg().cpu().contiguous().value for name, x in tensors.items()
     }

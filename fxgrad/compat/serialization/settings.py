@@ -58,7 +58,10 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     it is no LoadEndianness
     """
     if not isinstance(endianness, LoadEndianness) and endianness is not None:
-        raise ArgumentError("Invalid argument type in function set_default_load_endianness")
+        raise ArgumentError(
+            "Invalid argument type in function set_default_load_endianness",
+            hint="torch.serialization.LoadEndianness.LITTLE, NATIVE or BIG",
+        )
     SETTINGS["endianness"] = endianness
 
 
@@ -97,7 +100,8 @@ class set_default_mmap_options:
         if flags not in (MAP_PRIVATE, MAP_SHARED):
             raise ArgumentValueError(
                 "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, "
-                f"but got {flags}"
+                f"but got {flags}",
+                hint="mmap.MAP_PRIVATE, which leaves the file as it is",
             )
         self.before = SETTINGS["mmap"]
         SETTINGS["mmap"] = flags

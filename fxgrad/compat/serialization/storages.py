@@ -90,12 +90,14 @@ def default_restore_location(storage: UntypedStorage, location: str) -> UntypedS
         raise DeviceError(
             "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are "
             "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
-            "storages to the CPU."
+            "storages to the CPU.",
+            hint='map_location="cpu"',
         )
     if target.type == "cuda" and (target.index or 0) >= device_count():
         raise TensorError(
             f"Attempting to deserialize object on CUDA device {target.index} but torch.cuda.device_count() is "
-            f"{device_count()}. Please use torch.load with map_location to map your storages to an existing device."
+            f"{device_count()}. Please use torch.load with map_location to map your storages to an existing device.",
+            hint='map_location="cuda:0"',
         )
     storage.owner = move_array(storage.owner, target)
     return storage
@@ -116,7 +118,8 @@ def restore_storage(storage: UntypedStorage, location: str, map_location: MapLoc
     elif map_location is not None:
         if not callable(map_location):
             raise ArgumentError(
-                f"map_location must be a function, a device, a string or a dict, not {type(map_location).__name__}"
+                f"map_location must be a function, a device, a string or a dict, not {type(map_location).__name__}",
+                hint='map_location="cpu"',
             )
         found = map_location(storage, location)
         if found is not None:

@@ -117,6 +117,7 @@ def sparse_coo_tensor(
 
     Raises:
         TensorError: the numbers of places and entries, or of dimensions, do not fit; places outside of the shape.
+        TypeError: neither entries nor a size.
 
     >>> import fxgrad.compat as torch
     >>> s = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
@@ -136,21 +137,28 @@ def sparse_coo_tensor(
     entries = as_tensor(values, dtype=dtype, device=device)
     places = read_indices("sparse_coo_tensor", indices)
     if places.ndim != 2:
-        raise TensorError(f"indices must be sparse_dim x nnz, but got: {list(places.shape)}")
+        raise TensorError(
+            f"indices must be sparse_dim x nnz, but got: {list(places.shape)}",
+            hint="a row of places for each dimension: [[0, 1], [2, 0]] are (0, 2) and (1, 0)",
+        )
     if not entries.ndim:
         entries = entries.expand(places.shape[1])
     rank, count = places.shape
     if count != entries.shape[0]:
         raise TensorError(
             "indices and values must have same nnz, but got nnz from indices: "
-            f"{count}, nnz from values: {entries.shape[0]}"
+            f"{count}, nnz from values: {entries.shape[0]}",
+            hint="indices.T"
+            if entries.shape[0] == rank
+            else f"{count} values, one for each column of indices",
         )
     if size is None:
         size = (*(places.max(1) + 1 if count else np.zeros(rank, int)).tolist(), *entries.shape[1:])
     if len(size) != rank + entries.ndim - 1:
         raise TensorError(
             f"'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = {len(size)}, sparse_dim = {rank}, "
-            f"dense_dim = {entries.ndim - 1}"
+            f"dense_dim = {entries.ndim - 1}",
+            hint=f"{rank + entries.ndim - 1} sizes; without them the size is that which the indices need",
         )
     if check_invariants or (check_invariants is None and CHECKED[0]):
         check_places(places, size)
@@ -197,11 +205,17 @@ def sparse_csr_tensor(
     starts, columns = (read_indices("sparse_csr_tensor", x) for x in (crow_indices, col_indices))
     lengths = np.diff(starts)
     if not len(starts) or starts[0] != 0 or (lengths < 0).any() or starts[-1] != len(columns):
-        raise TensorError("`crow_indices` must begin with 0, end with nnz, and not decrease")
+        raise TensorError(
+            "`crow_indices` must begin with 0, end with nnz, and not decrease",
+            hint=f"[0, …, {len(columns)}]: where each row begins among the entries, and their number",
+        )
     if size is None:
         size = (len(lengths), int(columns.max()) + 1 if len(columns) else 0)
     if len(lengths) != size[0]:
-        raise TensorError(f"crow_indices.shape[-1] must be equal to nrows + 1, that is {size[0] + 1}")
+        raise TensorError(
+            f"crow_indices.shape[-1] must be equal to nrows + 1, that is {size[0] + 1}",
+            hint=f"size=({len(lengths)}, n), or {size[0] + 1} numbers",
+        )
     places = np.stack([np.repeat(np.arange(len(lengths)), lengths), columns])
     made = sparse_coo_tensor(
         places, values, size, dtype=dtype, device=device, requires_grad=requires_grad, check_invariants=True
@@ -220,6 +234,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
 
     Raises:
         TensorError: there are not so many dimensions.
+        NotImplementedError: the layout is no sparse one that there is.
 
     >>> import fxgrad.compat as torch
     >>> torch.eye(2).to_sparse().indices()
@@ -237,7 +252,8 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
         if not min(1, self.ndim) <= rank <= self.ndim:
             raise TensorError(
                 f"dense_to_sparse: sparse_dim argument must be in [{min(1, self.ndim)}, {self.ndim}], but {rank} is "
-                "given"
+                "given",
+                hint=f"sparse_dim={self.ndim}, or x.to_sparse()",
             )
         value = refresh(self).value
         if not is_array(value):
@@ -256,7 +272,10 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
 def compress(x: SparseTensor) -> SparseTensor:
     """Return a sparse matrix in the layout of compressed rows."""
     if len(x.shape) != 2 or len(x.places) != 2:
-        raise TensorError(f"to_sparse_csr: a matrix is needed, not a Tensor of the shape {tuple(x.shape)}")
+        raise TensorError(
+            f"to_sparse_csr: a matrix is needed, not a Tensor of the shape {tuple(x.shape)}",
+            hint="x.to_sparse_coo(), which has any number of dimensions; x.reshape(len(x), -1).to_sparse_csr()",
+        )
     x = coalesced(x)
     return SparseTensor.of(x.places, x.entries, x.shape, True, True)
 
@@ -286,11 +305,15 @@ def sparse_mask(self: Tensor, mask: Tensor) -> SparseTensor:
         TensorError: the mask is not sparse, or has another shape.
     """
     if not isinstance(mask, SparseTensor):
-        raise TensorError("sparse_mask(): expected mask to be a sparse Tensor")
+        raise TensorError(
+            "sparse_mask(): expected mask to be a sparse Tensor",
+            hint="mask.to_sparse(); x * mask for a dense result",
+        )
     if tuple(mask.shape) != tuple(self.shape):
         raise TensorError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(self.shape)} but mask has size "
-            f"{list(mask.shape)}"
+            f"{list(mask.shape)}",
+            hint=f"a mask of size {list(self.shape)}",
         )
     mask = coalesced(mask)
     dense = self.to_dense()
@@ -309,6 +332,9 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
     Returns:
         A sparse matrix.
 
+    Raises:
+        RuntimeError: not one offset for each diagonal, one comes twice, or they are traced.
+
     >>> import fxgrad.compat as torch
     >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
     tensor([[0., 1.],
@@ -318,10 +344,14 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
     numbers = read_indices("spdiags", offsets).reshape(-1)
     if len(numbers) != diagonals.shape[0]:
         raise TensorError(
-            f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets ({len(numbers)})"
+            f"Number of diagonals ({diagonals.shape[0]}) does not match the number of offsets ({len(numbers)})",
+            hint=f"offsets=torch.arange({diagonals.shape[0]}), a number for each row of diagonals",
         )
     if len(set(numbers.tolist())) != len(numbers):
-        raise TensorError("Offset tensor contains duplicate values")
+        raise TensorError(
+            "Offset tensor contains duplicate values",
+            hint="diagonals[i] + diagonals[j] of two with one offset",
+        )
     which, column = np.indices((len(numbers), min(diagonals.shape[1], shape[1]))).reshape(2, -1)
     row = column - numbers[which]
     inside = (row >= 0) & (row < shape[0])
@@ -339,10 +369,16 @@ def check_places(places: np.ndarray, size: Sequence[int]) -> None:
     """Check that places are inside a shape."""
     for d, (row, n) in enumerate(zip(places, size)):
         if row.size and row.min() < 0:
-            raise TensorError(f"found negative index {row.min()} for dim {d}")
+            raise TensorError(
+                f"found negative index {row.min()} for dim {d}",
+                hint=f"{row.min() + n}, counted from the beginning"
+                if row.min() + n >= 0
+                else "indices from 0 on",
+            )
         if row.size and row.max() >= n:
             raise TensorError(
-                f"size is inconsistent with indices: for dim {d}, size is {n} but found index {row.max()}"
+                f"size is inconsistent with indices: for dim {d}, size is {n} but found index {row.max()}",
+                hint=f"size {row.max() + 1} or more there, or leave size out",
             )
 
 

@@ -49,7 +49,10 @@ def indices(self: SparseTensor) -> Tensor:
     """
     ensure_coordinates(self, "indices")
     if not self.is_sorted:
-        raise TensorError("Cannot get indices on an uncoalesced tensor, please call .coalesce() first")
+        raise TensorError(
+            "Cannot get indices on an uncoalesced tensor, please call .coalesce() first",
+            hint="x.coalesce().indices(), in which each place is once",
+        )
     return make_indices(self.places)
 
 
@@ -60,21 +63,30 @@ def values(self: SparseTensor) -> Tensor:
         TensorError: the Tensor is not coalesced.
     """
     if not self.is_sorted:
-        raise TensorError("Cannot get values on an uncoalesced tensor, please call .coalesce() first")
+        raise TensorError(
+            "Cannot get values on an uncoalesced tensor, please call .coalesce() first",
+            hint="x.coalesce().values(), in which the entries of a place are added",
+        )
     return self.entries.view(self.entries.shape)
 
 
 def crow_indices(self: SparseTensor) -> Tensor:
     """Return where each row begins among the entries, and their number."""
     if not self.compressed:
-        raise TensorError("crow_indices expected sparse row compressed tensor layout but got Sparse")
+        raise TensorError(
+            "crow_indices expected sparse row compressed tensor layout but got Sparse",
+            hint="x.to_sparse_csr().crow_indices()",
+        )
     return make_indices(np.searchsorted(self.places[0], np.arange(self.shape[0] + 1)))
 
 
 def col_indices(self: SparseTensor) -> Tensor:
     """Return the columns of the entries."""
     if not self.compressed:
-        raise TensorError("col_indices expected sparse row compressed tensor layout but got Sparse")
+        raise TensorError(
+            "col_indices expected sparse row compressed tensor layout but got Sparse",
+            hint="x.to_sparse_csr().col_indices()",
+        )
     return make_indices(self.places[1])
 
 
@@ -141,14 +153,17 @@ def get_grad(self: SparseTensor) -> Any:
 def set_grad(self: SparseTensor, grad: SparseTensor | None) -> None:
     """Set the gradient; it has to have the same places."""
     if grad is not None and not np.array_equal(grad.places, self.places):
-        raise TensorError("the gradient of a sparse Tensor has its places")
+        raise TensorError("the gradient of a sparse Tensor has its places", hint="gradient.sparse_mask(x)")
     self.entries.grad = None if grad is None else grad.entries
 
 
 def take_place(self: SparseTensor, other: SparseTensor) -> SparseTensor:
     """Give a sparse Tensor the parts of another."""
     if self.is_leaf and self.requires_grad and other.entries is not self.entries:
-        raise TensorError("a leaf Variable that requires grad is being used in an in-place operation.")
+        raise TensorError(
+            "a leaf Variable that requires grad is being used in an in-place operation.",
+            hint="with torch.no_grad(): …, or x.clone()",
+        )
     self.places, self.entries, self.is_sorted = other.places, other.entries, other.is_sorted
     return self
 
@@ -202,7 +217,10 @@ def iterate(self: SparseTensor) -> Any:
 
 def refuse_array(self: SparseTensor, *args: Any, **options: Any) -> NoReturn:
     """Raise: an array has no places."""
-    raise ArgumentError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
+    raise ArgumentError(
+        "can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.",
+        hint="x.to_dense().numpy(), or x.values().numpy() of the entries alone",
+    )
 
 
 def refuse_reshape(self: SparseTensor, *args: Any, **options: Any) -> NoReturn:

@@ -11,7 +11,7 @@ from .._core.errors import DimensionError, NotSupportedError, TensorError
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Tensor
 from .._declare.operation import OPERATIONS
-from ..ops.arguments import normalize_dim
+from ..ops.arguments import normalize_dim, place_hint
 from ..ops.joining import cat
 from . import products, reductions  # noqa: F401  which say what theirs mean
 from .construction import coalesced, compress, flat_places, make_indices, split_places
@@ -64,7 +64,8 @@ def add(input: Any, other: Any, alpha: complex = 1) -> Any:
         )
     if tuple(input.shape) != tuple(other.shape):
         raise TensorError(
-            f"add: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}"
+            f"add: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}",
+            hint="sparse Tensors do not broadcast: x.to_dense() + y.to_dense()",
         )
     entries = scaled(other.entries, alpha)
     if not isinstance(input, SparseTensor):
@@ -72,7 +73,8 @@ def add(input: Any, other: Any, alpha: complex = 1) -> Any:
     if len(input.places) != len(other.places):
         raise TensorError(
             f"add: expected 'self' and 'other' to have same number of sparse dimensions, but {len(input.places)} != "
-            f"{len(other.places)}"
+            f"{len(other.places)}",
+            hint=f"x.to_dense().to_sparse({len(input.places)}) of the second one",
         )
     compressed = input.compressed and other.compressed
     if np.array_equal(input.places, other.places):
@@ -106,7 +108,8 @@ def multiply(input: Any, other: Any) -> Any:
         return input.with_entries(input.entries * other)
     if tuple(input.shape) != tuple(other.shape):
         raise TensorError(
-            f"mul: expected 'self' and 'other' to have same sizes, but {list(input.shape)} != {list(other.shape)}"
+            f"mul: expected 'self' and 'other' to have same sizes, but {list(input.shape)} != {list(other.shape)}",
+            hint="sparse Tensors do not broadcast: x.to_dense() * y.to_dense()",
         )
     x = coalesced(input)
     if not isinstance(other, SparseTensor):
@@ -114,7 +117,10 @@ def multiply(input: Any, other: Any) -> Any:
     y = coalesced(other)
     leading = x.shape[: len(x.places)]
     if len(y.places) != len(x.places):
-        raise TensorError(f"mul: operands have {len(x.places)} and {len(y.places)} sparse dimensions")
+        raise TensorError(
+            f"mul: operands have {len(x.places)} and {len(y.places)} sparse dimensions",
+            hint=f"x.to_dense().to_sparse({len(x.places)}) of the second one",
+        )
     numbers, here, there = np.intersect1d(
         flat_places(x.places, leading), flat_places(y.places, leading), True, return_indices=True
     )
@@ -128,7 +134,8 @@ def divide(input: Any, other: Any, rounding_mode: str | None = None) -> SparseTe
     if isinstance(other, Tensor) and (isinstance(other, SparseTensor) or other.ndim):
         raise TensorError(
             "Sparse division requires a scalar or zero-dim dense tensor divisor (got shape "
-            f"{list(other.shape)} for divisor)"
+            f"{list(other.shape)} for divisor)",
+            hint="x * (1 / y), of a dense y of the same shape",
         )
     x = input if rounding_mode is None else coalesced(input)
     return x.with_entries(x.entries.div(other, rounding_mode=rounding_mode))
@@ -162,7 +169,10 @@ def transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
 def transpose_matrix(input: SparseTensor) -> SparseTensor:
     """Exchange the dimensions of a matrix."""
     if input.ndim > 2:
-        raise TensorError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+        raise TensorError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D",
+            hint="x.transpose(dim0, dim1)",
+        )
     return transpose(input, 0, 1) if input.ndim == 2 else input
 
 
@@ -185,7 +195,10 @@ def join(tensors: Sequence[SparseTensor], dim: int = 0) -> SparseTensor:
     found = []
     for x in tensors:
         if x.shape[:d] + x.shape[d + 1 :] != first.shape[:d] + first.shape[d + 1 :]:
-            raise TensorError(f"cat: shapes {tuple(first.shape)} and {tuple(x.shape)} do not fit along {d}")
+            raise TensorError(
+                f"cat: shapes {tuple(first.shape)} and {tuple(x.shape)} do not fit along {d}",
+                hint="shapes that differ along the one dimension only",
+            )
         places = x.places.copy()
         if d < rank:
             places[d] += total
@@ -208,7 +221,7 @@ def index_select(input: SparseTensor, index: Tensor, dim: int) -> SparseTensor:
     x, wanted = coalesced(input), np.asarray(index.numpy(), np.int64).reshape(-1)
     size, rank = x.shape[d], len(x.places)
     if wanted.size and (wanted.min() < 0 or wanted.max() >= size):
-        raise DimensionError("index_select(): index out of range")
+        raise DimensionError("index_select(): index out of range", hint=place_hint(size, 0))
     shape = (*x.shape[:d], len(wanted), *x.shape[d + 1 :])
     if d >= rank:
         entries = x.entries.index_select(d - rank + 1, make_indices(wanted))
@@ -229,8 +242,9 @@ def select(input: SparseTensor, dim: int, index: int) -> Any:
     d = normalize_dim(dim, input.ndim)
     size, rank = input.shape[d], len(input.places)
     if not -size <= index < size:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}"
+        raise DimensionError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}",
+            hint=place_hint(size),
         )
     shape = (*input.shape[:d], *input.shape[d + 1 :])
     if d >= rank:

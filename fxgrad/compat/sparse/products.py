@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.errors import TensorError
 from .._core.sparse_tensor import SparseTensor
+from ..ops.matmul import inner_size_error
 from .construction import coalesced, make_indices
 
 if TYPE_CHECKING:
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 def check_matrices(name: str, a: Tensor, b: Tensor) -> None:
     """Check that two matrices can be multiplied."""
     if a.ndim != 2 or b.ndim != 2:
-        raise TensorError(f"{name}: expected 2D tensors, but got {a.ndim}D and {b.ndim}D")
-    if a.shape[1] != b.shape[0]:
         raise TensorError(
-            f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and {b.shape[0]}x{b.shape[1]})"
+            f"{name}: expected 2D tensors, but got {a.ndim}D and {b.ndim}D",
+            hint="torch.mv of a matrix and a vector; x.to_dense() for other ranks",
         )
+    if a.shape[1] != b.shape[0]:
+        raise inner_size_error(a.shape, b.shape)
     if a.dtype is not b.dtype:
-        raise TensorError(f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}")
+        raise TensorError(
+            f"expected m1 and m2 to have the same dtype, but got: {a.dtype} != {b.dtype}",
+            hint=f"b.to({a.dtype})",
+        )
 
 
 def multiply(a: Tensor, b: Tensor, name: str = "mm") -> Any:
@@ -128,7 +133,10 @@ def sampled_addmm(
     tensor([2., 2.])
     """
     if not isinstance(input, SparseTensor):
-        raise TensorError("sampled_addmm: Expected self to have sparse csr layout, but got Strided")
+        raise TensorError(
+            "sampled_addmm: Expected self to have sparse csr layout, but got Strided",
+            hint="input.to_sparse_csr()",
+        )
     check_matrices("sampled_addmm", mat1, mat2)
     row, column = map(make_indices, input.places)
     products = (mat1.index_select(0, row) * mat2.t().index_select(0, column)).sum(1)

@@ -58,6 +58,7 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: torch_dtyp
 
     Raises:
         ArgumentError: the Tensor is dense.
+        NotImplementedError: `keepdim=True`.
 
     >>> import fxgrad.compat as torch
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
@@ -89,6 +90,9 @@ def log_softmax(input: Tensor, dim: int, *, dtype: torch_dtype | None = None) ->
         input: a sparse Tensor.
         dim: the dimension.
         dtype: the dtype of the result.
+
+    Raises:
+        TypeError: `input` is not sparse.
 
     >>> import fxgrad.compat as torch
     >>> torch.sparse.log_softmax(torch.tensor([[0.0, 2.0]]).to_sparse(), dim=1).values()

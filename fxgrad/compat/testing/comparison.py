@@ -71,7 +71,8 @@ def get_tolerances(
     if (rtol is None) != (atol is None):
         raise ArgumentValueError(
             "Both 'rtol' and 'atol' must be either specified or omitted, but got no "
-            f"{'rtol' if rtol is None else 'atol'}.{place(id)}"
+            f"{'rtol' if rtol is None else 'atol'}.{place(id)}",
+            hint=f"rtol={rtol or 0.0}, atol={atol or 0.0}",
         )
     return default_tolerances(*inputs) if rtol is None or atol is None else (rtol, atol)
 

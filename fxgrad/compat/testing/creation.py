@@ -50,12 +50,14 @@ def make_tensor(
     if noncontiguous and memory_format is not None:
         raise ArgumentValueError(
             "The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got "
-            f"noncontiguous={noncontiguous!r} and memory_format={memory_format!r}"
+            f"noncontiguous={noncontiguous!r} and memory_format={memory_format!r}",
+            hint="noncontiguous=False",
         )
     exact = not (dtype.is_floating_point or dtype.is_complex)
     if requires_grad and exact:
         raise ArgumentValueError(
-            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype!r}"
+            f"`requires_grad=True` is not supported for boolean and integral dtypes, but got dtype={dtype!r}",
+            hint="dtype=torch.float32, or requires_grad=False",
         )
     spaced = noncontiguous and math.prod(sizes) >= 2
     drawn = (*sizes[:-1], 2 * sizes[-1]) if spaced else sizes
@@ -77,7 +79,10 @@ def limits(low: Any, high: Any, usual: tuple[float, float], least: Any, greatest
     """Return the limits of the entries, of which the dtype holds those from `least` to `greatest`."""
     for value in (low, high):
         if value is not None and math.isnan(value):
-            raise ArgumentValueError(f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}")
+            raise ArgumentValueError(
+                f"`low` and `high` cannot be NaN, but got low={low!r} and high={high!r}",
+                hint="numbers, or None for the limits of the dtype",
+            )
     low, high = usual[0] if low is None else low, usual[1] if high is None else high
     if low > high:
         raise ArgumentValueError(
@@ -105,7 +110,10 @@ def draw_integers(shape: Any, dtype: dtype, device: Any, low: Any, high: Any) ->
 def draw_floats(shape: Any, dtype: dtype, device: Any, low: Any, high: Any) -> Tensor:
     """Draw floating numbers, or complex ones."""
     if dtype not in PUBLIC.values() and "bfloat16" not in str(dtype):
-        raise ArgumentError(f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor()")
+        raise ArgumentError(
+            f"The requested dtype '{dtype}' is not supported by torch.testing.make_tensor()",
+            hint="dtype=torch.float32",
+        )
     info = finfo(dtype)
     low, high = limits(low, high, (-9, 9), info.min, info.max)
     wide = PUBLIC["float64"]

@@ -89,19 +89,27 @@ def checkpoint(
         use_reentrant = True
     if use_reentrant:
         if kwargs:
-            raise ArgumentValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+            raise ArgumentValueError(
+                f"Unexpected keyword arguments: {','.join(kwargs)}",
+                hint="use_reentrant=False, which passes keywords on to the function",
+            )
         if context_fn is not noop_context_fn or debug:
             raise ArgumentValueError(
-                "Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+                "Passing `context_fn` or `debug` is only supported when use_reentrant=False.",
+                hint="use_reentrant=False, or leave both out",
             )
         return CheckpointFunction.apply(function, preserve_rng_state, *args)
     if determinism_check not in ("default", "none"):
         raise ArgumentValueError(
-            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
+            f"determinism_check should be one of ['default', 'none'], but got {determinism_check}",
+            hint='determinism_check="none" for functions whose shapes may differ from run to run',
         )
     debug = pick(DEBUG.get(), debug)
     if debug and context_fn is not noop_context_fn:
-        raise ArgumentValueError("debug=True is incompatible with non-default context_fn")
+        raise ArgumentValueError(
+            "debug=True is incompatible with non-default context_fn",
+            hint="debug=False, or leave context_fn out",
+        )
     first, second = context_fn()
     if not current_modes().is_recording:
         with first:
@@ -140,6 +148,9 @@ def checkpoint_sequential(
     Returns:
         What the last function returns.
 
+    Raises:
+        ValueError: there is no such option.
+
     >>> import fxgrad.compat as torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     >>> x = torch.ones(3, 2)
@@ -149,7 +160,10 @@ def checkpoint_sequential(
     """
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
-        raise ArgumentValueError(f"Unexpected keyword arguments: {','.join(kwargs)}")
+        raise ArgumentValueError(
+            f"Unexpected keyword arguments: {','.join(kwargs)}",
+            hint="preserve_rng_state=True or False; a function around the modules takes what is constant",
+        )
     functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = len(functions) // segments
 
@@ -229,7 +243,8 @@ class CheckpointFunction(Function):
             raise TensorError(
                 "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
                 "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
-                ".backward() without passing the `inputs` argument."
+                ".backward() without passing the `inputs` argument.",
+                hint="use_reentrant=False",
             )
         rest = iter(ctx.saved_tensors)
         inputs = detach_variable(tuple([next(rest) if entry is None else entry[0] for entry in ctx.others]))
@@ -238,7 +253,10 @@ class CheckpointFunction(Function):
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         pairs = [(o, g) for o, g in zip(outputs, grads) if isinstance(o, Tensor) and o.requires_grad]
         if not pairs:
-            raise TensorError("none of output has requires_grad=True, this checkpoint() is not necessary")
+            raise TensorError(
+                "none of output has requires_grad=True, this checkpoint() is not necessary",
+                hint="requires_grad_() of an input, or call the function itself, without checkpoint",
+            )
         backward([o for o, _ in pairs], [g for _, g in pairs])
         return None, None, *[x.grad if isinstance(x, Tensor) else None for x in inputs]
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from .._declare.handlers import OperationCall, Recorded
 
+ALIKE = "a function that does the same each time: no state that it changes, no test of what it ran before"
 PREFIX = "torch.utils.checkpoint: "
 TIP = (
     "\nTip: To see a more detailed error message, either pass `debug=True` to `torch.utils.checkpoint.checkpoint(...)` "
@@ -98,7 +99,10 @@ class GraphExecGroup:
 
     def __enter__(self) -> GraphExecGroup:
         if GROUP.get() is not None:
-            raise TensorError(f"GraphExecGroup contexts cannot be nested. Already inside group {GROUP.get()}")
+            raise TensorError(
+                f"GraphExecGroup contexts cannot be nested. Already inside group {GROUP.get()}",
+                hint="one `with GraphExecGroup():` around all of them",
+            )
         GROUP.set(self)
         return self
 
@@ -241,7 +245,8 @@ class CheckpointedCall:
             elif self.is_complete:  # else backward runs inside the function, of which the rest comes later
                 raise CheckpointError(
                     f"{PREFIX}trying to save more tensors during recomputation than during the original forward pass."
-                    + TIP
+                    + TIP,
+                    hint=ALIKE,
                 )
             return detached
 
@@ -253,7 +258,7 @@ class CheckpointedCall:
             if self.log is None or log is None:
                 raise
             text = str(error).partition(TIP)[0]
-            raise CheckpointError(compare_logs(text, self.log.lines, log.lines)) from None
+            raise CheckpointError(compare_logs(text, self.log.lines, log.lines), hint=error.hint) from None
         return found
 
     def run_again(self, hooks: PackingHooks, log: OperationLog | None) -> None:
@@ -289,7 +294,8 @@ class CheckpointedCall:
             raise CheckpointError(
                 f"{PREFIX}A different number of tensors was saved during the original forward and recomputation.\n"
                 f"Number of tensors saved during forward: {expected}\nNumber of tensors saved during recomputation: "
-                f"{found}.{TIP}"
+                f"{found}.{TIP}",
+                hint=ALIKE,
             )
         lines = [
             f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}"
@@ -299,7 +305,8 @@ class CheckpointedCall:
         if self.compares_metadata and lines:
             raise CheckpointError(
                 f"{PREFIX}Recomputed values for the following tensors have different metadata than during the forward "
-                "pass.\n" + "\n".join(lines) + f".{TIP}"
+                "pass.\n" + "\n".join(lines) + f".{TIP}",
+                hint=ALIKE,
             )
 
 

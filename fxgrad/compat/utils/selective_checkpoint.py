@@ -198,7 +198,11 @@ def create_selective_checkpoint_contexts(
     elif callable(policy_fn_or_list):
         policy = policy_fn_or_list
     else:
-        raise ArgumentError("policy_fn_or_list must be either a function or a list of ops.")
+        raise ArgumentError(
+            "policy_fn_or_list must be either a function or a list of ops.",
+            hint="[torch.ops.aten.mm.default], or a function (ctx, op, *args, **kwargs) that returns a "
+            "CheckpointPolicy",
+        )
     kept: dict[int, KeptResult] = {}
     return (
         handled_by(lambda: ResultKeeper(policy, kept)),

@@ -157,7 +157,10 @@ def register_pytree_node(
     if not isinstance(cls, type):
         raise ArgumentError(f"{cls!r} is no class", hint="register_pytree_node(MyClass, …)")
     if cls in SUPPORTED_NODES:
-        raise ArgumentValueError(f"{cls} is already registered as pytree node.")
+        raise ArgumentValueError(
+            f"{cls} is already registered as pytree node.",
+            hint="once for each class, in the module that defines it",
+        )
     if not pytree.is_tree_node(cls):
         pytree.register_pytree_node(cls, flatten_fn, lambda rest, parts: unflatten_fn(list(parts), rest))
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn, flatten_with_keys_fn)
@@ -204,7 +207,8 @@ class TreeSpec:
         kind = node_of(tree)
         if kind is None or kind.type != self.type:
             raise ArgumentValueError(
-                f"Node type mismatch; expected {self.type!r}, but got {type(tree) if kind is None else kind.type!r}."
+                f"Node type mismatch; expected {self.type!r}, but got {type(tree) if kind is None else kind.type!r}.",
+                hint=f"a {self.type.__name__} there, as in the tree that the spec is of",
             )
         parts, context = kind.flatten_fn(tree)
         parts = list(parts)
@@ -212,7 +216,8 @@ class TreeSpec:
             parts = self._in_order(tree)
         elif len(parts) != self.num_children:
             raise ArgumentValueError(
-                f"Node arity mismatch; expected {self.num_children}, but got {len(parts)}."
+                f"Node arity mismatch; expected {self.num_children}, but got {len(parts)}.",
+                hint=f"{self.num_children} parts there, as in the tree that the spec is of",
             )
         elif self.type is not deque and context != self.context:
             raise ArgumentValueError(
@@ -234,7 +239,7 @@ class TreeSpec:
                 for what, found in (("missing", missing), ("extra", extra))
                 if found
             ]
-            raise ArgumentValueError(f"Node keys mismatch{''.join(texts)}.")
+            raise ArgumentValueError(f"Node keys mismatch{''.join(texts)}.", hint=f"the keys {list(keys)}")
         return [mapping[key] for key in keys]
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
@@ -247,7 +252,8 @@ class TreeSpec:
         if len(leaves) != self.num_leaves:
             raise ArgumentValueError(
                 f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
-                f"holds {self.num_leaves} items ({self})."
+                f"holds {self.num_leaves} items ({self}).",
+                hint=f"{self.num_leaves} leaves, as tree_flatten gave them",
             )
         return self._build(iter(leaves))
 

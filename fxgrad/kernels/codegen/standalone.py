@@ -102,7 +102,10 @@ class StandaloneModule:
             return f"complex({self.literal(value.real, wanted)}, {self.literal(value.imag, wanted)})"
         if isinstance(value, np.dtype):
             if value.kind not in "biufc":
-                raise UnsupportedError(f"to_source: NumPy alone has no dtype {value}")
+                raise UnsupportedError(
+                    f"to_source: NumPy alone has no dtype {value}",
+                    hint="x.astype(np.float32) in the function that is written",
+                )
             return f"np.dtype({value.name!r})"
         if isinstance(value, np.generic):
             item = repr(str(value)) if value.dtype.char in "gG" else self.literal(value.item(), wanted)
@@ -190,7 +193,8 @@ class StandaloneModule:
         ):
             return self.define_function(value, inner, wanted)
         raise UnsupportedError(
-            f"to_source: {wanted} is of the type {type(value).__name__}, which cannot be written"
+            f"to_source: {wanted} is of the type {type(value).__name__}, which cannot be written",
+            hint="numbers, arrays, tuples, lists, dicts and functions: take the value apart before",
         )
 
     def remember(self, value: Any, name: str) -> str:
@@ -373,7 +377,10 @@ def find_lambda(function: Callable[..., Any]) -> tuple[str, ast.Lambda]:
                 tree = ast.parse(lines, mode="eval").body
                 assert isinstance(tree, ast.Lambda)
                 return lines, tree
-    raise UnsupportedError(f"to_source: the text of a lambda in {code.co_filename} is not to be found")
+    raise UnsupportedError(
+        f"to_source: the text of a lambda in {code.co_filename} is not to be found",
+        hint="a function with def, in a file",
+    )
 
 
 def is_same_code(one: types.CodeType, other: types.CodeType) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...core.common_errors import unknown_option
 from ...core.errors import UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...ops.linalg import adjoint
@@ -28,6 +29,9 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     One triangle is read, the upper one with `upper`, and the derivative is that of a function of Hermitian matrices:
     see `eigh`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
@@ -45,6 +49,9 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
 def qr(a: ArrayLike, mode: str = "reduced") -> Array:
     """A = QR with orthonormal columns of Q and an upper triangle R, of matrices (…, m, n).
 
+    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+    application in optimum experimental design", 2010.
+
     Args:
         mode: "reduced" for shapes (m, k), (k, n) with k = min(m, n); "complete" for (m, m), (m, n); "r" for R alone;
             "raw" for LAPACK's form, of plain arrays only.
@@ -54,6 +61,8 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array:
 
     Raises:
         NotDifferentiableError: the derivative for mode="complete" and m > n, where columns of Q are arbitrary.
+        ValueError: there is no such `mode`.
+        UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.qr(a, mode="r")[0, 0])(fnp.array([[3.0], [4.0]]))
@@ -66,7 +75,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array:
             hint="mode='reduced', 'complete' or 'r'",
         )
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"Unrecognized mode {mode!r}")
+        raise unknown_option("qr", "mode", mode, ("reduced", "complete", "r"))
     q, r = ops.qr(as_matrix(a), complete=mode == "complete")
     return r if mode == "r" else QRResult(q, r)
 
@@ -79,6 +88,9 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     vᵢ, the basis where singular values repeat, and with `full_matrices` the columns beyond min(m, n). Others get NaN,
     as far as that is noticed: see `fxgrad.ops.spectral`. A singular value that is zero (relative to the greatest, up
     to rounding) has derivative 0.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     Args:
         full_matrices: whether U is (m, m) and Vᴴ (n, n), or (m, k) and (k, n) with k = min(m, n).
@@ -101,6 +113,9 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
 def svdvals(x: ArrayLike, /) -> Array:
     """The singular values of matrices, descending. See `svd`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
     array([4., 3.])
@@ -122,6 +137,9 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Array:
     alone that depend on the space they span (V₁V₁ᴴ, with all columns for the repeated value in V₁). Functions
     V·diag(f(w))·Vᴴ get NaN. See `fxgrad.ops.spectral`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Returns:
         (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
 
@@ -142,6 +160,9 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """The eigenvalues of Hermitian matrices, ascending. The triangle `UPLO` is read, and the gradient is Hermitian: see
     `eigh`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
     array([1., 3.])
@@ -156,6 +177,9 @@ def eig(a: ArrayLike) -> Array:
     Of traced values the results are complex, also where all are real: a dtype cannot depend on values. Derivatives are
     for functions that do not depend on the phase of eigenvectors. They are NaN where there is no basis of eigenvectors,
     and as for `eigh` where eigenvalues repeat.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     Returns:
         (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
@@ -173,6 +197,9 @@ def eig(a: ArrayLike) -> Array:
 def eigvals(a: ArrayLike) -> Array:
     """The eigenvalues of square matrices, in no particular order, complex where traced. See `eig`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]]))
     array([2., 3.])
@@ -187,6 +214,9 @@ def det(a: ArrayLike) -> Array:
     The derivative is the adjugate, a polynomial, and so is right for singular matrices, and so is the second. The third
     is NaN there.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
     array([[0., 0.],
@@ -200,6 +230,9 @@ def det(a: ArrayLike) -> Array:
 def slogdet(a: ArrayLike) -> Array:
     """Return (sign, log|det|) of matrices (…, n, n). Of a singular one that is (0, −inf), and the derivative
     is NaN.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.slogdet(a).logabsdet)(fnp.array([[2.0, 0.0], [0.0, 4.0]]))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
+from ...core.common_errors import unknown_option
 from ..composite import cast, dtype_of, operand
 
 
@@ -19,9 +20,7 @@ def as_matrix(value: Any) -> Any:
     """Check that an argument has two axes or more."""
     x = as_inexact(operand(value))
     if x.ndim < 2:
-        raise np.linalg.LinAlgError(
-            f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
-        )
+        raise np.linalg.LinAlgError(f"an array of shape {x.shape} is not a matrix")
     return x
 
 
@@ -37,7 +36,7 @@ def hermitian_matrix(value: Any, uplo: str = "L") -> Any:
     """Return the Hermitian matrix of which one triangle is given, with the derivative of a Hermitian
     matrix."""
     if uplo.upper() not in ("L", "U"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
+        raise unknown_option("eigh", "UPLO", uplo, ("L", "U"))
     return ops.mirror_triangle(as_square_matrix(value), upper=uplo.upper() == "U")
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...core.errors import ShapeError
+from ...core.common_errors import unknown_option
+from ...core.errors import LinAlgError, ShapeError
 from ...core.typing import Array, ArrayLike, Axis
 from ...ops.operators import remember_radicand
 from ..composite import composite, dtype_of, normalize_axes, operand
@@ -30,7 +31,10 @@ def norm_of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> 
     if ord is None or ord == 2:
         return euclidean_norm(x, axes, keepdims)
     if isinstance(ord, str):
-        raise ShapeError(f"Invalid norm order {ord!r} for vectors")
+        raise ShapeError(
+            f"Invalid norm order {ord!r} for vectors",
+            hint="a number, fnp.inf or None; 'fro' and 'nuc' are norms of matrices",
+        )
     size = ops.absolute(x)
     if ord == np.inf:
         return max(size, axes, keepdims=keepdims)
@@ -67,7 +71,7 @@ def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) ->
         y = min(s[..., -1:], -1) if ord == -2 else sum(s if ord == "nuc" else s[..., :1], -1)
         return keep_reduced_axes(y, x.shape, axes, keepdims)
     if ord not in (1, -1, np.inf, -np.inf):
-        raise ShapeError("Invalid norm order for matrices.")
+        raise unknown_option("norm of a matrix", "ord", ord, ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf))
     sums = sum(ops.absolute(x), axes[0] if ord in (1, -1) else axes[1], keepdims=True)
     y = max(sums, axes, initial=0) if ord > 0 else min(sums, axes)
     return keep_reduced_axes(y, x.shape, axes, keepdims)
@@ -79,6 +83,9 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
 
     At the origin its derivative is 0 by convention; its square is differentiable there. Singular values that are zero
     have derivative 0 likewise; where the greatest (`ord=2`) or least (`ord=-2`) is a repeated one the gradient is NaN.
+
+    Raises:
+        ValueError: there is no such `ord`, or it is given for neither one axis nor two.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.linalg.norm)(fnp.array([3.0, 4.0]))
@@ -94,7 +101,10 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
     if (axis is None and ord is None) or len(axes) == 1:
         return norm_of_vectors(x, ord, axes, keepdims)
     if len(axes) != 2:
-        raise ShapeError("Improper number of dimensions to norm.")
+        raise ShapeError(
+            f"norm: ord={ord!r} over {len(axes)} axes of an array of shape {x.shape}",
+            hint="axis=-1 for vectors, (-2, -1) for matrices, or x.ravel()",
+        )
     return norm_of_matrices(x, ord, axes, keepdims)  # type: ignore[arg-type]
 
 
@@ -102,6 +112,9 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
 def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """The norm of the entries along axes, taken as one vector; orders, derivatives and the convention at 0 are those of
     `norm`.
+
+    Raises:
+        ValueError: there is no such `ord`.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.vector_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]))
@@ -126,6 +139,9 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
 def cond(x: ArrayLike, p: ArrayLike = None) -> Array:
     """‖x‖·‖x⁻¹‖ in the matrix norm of order p; None is 2, by singular values. Infinite for singular matrices.
 
+    Raises:
+        LinAlgError: `x` is empty.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.linalg.cond)(fnp.array([[4.0, 0.0], [0.0, 2.0]]))
     array([[ 0.5,  0. ],
@@ -133,7 +149,7 @@ def cond(x: ArrayLike, p: ArrayLike = None) -> Array:
     """
     x = as_matrix(x)
     if 0 in x.shape[-2:]:
-        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
+        raise LinAlgError(f"cond of an empty matrix, of shape {x.shape}", hint="look at x.size first")
     if p in (None, 2, -2):
         s = svdvals(x)
         above, below = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])

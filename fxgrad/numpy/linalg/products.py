@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...core.common_errors import wrong_ndim
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike, Axis, DType
 from .. import contraction, manipulation
@@ -28,6 +29,9 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """The cross product of vectors of three components along an axis; ValueError for other numbers of them.
 
+    Raises:
+        ValueError: the vectors have not 3 components.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.cross(fnp.array([1.0, 0.0, 0.0]), fnp.array([0.0, 1.0, 0.0]))
     array([0., 0., 1.])
@@ -35,8 +39,8 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     x1, x2 = operand(x1), operand(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ShapeError(
-            "Both input arrays must be (arrays of) 3-dimensional vectors, "
-            f"but they are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+            f"cross: x1 has {x1.shape[axis]} and x2 {x2.shape[axis]} components along axis {axis}, expected 3",
+            hint="axis=, along which the components are; fnp.cross takes two components as well",
         )
     return contraction.cross(x1, x2, axis=axis)
 
@@ -45,6 +49,9 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The products of all entries of one vector with all of another; ValueError for arrays with other axes.
 
+    Raises:
+        ValueError: an operand has not one axis.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.outer(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
     array([[3., 4.],
@@ -52,7 +59,8 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """
     x1, x2 = operand(x1), operand(x2)
     if x1.ndim != 1 or x2.ndim != 1:
-        raise ShapeError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
+        name, x = ("x1", x1) if x1.ndim != 1 else ("x2", x2)
+        raise wrong_ndim("outer", name, x, 1)
     return contraction.outer(x1, x2)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import aval_of
-from ...core.errors import ConcretizationError, UnsupportedError
+from ...core.errors import ConcretizationError, LinAlgError, ShapeError, StructureError, UnsupportedError
 from ...core.interpreter import concretize
 from ...core.typing import Array, ArrayLike, Axis
 from ...ops.contraction import LETTERS
@@ -55,6 +55,9 @@ def solve_broadcast(primitive: Any, a: Any, b: Any, factors: Any = None, **param
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """x with ax = b, for matrices a (…, n, n) and b (…, n, k), or a vector b (n,).
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
 
@@ -74,6 +77,9 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 def inv(a: ArrayLike) -> Array:
     """The inverses of matrices (…, n, n).
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
 
@@ -91,7 +97,7 @@ UNSET: Any = object()
 def cutoff(a: Any, rcond: Any, rtol: Any) -> float:
     """Return the part of the greatest singular value up to which NumPy's `pinv` takes others for zeros."""
     if rcond is not None and rtol is not UNSET:
-        raise ValueError("`rtol` and `rcond` can't be both set.")
+        raise StructureError("both rtol= and rcond= are given", hint="rtol= alone")
     if rcond is None:
         rcond = 1e-15 if rtol is UNSET else relative_roundoff(a) if rtol is None else rtol
     if np.ndim(rcond):
@@ -108,6 +114,10 @@ def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any 
     Args:
         rcond, rtol: singular values up to this part of the greatest count as zeros.
         hermitian: a is Hermitian; its lower triangle is read.
+
+    Raises:
+        ValueError: both `rcond` and `rtol` are given.
+        UnsupportedError: the tolerance is an array.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.pinv(a).sum())(fnp.array([[1.0], [1.0]]))
@@ -137,6 +147,9 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> Array:
         (x, sums of squared residuals, rank, singular values). As in NumPy the second is empty if m ≤ n or the rank is
         less than n; under `jit` and `vmap`, where the rank is not known, it has its entries if m > n.
 
+    Raises:
+        LinAlgError: the operands are no matrices, or their rows differ in number.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> a, b = fnp.array([[1.0], [1.0], [1.0], [1.0]]), fnp.array([1.0, 3.0, 5.0, 3.0])
     >>> fx.grad(lambda b: fnp.linalg.lstsq(a, b)[0][0])(b).round(12)
@@ -146,12 +159,13 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> Array:
     vector = b.ndim == 1
     b = ops.reshape(b, shape=(*b.shape, 1)) if vector else b
     if a.ndim != 2 or b.ndim != 2:
-        raise np.linalg.LinAlgError(
-            f"{a.ndim}- and {b.ndim}-dimensional arrays given. Arrays must be two-dimensional"
+        raise LinAlgError(
+            f"lstsq: a has shape {a.shape} and b {b.shape}, expected matrices",
+            hint="fx.vmap(fnp.linalg.lstsq) for several systems",
         )
     m, n = a.shape
     if b.shape[0] != m:
-        raise np.linalg.LinAlgError("Incompatible dimensions")
+        raise LinAlgError(f"lstsq: a has {m} rows and b {b.shape[0]}", hint=f"b of {m} rows")
     rcond = relative_roundoff(a) if rcond is None else machine_epsilon(a) if rcond < 0 else float(rcond)
     x, s = ops.lstsq(a, b, *ops.singular_factors_of(a), rcond=rcond), svdvals(a)
     rank = cast(count_nonzero(ops.greater(s, s[:1] * rcond)), np.int32)
@@ -173,12 +187,18 @@ def align_tolerance(tolerance: Any) -> Any:
 def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """The number of singular values above a tolerance, an integer.
 
+    Raises:
+        ValueError: both `tol` and `rtol` are given.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.matrix_rank(fnp.array([[1.0, 2.0], [2.0, 4.0]]))
     np.int64(1)
     """
     if rtol is not None and tol is not None:
-        raise ValueError("`tol` and `rtol` can't be both set.")
+        raise StructureError(
+            "matrix_rank: both tol= and rtol= are given",
+            hint="rtol=, relative to the greatest singular value, or tol=, absolute",
+        )
     a = ops.stop_gradient(as_inexact(operand(A)))
     if a.ndim < 2:
         return cast(ops.reduce_any(ops.not_equal(a, 0), axes=tuple(range(a.ndim))), np.intp)
@@ -195,6 +215,9 @@ def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol:
 @composite(np.linalg.matrix_power)
 def matrix_power(a: ArrayLike, n: int) -> Array:
     """The n-th power of matrices, by repeated squares; of the inverse for n < 0.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.matrix_power(a, 3)[0, 0])(fnp.array([[1.0, 1.0], [0.0, 1.0]]))
@@ -218,13 +241,17 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Array:
     """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last.
 
+    Raises:
+        ValueError: there are fewer than two arrays.
+        LinAlgError: an array has not two axes; the first and the last may have one.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.multi_dot([fnp.array([1.0, 2.0]), fnp.eye(2), fnp.array([3.0, 4.0])])
     np.float64(11.0)
     """
     factors = [operand(x) for x in arrays]
     if len(factors) < 2:
-        raise ValueError("Expecting at least two arrays.")
+        raise StructureError(f"multi_dot: {len(factors)} factors", hint="two matrices or more")
     letters = [LETTERS[i : i + 2] for i in range(len(factors))]
     if factors[0].ndim == 1:
         letters[0] = letters[0][1:]
@@ -232,7 +259,10 @@ def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Array:
         letters[-1] = letters[-1][:1]
     for x, ends in zip(factors, letters):
         if x.ndim != len(ends):
-            raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
+            raise LinAlgError(
+                f"multi_dot: a factor of shape {x.shape}, expected {len(ends)} axes",
+                hint="fnp.matmul, whose operands may be stacks of matrices",
+            )
     result = letters[0][:-1] + letters[-1][1:]
     return contraction.einsum(f"{','.join(letters)}->{result}", *factors, optimize="dp")
 
@@ -245,6 +275,9 @@ def size_product(sizes: Any) -> int:
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
     """The x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first. LinAlgError where a is singular.
 
+    Raises:
+        LinAlgError: `a` is no square matrix of the axes of `b`.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.tensorsolve(2 * fnp.eye(4).reshape(2, 2, 2, 2), fnp.ones((2, 2)))
     array([[0.5, 0.5],
@@ -255,7 +288,10 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
         a = manipulation.moveaxis(a, tuple(axes), tuple(range(a.ndim - len(axes), a.ndim)))
     shape = a.shape[b.ndim :]
     if a.size != size_product(shape) ** 2:
-        raise np.linalg.LinAlgError("the requirement is prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
+        raise LinAlgError(
+            f"tensorsolve: a of shape {a.shape} and b of shape {b.shape} make no square system",
+            hint="a whose first and last axes have equally many entries",
+        )
     x = solve(ops.reshape(a, shape=(size_product(shape),) * 2), ops.reshape(b, shape=(b.size,)))
     return ops.reshape(x, shape=shape)
 
@@ -265,6 +301,9 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows. LinAlgError where a is
     singular.
 
+    Raises:
+        ValueError: `ind` is not positive.
+
     >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.tensorinv(2 * fnp.eye(2), ind=1)
     array([[0.5, 0. ],
@@ -272,7 +311,7 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """
     a = as_inexact(operand(a))
     if ind <= 0:
-        raise ValueError("Invalid ind argument.")
+        raise ShapeError(f"tensorinv: ind={ind}", hint=f"ind={a.ndim // 2}")
     rows, cols = a.shape[:ind], a.shape[ind:]
     inverse = inv(ops.reshape(a, shape=(size_product(rows), size_product(cols))))
     return ops.reshape(inverse, shape=(*cols, *rows))

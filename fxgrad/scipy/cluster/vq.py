@@ -11,6 +11,7 @@ from ... import numpy as fnp
 from ... import ops
 from ... import random as fxrandom
 from ...core.aval import aval_of
+from ...core.common_errors import unknown_option
 from ...core.errors import ShapeError, StructureError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, composite
@@ -59,7 +60,8 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     (obs, code_book), dtype = as_floats([obs, code_book], "vq")
     if obs.ndim != code_book.ndim or obs.ndim not in (1, 2) or obs.shape[1:] != code_book.shape[1:]:
         raise ShapeError(
-            f"vq: observations [n, d] and a code book [k, d] are needed, not shapes {obs.shape} and {code_book.shape}"
+            f"vq: observations [n, d] and a code book [k, d] are needed, not shapes {obs.shape} and {code_book.shape}",
+            hint="obs.reshape(len(obs), -1), and a code book with as many columns",
         )
     obs, code_book = (v[:, None] if v.ndim == 1 else v for v in (obs, code_book))
     code = fnp.argmin(fnp.sum(ops.square(obs[:, None] - code_book), axis=-1), axis=-1)
@@ -96,15 +98,21 @@ def kmeans2(
     Returns:
         (The centres [k, d], the positions of the nearest centres [n]); the centres are differentiable in the data.
 
+    Raises:
+        StructureError: `iter` is not positive, there is no such `minit`, or no `rng`.
+        ShapeError: the centres have not the axes of the observations.
+
     >>> import fxgrad as fx
     >>> centres, label = fx.scipy.cluster.vq.kmeans2([0.0, 1.0, 8.0, 10.0], [0.0, 5.0], minit="matrix")
     >>> print(centres, label)
     [0.5 9. ] [0 0 1 1]
     """
     if minit not in ("random", "points", "++", "matrix"):
-        raise StructureError(f"kmeans2: minit is 'random', 'points', '++' or 'matrix', not {minit!r}")
+        raise unknown_option("kmeans2", "minit", minit, ("random", "points", "++", "matrix"))
     if int(iter) < 1:
-        raise StructureError(f"kmeans2: iter is a positive number of steps, not {iter}")
+        raise StructureError(
+            f"kmeans2: iter is a positive number of steps, not {iter}", hint="iter=10, the default"
+        )
     (data,), dtype = as_floats([data], "kmeans2")
     rows = data[:, None] if data.ndim == 1 else data
     if minit == "matrix" or np.ndim(k):
@@ -112,11 +120,15 @@ def kmeans2(
         centres = centres[:, None] if data.ndim == 1 else centres
         if centres.shape[1:] != rows.shape[1:]:
             raise ShapeError(
-                f"kmeans2: centres [k, {rows.shape[1]}] are needed, not of shape {centres.shape}"
+                f"kmeans2: centres of shape {centres.shape} for data with {rows.shape[1]} columns",
+                hint="centres[None] for a single one, or as many columns as the data have",
             )
     else:
         if rng is None:
-            raise StructureError(f"kmeans2: minit={minit!r} needs rng, a key: fx.random.key(0)")
+            raise StructureError(
+                f"kmeans2: minit={minit!r} draws random numbers, which need a key",
+                hint="rng=fx.random.key(0)",
+            )
         centres = draw_centres(rows, int(k), minit, rng)
     count = centres.shape[0]
     for _ in range(int(iter)):
@@ -171,13 +183,16 @@ def kmeans(
     Returns:
         (The centres [k, d], of which those without observations are left out; the mean distance from them.)
 
+    Raises:
+        StructureError: `iter` or the number of clusters is not positive, or there is no `rng`.
+
     >>> import fxgrad as fx
     >>> centres, distance = fx.scipy.cluster.vq.kmeans([0.0, 1.0, 8.0, 10.0], [0.0, 5.0])
     >>> print(centres, distance)
     [0.5 9. ] 0.75
     """
     if int(iter) < 1:
-        raise StructureError(f"kmeans: iter is a positive number, not {iter}")
+        raise StructureError(f"kmeans: iter is a positive number, not {iter}", hint="iter=20, the default")
     (obs,), dtype = as_floats([obs], "kmeans")
     rows = obs[:, None] if obs.ndim == 1 else obs
     if np.ndim(k_or_guess):
@@ -185,9 +200,15 @@ def kmeans(
         starts = [guess[:, None] if obs.ndim == 1 else guess]
     else:
         if int(k_or_guess) < 1:
-            raise StructureError(f"kmeans: k_or_guess is a positive number of clusters, not {k_or_guess}")
+            raise StructureError(
+                f"kmeans: k_or_guess is a positive number of clusters, not {k_or_guess}",
+                hint="a number of clusters from 1 on, or their first centres",
+            )
         if rng is None:
-            raise StructureError("kmeans: centres are drawn with rng, a key: fx.random.key(0)")
+            raise StructureError(
+                "kmeans: centres are drawn, which needs a key",
+                hint="rng=fx.random.key(0), or the first centres as k_or_guess",
+            )
         starts = [
             draw_centres(rows, int(k_or_guess), "points", key) for key in fxrandom.split(rng, int(iter))
         ]

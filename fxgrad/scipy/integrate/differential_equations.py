@@ -81,6 +81,8 @@ def odeint(
     Plain values are SciPy's (LSODA). Traced ones are computed by an explicit Runge–Kutta method, and what is
     differentiated are its steps.
 
+    Source of the steps: E. Hairer, S. P. Nørsett and G. Wanner, Solving Ordinary Differential Equations I, 1993.
+
     Args:
         func: (y, t, *args) → dy/dt, a pytree like y.
         y0: a pytree of arrays.
@@ -98,6 +100,10 @@ def odeint(
     Returns:
         The solution at the times, a pytree like y0 whose leaves have an axis more, the first.
 
+    Raises:
+        StructureError: `t` is no sequence.
+        UnsupportedError: options of traced values that only SciPy's solver has.
+
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import integrate
     >>> end = lambda y0, k: integrate.odeint(lambda y, t, k: -k * y, y0, np.array([0.0, 1.0]), k)[-1]
@@ -114,7 +120,10 @@ def odeint(
         return fnp.astype(ravel_pytree(slope)[0], start.dtype)
 
     if times.ndim != 1 or not times.size:
-        raise StructureError(f"odeint: t is a sequence of times, not an array of shape {times.shape}")
+        raise StructureError(
+            f"odeint: t is a sequence of times, not an array of shape {times.shape}",
+            hint="fnp.linspace(start, end, count)",
+        )
     known = not holds_tracers((y0, t, args)) and start.dtype.kind == "f"
     if known and not holds_tracers(field(times[0], start)):
         chosen = {"rtol": rtol, "atol": atol, "mxstep": mxstep, "hmax": hmax, "h0": h0, **options}
@@ -126,7 +135,8 @@ def odeint(
         return (rows, *extra) if extra else rows
     if any(options.values()):
         raise UnsupportedError(
-            f"odeint of traced values with {', '.join(k for k, v in options.items() if v)}"
+            f"odeint of traced values with {', '.join(k for k, v in options.items() if v)}",
+            hint="leave them out; solve_ivp has method= and max_step=",
         )
     rtol, atol = (1.49012e-8 if v is None else v for v in (rtol, atol))
     times = fnp.astype(times, np.finfo(start.dtype).dtype)
@@ -153,6 +163,10 @@ def solve_ivp(
     **options: Any,
 ) -> Any:
     """Solve dy/dt = fun(t, y, *args), with derivatives in the time span, in y0, in arguments and closures.
+
+    Sources: J. R. Dormand and P. J. Prince, "A family of embedded Runge–Kutta formulae", 1980 (RK45); P. Bogacki and L.
+    F. Shampine, "A 3(2) pair of Runge–Kutta formulas", 1989 (RK23); E. Hairer, S. P. Nørsett and G. Wanner, Solving
+    Ordinary Differential Equations I, 1993 (DOP853).
 
     Args:
         fun: (t, y, *args) → dy/dt.
@@ -205,7 +219,10 @@ def solve_ivp(
         raise UnsupportedError("solve_ivp of traced values with events or dense_output", hint="t_eval=…")
     unknown = options.keys() - {"rtol", "atol", "max_step", "first_step"}
     if unknown:
-        raise UnsupportedError(f"solve_ivp of traced values with {', '.join(sorted(unknown))}")
+        raise UnsupportedError(
+            f"solve_ivp of traced values with {', '.join(sorted(unknown))}",
+            hint="rtol, atol, max_step and first_step are its options",
+        )
     if t_eval is None:
         t_eval = step_ends(fun, t_span, start, method, args, options)
     first, last = (fnp.asarray(v, float) for v in t_span)

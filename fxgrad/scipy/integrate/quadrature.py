@@ -93,6 +93,8 @@ def quad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), f
          complex_func: bool = False) -> Any:  # fmt: skip
     """The integral of a function of one variable by SciPy, with derivatives in the limits and in parameters.
 
+    Source of the method: R. Piessens et al., QUADPACK, 1983; the derivative is Leibniz' rule.
+
     Args:
         func: (x, *args) → a real number.
         a, b: the range; it may be infinite.
@@ -138,6 +140,8 @@ def dblquad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfu
             epsabs: float = 1.49e-8, epsrel: float = 1.49e-8) -> Any:  # fmt: skip
     """The integral of func(y, x, *args) for x from a to b and y from gfun(x) to hfun(x), numbers or functions.
 
+    Source of the method: R. Piessens et al., QUADPACK, 1983; the derivative is Leibniz' rule.
+
     >>> from fxgrad.scipy import integrate
     >>> round(integrate.dblquad(lambda y, x: x * y, 0.0, 1.0, 0.0, lambda x: x)[0], 6)
     0.125
@@ -152,6 +156,8 @@ def tplquad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfu
             args: Any = (), epsabs: float = 1.49e-8, epsrel: float = 1.49e-8) -> Any:  # fmt: skip
     """The integral of func(z, y, x, *args) for x from a to b, y from gfun(x) to hfun(x), z from qfun(x, y) to
     rfun(x, y), numbers or functions.
+
+    Source of the method: R. Piessens et al., QUADPACK, 1983; the derivative is Leibniz' rule.
 
     >>> import fxgrad as fx
     >>> round(fx.scipy.integrate.tplquad(lambda z, y, x: x, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0)[0], 6)
@@ -176,6 +182,8 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
           full_output: bool = False) -> Any:  # fmt: skip
     """The integral over several variables, func(x₀, x₁, …, *args), the first of which is the innermost.
 
+    Source of the method: R. Piessens et al., QUADPACK, 1983; the derivative is Leibniz' rule.
+
     Args:
         func: a function of the variables.
         ranges: for each a pair, or a function of the variables after it that gives one.
@@ -185,6 +193,9 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
     Returns:
         The integral, and the estimate of the error of the outermost one or the greatest of all on plain values.
 
+    Raises:
+        ShapeError: not one entry of `opts` for each range.
+
     >>> import fxgrad as fx
     >>> round(fx.scipy.integrate.nquad(lambda x, y: x * y, [(0.0, 1.0), (0.0, 2.0)])[0], 6)
     1.0
@@ -192,7 +203,9 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
     args = arguments(args)
     options = list(opts) if isinstance(opts, list | tuple) else [opts or {}] * len(ranges)
     if len(options) != len(ranges):
-        raise ShapeError(f"nquad: {len(options)} opts for {len(ranges)} ranges")
+        raise ShapeError(
+            f"nquad: {len(options)} opts for {len(ranges)} ranges", hint="opts for each range, or one for all"
+        )
     worst = 0.0
 
     def integrate_from(depth: int, outer: tuple) -> Any:
@@ -219,13 +232,18 @@ def fixed_quad(
 ) -> tuple[Array, None]:
     """The integral of a function by Gauss's rule with n points, at all of which it is called at once.
 
+    Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 2.7.
+
+    Raises:
+        ValueError: a limit is infinite.
+
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import integrate
     >>> round(float(fx.grad(lambda b: integrate.fixed_quad(fx.numpy.cos, 0.0, b)[0])(0.0)), 6)
     1.0
     """
     if holds_tracers((a, b)) is False and (np.any(np.isinf(a)) or np.any(np.isinf(b))):
-        raise ShapeError("Gaussian quadrature is only available for finite limits.")
+        raise ShapeError("fixed_quad: an infinite limit", hint="quad, which takes infinite limits")
     places, weights = np.polynomial.legendre.leggauss(n)
     x = (b - a) * (places + 1) / 2.0 + a
     return (b - a) / 2.0 * fnp.sum(weights * func(x, *arguments(args)), axis=-1), None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
+from ...core.common_errors import wrong_shape
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, kind, normalize_axis, operand
@@ -24,11 +25,9 @@ def samples_along(y: Any, x: Any, axis: int) -> tuple[Any, Any]:
     x = operand(x)
     if x.ndim == 1:
         if x.shape[0] != y.shape[-1]:
-            raise ShapeError(
-                "If given, shape of `x` must be the same as `y` or 1-D with the length of the axis."
-            )
+            raise wrong_shape("the integral", "x", x.shape, (y.shape[-1],))
     elif x.ndim != y.ndim:
-        raise ShapeError("If given, shape of `x` must be 1-D or the same as `y`.")
+        raise wrong_shape("the integral", "x", x.shape, y.shape)
     else:
         x = fnp.moveaxis(x, axis, -1)
     return y, x[..., 1:] - x[..., :-1]
@@ -37,6 +36,11 @@ def samples_along(y: Any, x: Any, axis: int) -> tuple[Any, Any]:
 @scipy_function("integrate")
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """The integral of samples by the trapezoidal rule; x are their places, or dx the distance between them.
+
+    Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 2.1.
+
+    Raises:
+        ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import integrate
@@ -52,17 +56,26 @@ def cumulative_trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0
                          initial: Any = None) -> Array:  # fmt: skip
     """The running integral of samples by the trapezoidal rule; initial=0 puts a zero before it.
 
+    Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 2.1.
+
+    Raises:
+        ValueError: `x` has neither the shape of `y` nor its length along the axis, there are no samples, or `initial`
+            is neither None nor 0.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.integrate.cumulative_trapezoid(fnp.array([0.0, 1.0, 4.0]), initial=0)
     array([0. , 0.5, 3. ])
     """
     y, gaps = samples_along(y, x, axis)
     if y.shape[-1] == 0:
-        raise ShapeError("At least one point is required along `axis`.")
+        raise ShapeError("cumulative_trapezoid: no samples along the axis", hint="look at y.size first")
     found = fnp.cumsum((dx if gaps is None else gaps) * (y[..., 1:] + y[..., :-1]) / 2.0, -1)
     if initial is not None:
         if not np.isscalar(initial) or initial != 0:
-            raise ShapeError("`initial` must be `None` or `0`.")
+            raise ShapeError(
+                f"cumulative_trapezoid: initial={initial!r} is neither None nor 0",
+                hint="add it to the result",
+            )
         found = fnp.concatenate([fnp.zeros((*found.shape[:-1], 1), found.dtype), found], axis=-1)
     return fnp.moveaxis(found, -1, axis)
 
@@ -80,6 +93,11 @@ def simpson(y: ArrayLike, x: ArrayLike | None = None, *, dx: Any = 1.0, axis: in
     """The integral of samples by Simpson's rule; where their number is even, the last gap has a parabola of its own.
 
     K. V. Cartwright, "Simpson's rule cumulative integration with MS Excel and irregularly-spaced data", 2017.
+
+    Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 2.2.
+
+    Raises:
+        ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import integrate
@@ -105,6 +123,11 @@ def simpson(y: ArrayLike, x: ArrayLike | None = None, *, dx: Any = 1.0, axis: in
 def cumulative_simpson(y: ArrayLike, *, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1,
                        initial: Any = None) -> Array:  # fmt: skip
     """The running integral of samples by Simpson's rule; `initial` is put before it and added.
+
+    Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 2.2.
+
+    Raises:
+        ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.integrate.cumulative_simpson(fnp.array([0.0, 1.0, 4.0]))
@@ -140,6 +163,11 @@ def romb(y: ArrayLike, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Arr
     """The integral of 2ᵏ + 1 samples at equal distances by Romberg's extrapolation of the trapezoidal rule; ValueError
     for other numbers of samples.
 
+    Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 6.3.
+
+    Raises:
+        ValueError: the number of samples is not a power of 2 plus 1.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.integrate.romb(fnp.array([0.0, 1.0, 4.0])).round(6)
     np.float64(2.666667)
@@ -147,7 +175,11 @@ def romb(y: ArrayLike, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Arr
     y, _ = samples_along(y, None, axis)
     intervals = y.shape[-1] - 1
     if intervals < 1 or intervals & (intervals - 1):
-        raise ShapeError("Number of samples must be one plus a non-negative power of 2.")
+        raise ShapeError(
+            f"romb: {intervals + 1} samples, not one more than a power of 2",
+            hint="simpson or trapezoid, which take any number; "
+            f"{2 ** (max(intervals, 1) - 1).bit_length() + 1} samples make the next power",
+        )
     row: list[Any] = []
     step = intervals
     while step:

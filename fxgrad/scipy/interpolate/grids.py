@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import ensure
@@ -32,6 +33,9 @@ class RegularGridInterpolator:
         bounds_error: raise for places outside. Traced ones are trusted.
         fill_value: what is given outside; None: go on with the outer pieces.
         solver, solver_args: accepted as by SciPy; systems are solved directly.
+
+    Raises:
+        ValueError: the grid does not fit the values, or there is no such `method`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import interpolate
@@ -57,15 +61,18 @@ class RegularGridInterpolator:
         self.bounds_error: bool = bounds_error
         self.fill_value: Any = fill_value
         if method not in METHODS:
-            raise ShapeError(f"Method '{method}' is not defined")
+            raise unknown_option("RegularGridInterpolator", "method", method, METHODS)
         if len(self.grid) > self.values.ndim:
             raise ShapeError(
-                f"There are {len(self.grid)} point arrays, but values has {self.values.ndim} dimensions"
+                f"There are {len(self.grid)} point arrays, but values has {self.values.ndim} dimensions",
+                hint="values with an axis for each array of points, followed by others",
             )
         for i, places in enumerate(self.grid):
             if places.ndim != 1 or places.shape[0] != self.values.shape[i]:
                 raise ShapeError(
-                    f"There are {places.size} points and {self.values.shape[i]} values on dimension {i}"
+                    f"There are {places.size} points and {self.values.shape[i]} values on dimension {i}",
+                    hint=f"values of shape {tuple(p.size for p in self.grid)}, made with fnp.meshgrid(*points, "
+                    'indexing="ij")',
                 )
             descending = places[0] > places[-1] if places.shape[0] > 1 else np.bool_(False)
             self.grid[i] = fnp.where(descending, places[::-1], places)
@@ -84,7 +91,7 @@ class RegularGridInterpolator:
         """
         method = self.method if method is None else method
         if method not in METHODS:
-            raise ShapeError(f"Method '{method}' is not defined")
+            raise unknown_option("RegularGridInterpolator", "method", method, METHODS)
         rank = len(self.grid)
         if isinstance(xi, tuple):
             places: Any = fnp.stack(fnp.broadcast_arrays(*map(floating, xi)), axis=-1)
@@ -96,7 +103,8 @@ class RegularGridInterpolator:
         if places.shape[-1:] != (rank,):
             raise ShapeError(
                 f"The requested sample points xi have dimension {places.shape[-1] if places.ndim else 0} but this "
-                f"RegularGridInterpolator has dimension {rank}"
+                f"RegularGridInterpolator has dimension {rank}",
+                hint=f"places of shape (…, {rank}): fnp.stack(coordinates, -1)",
             )
         shape, places = places.shape[:-1], fnp.reshape(places, (-1, rank))
         columns = [places[:, i] for i in range(rank)]
@@ -104,9 +112,12 @@ class RegularGridInterpolator:
         if self.bounds_error:
             for i, mask in enumerate(outside):
                 message = f"One of the requested xi is out of bounds in dimension {i}"
-                ensure(ops.logical_not(mask), message)
+                ensure(ops.logical_not(mask), message, "bounds_error=False; fill_value=None extrapolates")
         if nu is not None and method not in DEGREES:
-            raise ShapeError(f"Method {method} does not accept nu, only {[*DEGREES]} do")
+            raise ShapeError(
+                f"Method {method} does not accept nu, only {[*DEGREES]} do",
+                hint='method="cubic", of which there are derivatives, or fx.grad of the interpolator',
+            )
         if method == "pchip":
             found = self.monotone(places)
         elif method in DEGREES:
@@ -123,7 +134,12 @@ class RegularGridInterpolator:
         return fnp.reshape(found, (*shape, *rest))
 
     def neighbours(self, columns: list[Any], method: str) -> Any:
-        """The sum of the values at the corners of a cell by their weights, or the value at the nearest."""
+        """The sum of the values at the corners of a cell by their weights, or the value at the nearest.
+
+        Args:
+            columns: the coordinates of the places, an array for each axis.
+            method: "linear" or "nearest".
+        """
         rest = (1,) * (self.values.ndim - len(self.grid))
         corners = []
         for x, grid in zip(columns, self.grid):
@@ -149,12 +165,22 @@ class RegularGridInterpolator:
         return total
 
     def spline(self, columns: list[Any], degree: int, nu: Sequence[int]) -> Any:
-        """The product of the splines along each axis."""
+        """The product of the splines along each axis.
+
+        Args:
+            columns: the coordinates of the places, an array for each axis.
+            degree: that of the splines.
+            nu: the order of the derivative along each axis.
+
+        Raises:
+            ShapeError: an axis of the grid has too few points.
+        """
         c, weights, indices, rank = self.values, [], [], len(self.grid)
         for i, (x, grid, order) in enumerate(zip(columns, self.grid, nu)):
             if grid.shape[0] <= degree:
                 raise ShapeError(
-                    f"There are {grid.shape[0]} points in dimension {i}, but this method requires at least {degree + 1}"
+                    f"There are {grid.shape[0]} points in dimension {i}, but this method requires {degree + 1}",
+                    hint='method="linear", or more points',
                 )
             spline = make_interp_spline(grid, c, degree, axis=i).derivative(order)
             c, k = fnp.moveaxis(spline.c, 0, i), spline.k
@@ -169,7 +195,7 @@ class RegularGridInterpolator:
         return fnp.sum(parts, tuple(range(1, rank + 1)))
 
     def monotone(self, places: Any) -> Any:
-        """Monotone cubics along the last axis of the grid, then through their values along the one before it …"""
+        """Monotone cubics along the last axis of the grid, then through their values along those before it."""
 
         def at(place: Any) -> Any:
             values = self.values

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
-from ...core.errors import ShapeError
+from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import ensure
 from .piecewise import check_places, floating, place_axes, samples
@@ -33,6 +33,7 @@ class interp1d:
 
     Raises:
         ShapeError: (a ValueError) for places outside, and sizes that do not fit.
+        NotImplementedError: there is no such `kind`.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
@@ -56,16 +57,25 @@ class interp1d:
         default = isinstance(fill_value, float) and np.isnan(fill_value)
         self.bounds_error: bool = default if bounds_error is None else bounds_error
         if self.extrapolates and bounds_error:
-            raise ShapeError("Cannot extrapolate and raise at the same time.")
+            raise ShapeError(
+                'interp1d: fill_value="extrapolate" and bounds_error=True',
+                hint='bounds_error=None with fill_value="extrapolate"',
+            )
         degree = kind if isinstance(kind, int) else DEGREES.get(kind)
         self.spline: BSpline | None = None
         if degree is not None:
             check_places(self.x, self.y, degree + 1)
             self.spline = make_interp_spline(self.x, self.y, degree)
         elif kind not in ("linear", *STEPS):
-            raise NotImplementedError(f"{kind} is unsupported: Use fitpack routines for other types.")
+            raise UnsupportedError(
+                f"interp1d: there is no kind={kind!r}",
+                hint=f"one of {', '.join([*DEGREES, 'linear', *STEPS])}",
+            )
         if self.x.shape[0] != self.y.shape[0]:
-            raise ShapeError("x and y arrays must be equal in length along interpolation axis.")
+            raise ShapeError(
+                f"interp1d: {self.x.shape[0]} places x and {self.y.shape[0]} values y",
+                hint="axis=, along which y belongs to x",
+            )
 
     def __call__(self, x: ArrayLike) -> Array:
         """The values at places of any shape."""
@@ -74,8 +84,9 @@ class interp1d:
         first, last = self.x[0], self.x[-1]
         below, above = places < first, places > last
         if self.bounds_error:
-            ensure(ops.logical_not(below), "A value in x_new is below the interpolation range.")
-            ensure(ops.logical_not(above), "A value in x_new is above the interpolation range.")
+            hint = "bounds_error=False, or fill_value='extrapolate'"
+            ensure(ops.logical_not(below), "A value in x_new is below the interpolation range.", hint)
+            ensure(ops.logical_not(above), "A value in x_new is above the interpolation range.", hint)
         rest = self.y.shape[1:]
         column = (-1, *(1,) * len(rest))
         if self.spline is not None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option, wrong_ndim, wrong_shape
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, ensure, kind, normalize_axis, operand
@@ -28,14 +29,21 @@ def floating(x: Any) -> Any:
 def check_places(x: Any, y: Any, least: int = 2) -> None:
     """Raise unless places are an ascending sequence with a value for each."""
     if x.ndim != 1:
-        raise ShapeError("`x` must be 1-dimensional.")
+        raise wrong_ndim("the interpolation", "x", x, 1)
     if x.shape[0] != y.shape[0]:
         raise ShapeError(
-            f"The length of `y` along `axis`={y.shape[0]} doesn't match the length of `x`={x.shape[0]}"
+            f"{x.shape[0]} places x and {y.shape[0]} values y", hint="axis=, along which y belongs to x"
         )
     if x.shape[0] < least:
-        raise ShapeError(f"`x` must contain at least {least} elements.")
-    ensure(x[1:] > x[:-1], "`x` must be strictly increasing sequence.")
+        raise ShapeError(
+            f"{x.shape[0]} places x, expected {least} or more",
+            hint="more places, or a curve that takes fewer: fnp.interp takes one",
+        )
+    ensure(
+        x[1:] > x[:-1],
+        "`x` must be strictly increasing sequence.",
+        "order = fnp.argsort(x); x[order], y[order]",
+    )
 
 
 def place_axes(found: Any, rank: int, axis: int) -> Any:
@@ -54,6 +62,9 @@ class PPoly:
         x: breakpoints, ascending, one more than there are pieces.
         extrapolate: go on with the first and the last piece outside; False: NaN there; "periodic".
         axis: where in a result the axes of the places stand.
+
+    Raises:
+        ShapeError: the coefficients do not fit the breakpoints.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
@@ -79,7 +90,11 @@ class PPoly:
 
     @classmethod
     def tree_unflatten(cls, auxiliary: Any, children: Any) -> PPoly:
-        """The polynomial with these arrays."""
+        """The polynomial with these arrays.
+
+        Args:
+            auxiliary, children: what `tree_flatten` gave.
+        """
         made = object.__new__(PPoly)
         made.c, made.x = children
         made.extrapolate, made.axis = auxiliary
@@ -141,7 +156,12 @@ class PPoly:
         return found
 
     def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Any = None) -> Array:
-        """The integral from a to b."""
+        """The integral from a to b.
+
+        Args:
+            a, b: numbers, which may be traced.
+            extrapolate: whether the outer pieces go on outside; None: as the object has it.
+        """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()
         if extrapolate != "periodic":
@@ -190,6 +210,10 @@ class CubicHermiteSpline(PPoly):
         dydx: slopes, like the values.
         axis, extrapolate: as for SciPy.
 
+    Raises:
+        ShapeError: `x` has not one axis of at least two entries, `y` another length, or `dydx` another shape than
+            `y`.
+
     >>> from fxgrad.scipy import interpolate
     >>> float(interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 0.0])(0.5))
     0.5
@@ -199,7 +223,7 @@ class CubicHermiteSpline(PPoly):
         x, y, axis = samples(x, y, axis)
         slopes = fnp.moveaxis(floating(dydx), axis, 0)
         if slopes.shape != y.shape:
-            raise ShapeError("The shapes of `y` and `dydx` must be identical.")
+            raise wrong_shape("CubicHermiteSpline", "dydx", slopes.shape, y.shape)
         check_places(x, y)
         super().__init__(hermite_coefficients(x, y, slopes), x, extrapolate, axis)
 
@@ -213,6 +237,9 @@ class PchipInterpolator(PPoly):
         y: the values there, along an axis.
         axis: that axis.
         extrapolate: whether the pieces at the ends go on outside; otherwise NaN. None: they do.
+
+    Raises:
+        ShapeError: `x` has not one axis of at least two entries, or `y` another length.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
@@ -261,6 +288,9 @@ class Akima1DInterpolator(PPoly):
         method: "akima", or "makima", which overshoots less where values stay the same.
         extrapolate: whether the pieces at the ends go on outside; otherwise, and by default, NaN.
 
+    Raises:
+        ValueError: `x` has not one axis of at least two entries, `y` another length, or there is no such `method`.
+
     >>> from fxgrad.scipy import interpolate
     >>> float(interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])(1.5))
     1.5
@@ -270,7 +300,7 @@ class Akima1DInterpolator(PPoly):
         self, x: ArrayLike, y: ArrayLike, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
     ):
         if method not in ("akima", "makima"):
-            raise ShapeError(f"`method`={method} is unsupported.")
+            raise unknown_option("Akima1DInterpolator", "method", method, ("akima", "makima"))
         x, y, axis = samples(x, y, axis)
         check_places(x, y)
         slopes = akima_slopes(x, y, method == "makima")
@@ -308,6 +338,10 @@ class CubicSpline(PPoly):
         bc_type: what holds at the ends: "not-a-knot", "natural", "clamped", "periodic", or for each end one of these or
             a pair (1 or 2, value of this derivative).
 
+    Raises:
+        ValueError: `x` has not one axis of at least two entries, `y` another length, or there are no such conditions
+            at the ends.
+
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import interpolate
     >>> x = np.linspace(0, 3, 4)
@@ -326,7 +360,8 @@ class CubicSpline(PPoly):
             extrapolate = "periodic" if bc_type == "periodic" else True
         if bc_type == "periodic":
             ensure(fnp.isclose(y[:1], y[-1:], rtol=1e-15, atol=1e-15),
-                   "The first and last `y` point along axis must be identical when bc_type='periodic'.")  # fmt: skip
+                   "The first and last `y` point along axis must be identical when bc_type='periodic'.",
+                   "fnp.concatenate([y[:-1], y[:1]])")  # fmt: skip
             slopes = periodic_slopes(x, y)
         else:
             slopes = spline_slopes(x, y, end_conditions(bc_type, y))
@@ -340,20 +375,25 @@ def end_conditions(bc_type: Any, y: Any) -> list[Any]:
     """Return for each end None (not-a-knot) or the order of a derivative and its value."""
     both = (bc_type, bc_type) if isinstance(bc_type, str) else tuple(bc_type)
     if len(both) != 2:
-        raise ShapeError("`bc_type` must contain 2 elements to specify start and end conditions.")
+        raise ShapeError(
+            f"CubicSpline: bc_type has {len(both)} parts", hint='bc_type="natural", say, or (start, end)'
+        )
     found = []
     for condition in both:
         if isinstance(condition, str):
             if condition not in NAMED_CONDITIONS:
-                raise ShapeError(f"bc_type={condition} is not allowed.")
+                raise unknown_option("CubicSpline", "bc_type", condition, (*NAMED_CONDITIONS, "periodic"))
             found.append(NAMED_CONDITIONS[condition])
             continue
         order, value = condition
         if order not in (1, 2):
-            raise ShapeError("The specified derivative order must be 1 or 2.")
+            raise ShapeError(
+                f"CubicSpline: bc_type has a condition on the derivative of order {order}",
+                hint="(1, slope) or (2, curvature)",
+            )
         value = floating(value)
         if value.ndim and value.shape != y.shape[1:]:
-            raise ShapeError(f"`deriv_value` shape {value.shape} is not the expected one - {y.shape[1:]}.")
+            raise wrong_shape("CubicSpline: bc_type", "the derivative", value.shape, y.shape[1:])
         found.append((order, value))
     return found
 

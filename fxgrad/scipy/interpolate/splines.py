@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option, wrong_ndim
 from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import ensure, normalize_axis
@@ -47,6 +48,9 @@ class BSpline:
         extrapolate: go on with the outer pieces; False: NaN outside; "periodic".
         axis: that of the coefficients.
 
+    Raises:
+        ShapeError: the knots, the coefficients and the degree do not fit each other.
+
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
     >>> spline = interpolate.BSpline([0.0, 0.0, 1.0, 2.0, 2.0], [0.0, 1.0, 4.0], 1)
@@ -62,15 +66,21 @@ class BSpline:
         self.c: Array = fnp.moveaxis(c, self.axis, 0)
         self.extrapolate = extrapolate
         if self.k < 0:
-            raise ShapeError("Spline order cannot be negative.")
+            raise ShapeError(f"BSpline: the degree k={self.k} is negative", hint="k=3, of cubic splines")
         if self.t.ndim != 1:
-            raise ShapeError("Knot vector must be one-dimensional.")
+            raise wrong_ndim("BSpline", "t", self.t, 1)
         count = self.t.shape[0] - self.k - 1
         if count < self.k + 1:
-            raise ShapeError(f"Need at least {2 * self.k + 2} knots for degree {self.k}")
+            raise ShapeError(
+                f"BSpline: {self.t.shape[0]} knots for the degree {self.k}, which takes {2 * self.k + 2}",
+                hint="a lower degree k, or make_interp_spline(x, y, k), which finds the knots",
+            )
         if self.c.shape[0] < count:
-            raise ShapeError("Knots, coefficients and degree are inconsistent.")
-        ensure(self.t[1:] >= self.t[:-1], "Knots must be in a non-decreasing order.")
+            raise ShapeError(
+                f"BSpline: {self.c.shape[0]} coefficients",
+                hint=f"{count} coefficients for {self.t.shape[0]} knots of degree {self.k}",
+            )
+        ensure(self.t[1:] >= self.t[:-1], "Knots must be in a non-decreasing order.", "fnp.sort(t)")
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
         """The arrays, and what is static."""
@@ -78,7 +88,11 @@ class BSpline:
 
     @classmethod
     def tree_unflatten(cls, auxiliary: Any, children: Any) -> BSpline:
-        """The spline with these arrays."""
+        """The spline with these arrays.
+
+        Args:
+            auxiliary, children: what `tree_flatten` gave.
+        """
         made = object.__new__(cls)
         made.t, made.c = children
         made.k, made.extrapolate, made.axis = auxiliary
@@ -131,7 +145,15 @@ class BSpline:
         return self.like(t, c, k, False if self.extrapolate == "periodic" else self.extrapolate)
 
     def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Any = None) -> Array:
-        """The integral from a to b."""
+        """The integral from a to b.
+
+        Args:
+            a, b: numbers, which may be traced.
+            extrapolate: whether the outer pieces go on outside; None: as the object has it.
+
+        Raises:
+            UnsupportedError: the spline is periodic.
+        """
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         if extrapolate == "periodic":
             raise UnsupportedError("integrate of a periodic B-spline", hint="CubicSpline has it")
@@ -142,14 +164,28 @@ class BSpline:
         return whole(b, extrapolate=True) - whole(a, extrapolate=True)
 
     def like(self, t: Any, c: Any, k: int, extrapolate: Any = None) -> BSpline:
-        """A spline with other knots and coefficients."""
+        """A spline with other knots and coefficients.
+
+        Args:
+            t: the knots.
+            c: the coefficients.
+            k: the degree.
+            extrapolate: whether the outer pieces go on outside; None: as the object has it.
+        """
         return BSpline.tree_unflatten(
             (k, self.extrapolate if extrapolate is None else extrapolate, self.axis), (t, c)
         )
 
     @classmethod
     def design_matrix(cls, x: ArrayLike, t: ArrayLike, k: int, extrapolate: Any = False) -> Array:
-        """The B-splines at places, a matrix (places, splines). (SciPy's is sparse.)"""
+        """The B-splines at places, a matrix (places, splines). (SciPy's is sparse.)
+
+        Args:
+            x: places.
+            t: the knots.
+            k: the degree.
+            extrapolate: whether places may lie outside.
+        """
         count = floating(t).shape[0] - k - 1
         return cls(t, np.eye(count), k, extrapolate)(x)
 
@@ -184,7 +220,7 @@ def end_derivatives(bc_type: Any, k: int) -> tuple[list[Any], list[Any]]:
     found = []
     for end in both:
         if isinstance(end, str) and end not in NAMED_ENDS:
-            raise ShapeError(f"Unknown boundary condition: {end}")
+            raise unknown_option("make_interp_spline", "bc_type", end, NAMED_ENDS)
         found.append(NAMED_ENDS[end] if isinstance(end, str) else [] if end is None else list(end))
     return found[0], found[1]
 
@@ -205,6 +241,10 @@ def make_interp_spline(
         axis: that of the places.
         check_finite: accepted as by SciPy.
 
+    Raises:
+        ValueError: the conditions at the ends are too few, too many or unknown.
+        UnsupportedError: `bc_type` is "periodic".
+
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import interpolate
     >>> x = np.arange(5.0)
@@ -222,7 +262,8 @@ def make_interp_spline(
     if count != x.shape[0] + len(left) + len(right):
         raise ShapeError(
             f"The number of derivatives at boundaries does not match: expected {count - x.shape[0]}, "
-            f"got {len(left)}+{len(right)}"
+            f"got {len(left)}+{len(right)}",
+            hint='bc_type="natural", say, or t=None, which finds the knots',
         )
     unit = BSpline(knots, np.eye(count), k)
     rows = [unit.derivative(order)(x[:1]) for order, _ in left]
@@ -252,7 +293,11 @@ def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Array:
     spline, x, t = BSpline(t, c, k), floating(x), floating(t)
     first, last = t[k], t[t.shape[0] - k - 1]
     if ext == 2:
-        ensure(ops.logical_and(x >= first, x <= last), "Error code returned by splev: 1")
+        ensure(
+            ops.logical_and(x >= first, x <= last),
+            "Error code returned by splev: 1",
+            "ext=0 to extrapolate, 1 for zeros, 3 for the value at the end",
+        )
     found = spline(fnp.clip(x, first, last) if ext == 3 else x, der)
     return fnp.where(ops.logical_or(x < first, x > last), 0.0, found) if ext == 1 else found
 

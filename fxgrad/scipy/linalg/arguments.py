@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...core.errors import ConcretizationError
+from ...core.errors import ConcretizationError, ShapeError
 from ...core.interpreter import concretize
 from ...numpy.composite import cast, dtype_of, kind, operand
 from ...numpy.linalg.matrices import as_inexact, hermitian_matrix
@@ -27,7 +27,9 @@ def as_array(value: Any, check_finite: bool = False) -> Any:
     """Return an argument as an array of a floating dtype; with `check_finite`, values that are known are looked at."""
     x = as_inexact(operand(value))
     if check_finite and is_known_true(ops.isfinite(ops.stop_gradient(x))) is False:
-        raise ValueError("array must not contain infs or NaNs")
+        raise ShapeError(
+            "an operand has NaN or infinite entries", hint="check_finite=False, or fnp.nan_to_num(a)"
+        )
     return x
 
 

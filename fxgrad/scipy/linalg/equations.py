@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import dtype_of
 from ...ops.linalg import adjoint, hermitian_part
@@ -44,6 +45,9 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Array:
 def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Array:
     """x with ax + xaᴴ = q, for matrices (…, n, n): see `solve_sylvester`.
 
+    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
+    linear one of Lyapunov's kind.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.solve_continuous_lyapunov(a, fnp.array([[8.0]])).sum())(fnp.array([[2.0]]))
@@ -60,9 +64,15 @@ solve_lyapunov = solve_continuous_lyapunov
 def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Array:
     """x with axaᴴ − x + q = 0, for matrices (…, n, n).
 
+    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
+    linear one of Lyapunov's kind.
+
     Args:
         method: "direct" for one system of n² equations, "bilinear" for an equation of Sylvester's; the first is the
             default below order 10.
+
+    Raises:
+        ValueError: there is no such `method`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -75,7 +85,7 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = Non
     if method == "bilinear":
         return solve_stein(a, q)
     if method != "direct":
-        raise ValueError(f"Unknown solver {method!r}")
+        raise unknown_option("solve_discrete_lyapunov", "method", method, ("direct", "bilinear"))
     batch = a.shape[:-2]
     products = a[..., :, None, :, None] * fnp.conj(a)[..., None, :, None, :]
     system = np.eye(n * n, dtype=dtype_of(a)) - ops.reshape(products, shape=(*batch, n * n, n * n))
@@ -112,6 +122,9 @@ def solve_continuous_are(
     The derivative is that of the implicit function theorem, an equation of Sylvester's with the closed loop; q and r
     count by their Hermitian parts.
 
+    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
+    linear one of Lyapunov's kind.
+
     Args:
         a, q, e: (…, m, m); e is the identity unless it is given.
         b, s: (…, m, n); s is zero unless it is given.
@@ -140,6 +153,9 @@ def solve_discrete_are(
     balanced: bool = True,
 ) -> Array:
     """The stabilizing x with aᴴxa − eᴴxe − (aᴴxb + s)(r + bᴴxb)⁻¹(bᴴxa + sᴴ) + q = 0: see `solve_continuous_are`.
+
+    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
+    linear one of Lyapunov's kind.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option
 from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, dtype_of
@@ -28,6 +29,9 @@ def cholesky(
 
     One triangle is read, and the gradient is Hermitian: see `fxgrad.numpy.linalg.cholesky`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
@@ -47,6 +51,9 @@ def cho_factor(
 ) -> tuple[Array, bool]:
     """(the factor of `cholesky`, lower), for `cho_solve`. Traced factors have zeros beside their triangle.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cho_factor(a)[0][0, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
@@ -61,6 +68,9 @@ def cho_solve(
     c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """A⁻¹b, by what `cho_factor` gives of A, for b (n,) or (…, n, k).
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -79,6 +89,9 @@ def cholesky_banded(
     """The factor of a banded Hermitian matrix, as a band: see `solveh_banded` and `cho_solve_banded`.
 
     Of traced values the whole matrix is factored.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     Raises:
         numpy.linalg.LinAlgError: the matrix is not positive definite.
@@ -113,6 +126,9 @@ def lu(
 ) -> tuple[Array, ...]:
     """(P, L, U) with A = PLU, of matrices (…, m, n): L has ones on its diagonal, and P does not move.
 
+    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
+    triangular factorization", 2011.
+
     Args:
         permute_l: return (PL, U).
         p_indices: P as positions, with A = L[P] U.
@@ -137,6 +153,9 @@ def lu(
 def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """(L below the diagonal and U in one matrix, the row with which each was exchanged), of matrices (…, m, n).
 
+    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
+    triangular factorization", 2011.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.lu_factor(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
@@ -157,6 +176,12 @@ def lu_solve(
 ) -> Array:
     """A⁻¹b, by what `lu_factor` gives of A, for b (n,) or (…, n, k); with `trans` 1 or 2 for Aᵀ or Aᴴ.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
+    Raises:
+        ValueError: the right-hand side does not fit the factors.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> def solution(a):
@@ -170,7 +195,9 @@ def lu_solve(
     n, vector = packed.shape[-1], b.ndim == 1
     b = ops.reshape(b, shape=(*b.shape, 1)) if vector else b
     if b.shape[-2] != n:
-        raise ShapeError(f"Shapes of lu {packed.shape} and b {b.shape} are incompatible")
+        raise ShapeError(
+            f"Shapes of lu {packed.shape} and b {b.shape} are incompatible", hint=f"b of {n} rows"
+        )
     order = ops.row_order(pivots, rows=n)
     batch = np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
     order = ops.broadcast_to(order, shape=(*batch, n))
@@ -200,6 +227,9 @@ def ldl(
     L[perm] is a triangle with ones on its diagonal, D has blocks of one and two; perm and the places of blocks do not
     move. One triangle of A is read, and the gradient is Hermitian or symmetric.
 
+    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
+    triangular factorization", 2011.
+
     Args:
         lower: which triangle is read; without it L is an upper triangle.
         hermitian: whether a complex A is Hermitian, or symmetric.
@@ -219,7 +249,7 @@ def ldl(
 def shape_of_mode(mode: str, words: tuple[str, ...]) -> str:
     """Check a mode, with SciPy's error."""
     if mode not in words:
-        raise ValueError(f"Mode argument should be one of {words}, not {mode!r}")
+        raise unknown_option("qr", "mode", mode, words)
     if mode == "raw":
         raise UnsupportedError(
             "qr: mode='raw' is LAPACK's own form, which has no derivative rule",
@@ -239,12 +269,17 @@ def qr(
 ) -> tuple[Array, ...]:
     """(Q, R) with A = QR, unitary Q and an upper triangle R, of matrices (…, m, n).
 
+    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+    application in optimum experimental design", 2010.
+
     Args:
         mode: "full" for shapes (m, m), (m, n); "economic" for (m, k), (k, n) with k = min(m, n); "r" for (R,) alone.
         pivoting: A[:, P] = QR, with moduli on the diagonal of R that do not grow; P comes last, and does not move.
 
     Raises:
         NotDifferentiableError: the derivative for mode="full" and m > n, where columns of Q are arbitrary.
+        ValueError: there is no such `mode`.
+        UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -279,9 +314,16 @@ def qr_multiply(
 ) -> tuple[Array, ...]:
     """(cQ, R), or with mode="left" (Qc, R), for the economic QR of a, and the pivots if they are asked for.
 
+    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+    application in optimum experimental design", 2010.
+
     Args:
         c: a matrix, or a vector that stands for a row, or with mode="left" for a column.
         conjugate: the conjugate of Q stands for Q.
+
+    Raises:
+        ValueError: `mode` is neither "left" nor "right".
+        UnsupportedError: the product takes columns of Q beyond those of R, which are an arbitrary basis.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -290,7 +332,7 @@ def qr_multiply(
     array([[-0.6, -0.8]])
     """
     if mode not in ("left", "right"):
-        raise ValueError(f"Mode argument can only be 'left' or 'right' but not {mode!r}")
+        raise unknown_option("qr_multiply", "mode", mode, ("left", "right"))
     q, *others = qr(a, mode="economic", pivoting=pivoting)
     q, c = fnp.conj(q) if conjugate else q, as_array(c)
     if mode == "left" and c.shape[-1 if c.ndim == 1 else -2] == q.shape[-2] > q.shape[-1]:
@@ -311,8 +353,15 @@ def rq(
 ) -> Any:
     """(R, Q) with A = RQ, unitary Q and an upper triangle R, of matrices (…, m, n); R alone with mode="r".
 
+    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+    application in optimum experimental design", 2010.
+
     Args:
         mode: "full" for shapes (m, n), (n, n); "economic" for (m, k), (k, n) with k = min(m, n).
+
+    Raises:
+        ValueError: there is no such `mode`.
+        UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg

@@ -6,7 +6,8 @@ from typing import Any
 
 from ... import numpy as fnp
 from ... import ops
-from ...core.errors import UnsupportedError
+from ...core.common_errors import unknown_option
+from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import kind
 from ...ops.linalg import adjoint, hermitian_part
@@ -27,6 +28,9 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Array, Array]:
     The derivative of U exists
     where A has full rank, also where singular values repeat: N. J. Higham, Functions of Matrices, SIAM 2008, chapter 8.
 
+    Raises:
+        ValueError: `side` is neither "right" nor "left".
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.polar(a)[0][0, 1])(fnp.array([[2.0, 0.0], [0.0, 2.0]])).round(12)
@@ -34,7 +38,7 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Array, Array]:
            [-0.25,  0.  ]])
     """
     if side not in ("right", "left"):
-        raise ValueError("`side` must be either 'right' or 'left'")
+        raise unknown_option("polar", "side", side, ("right", "left"))
     a = as_matrix(a)
     u = polar_unitary(a)
     product = fnp.matmul(adjoint(u), a) if side == "right" else fnp.matmul(a, adjoint(u))
@@ -45,6 +49,11 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Array, Array]:
 def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
     """(R, scale): the unitary R for which ‖AR − B‖ is least, and the sum of the singular values of AᴴB.
 
+    Source: P. H. Schönemann, "A generalized solution of the orthogonal Procrustes problem", 1966.
+
+    Raises:
+        ValueError: the matrices have different shapes.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[2.0, 0.0], [0.0, 2.0]])
@@ -54,7 +63,10 @@ def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True)
     """
     a, b = as_matrix(A, check_finite), as_matrix(B, check_finite)
     if a.shape != b.shape:
-        raise ValueError(f"the shapes of A and B differ ({a.shape} vs {b.shape})")
+        raise ShapeError(
+            f"orthogonal_procrustes: A has shape {a.shape} and B {b.shape}",
+            hint="two matrices of one shape: a row for each point, in one order",
+        )
     product = fnp.matmul(adjoint(a), b)
     return polar_unitary(product), fnp.sum(ops.svdvals(product), -1)
 
@@ -73,9 +85,15 @@ def schur(
     Real matrices have a real T with blocks of two for pairs of eigenvalues, unless `output` is "complex". The
     derivative keeps the phases of the columns of Z; it is NaN where eigenvalues repeat, and of a T with blocks of two.
 
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013, chapter 7.
+
     Args:
         output: "real" or "complex".
         sort: an order of eigenvalues, of plain arrays only.
+
+    Raises:
+        ValueError: `output` is neither "real" nor "complex".
+        UnsupportedError: `sort` of traced values.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -84,7 +102,7 @@ def schur(
            [1., 1.]])
     """
     if output not in ("real", "complex", "r", "c"):
-        raise ValueError("argument must be 'real', or 'complex'")
+        raise unknown_option("schur", "output", output, ("real", "complex"))
     if sort is not None:
         raise UnsupportedError("schur: sort= of traced values", hint="output='complex' and no order")
     a = as_square_matrix(a, check_finite)
@@ -96,6 +114,8 @@ def schur(
 @scipy_function("linalg")
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
     """(T, Z), the complex Schur form of the matrix of which a real one is given: see `schur`.
+
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013, chapter 7.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> T, Z = fx.scipy.linalg.rsf2csf(fnp.array([[0.0, -1.0], [1.0, 0.0]]), fnp.eye(2))
@@ -114,6 +134,8 @@ def hessenberg(
     """H, and Q with `calc_q`, with A = QHQᴴ, unitary Q and zeros of H below the entries under its diagonal.
 
     The first column of Q is that of the identity. The derivative is NaN where an entry under the diagonal is zero.
+
+    Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013, chapter 7.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg

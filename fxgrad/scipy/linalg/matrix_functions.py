@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import wrong_shape
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import dtype_of, is_beyond_numpy, kind
 from ..reference import scipy_function
@@ -50,6 +51,9 @@ def expm_frechet(
     Args:
         method: accepted, and of no effect on traced values.
 
+    Raises:
+        ValueError: `A` and `E` have different shapes.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> e = fnp.array([[0.0, 1.0], [0.0, 0.0]])
@@ -59,7 +63,7 @@ def expm_frechet(
     """
     a, e = ops.promote_dtypes([as_square_matrix(A, check_finite), as_square_matrix(E, check_finite)])
     if a.shape != e.shape:
-        raise ValueError(f"expected A and E to be the same shape, got {a.shape} and {e.shape}")
+        raise wrong_shape("expm_frechet", "E", e.shape, a.shape)
     slope = ops.matrix_exp_slope(a, e)
     return (ops.matrix_exp(a), slope) if compute_expm else slope
 
@@ -68,6 +72,8 @@ def expm_frechet(
 def expm_cond(A: ArrayLike, check_finite: bool = True) -> Array:
     """The relative condition number of eᴬ in the Frobenius norm: ‖K‖₂‖A‖/‖eᴬ‖, where K is its derivative as a matrix
     of order n².
+
+    Source: N. J. Higham, Functions of Matrices, 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -106,6 +112,8 @@ def sqrtm(A: ArrayLike, disp: bool = True, blocksize: int = 64) -> Array:
     Of a real matrix with such eigenvalues a traced result is NaN; take A.astype(complex). The derivative X solves
     √A·X + X·√A = Ȧ, and is NaN or infinite where √A is singular.
 
+    Source: N. J. Higham, Functions of Matrices, 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.sqrtm(a).sum())(fnp.array([[1.0, 0.0], [0.0, 9.0]])).round(12)
@@ -118,6 +126,8 @@ def sqrtm(A: ArrayLike, disp: bool = True, blocksize: int = 64) -> Array:
 @scipy_function("linalg")
 def signm(A: ArrayLike, disp: bool = True) -> Array:
     """The matrix sign, the sign of the real part of eigenvalues, of matrices (…, n, n); NaN where one is imaginary.
+
+    Source: N. J. Higham, Functions of Matrices, 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -155,6 +165,8 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array:
     """f(A) = V f(w) V⁻¹ of matrices (…, n, n) with a basis V of eigenvectors; derivatives are NaN where eigenvalues
     repeat.
 
+    Source: N. J. Higham, Functions of Matrices, 2008.
+
     Args:
         func: a function of complex arrays, entry by entry, of `fxgrad.numpy`.
 
@@ -191,6 +203,8 @@ def growths(a: Any) -> tuple[Any, Any]:
 def cosm(A: ArrayLike) -> Array:
     """The cosine of matrices (…, n, n), by `expm`.
 
+    Source: N. J. Higham, Functions of Matrices, 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cosm(a)[0, 1])(fnp.array([[0.0, 1.0], [0.0, 0.0]])).round(12) + 0.0
@@ -204,6 +218,8 @@ def cosm(A: ArrayLike) -> Array:
 def sinm(A: ArrayLike) -> Array:
     """The sine of matrices (…, n, n), by `expm`.
 
+    Source: N. J. Higham, Functions of Matrices, 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.sinm(fnp.diag(fnp.array([0.0, fnp.pi / 2]))).round(6)
     array([[0., 0.],
@@ -215,6 +231,8 @@ def sinm(A: ArrayLike) -> Array:
 @scipy_function("linalg")
 def tanm(A: ArrayLike) -> Array:
     """The tangent of matrices (…, n, n), (cos A)⁻¹ sin A.
+
+    Source: N. J. Higham, Functions of Matrices, 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.tanm(fnp.diag(fnp.array([0.0, fnp.pi / 4]))).round(6)
@@ -228,6 +246,8 @@ def tanm(A: ArrayLike) -> Array:
 def coshm(A: ArrayLike) -> Array:
     """The hyperbolic cosine of matrices (…, n, n), by `expm`.
 
+    Source: N. J. Higham, Functions of Matrices, 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.coshm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
     array([[1.      , 0.      ],
@@ -240,6 +260,8 @@ def coshm(A: ArrayLike) -> Array:
 def sinhm(A: ArrayLike) -> Array:
     """The hyperbolic sine of matrices (…, n, n), by `expm`.
 
+    Source: N. J. Higham, Functions of Matrices, 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.sinhm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
     array([[0.      , 0.      ],
@@ -251,6 +273,8 @@ def sinhm(A: ArrayLike) -> Array:
 @scipy_function("linalg")
 def tanhm(A: ArrayLike) -> Array:
     """The hyperbolic tangent of matrices (…, n, n), (cosh A)⁻¹ sinh A.
+
+    Source: N. J. Higham, Functions of Matrices, 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.tanhm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)

@@ -59,7 +59,7 @@ def as_vector(value: Any, name: str) -> Any:
     """Return an argument of one axis or more, and of some entries."""
     x = at_least_vector(value)
     if not x.shape[-1]:
-        raise ShapeError(f"{name}: a vector without entries, of shape {x.shape}")
+        raise ShapeError(f"{name}: a vector without entries, of shape {x.shape}", hint="look at x.size first")
     return x
 
 
@@ -84,6 +84,9 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     r is zero unless it is given.
 
+    Raises:
+        ValueError: a vector has no entries.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.hankel(c).sum())(fnp.array([1.0, 2.0, 3.0]))
@@ -97,6 +100,9 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 def circulant(c: ArrayLike) -> Array:
     """The circulant matrices (…, n, n) of first columns c (…, n).
 
+    Raises:
+        ValueError: a vector has no entries.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.circulant(c)[0].sum())(fnp.array([1.0, 2.0, 3.0]))
@@ -109,6 +115,9 @@ def circulant(c: ArrayLike) -> Array:
 def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """The Leslie matrices of fecundities f (…, n) and survival rates s (…, n − 1).
 
+    Raises:
+        ValueError: a vector has no entries.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda s: linalg.leslie(fnp.array([0.1, 2.0]), s)[1, 0])(fnp.array([0.5]))
@@ -120,6 +129,9 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
 @scipy_function("linalg")
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrices whose product with v of (n,) is convolve(a, v, mode).
+
+    Raises:
+        ValueError: a vector has no entries.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -147,6 +159,9 @@ def block_diag(*arrs: ArrayLike) -> Array:
 def diagsvd(s: ArrayLike, M: int, N: int) -> Array:
     """The matrix (M, N) with singular values on its diagonal.
 
+    Raises:
+        ValueError: a vector has no entries.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda s: linalg.diagsvd(s, 2, 3)[1, 1])(fnp.array([2.0, 1.0]))
@@ -161,9 +176,12 @@ def affine_form(name: str, a: Any) -> Any:
     them makes say how."""
     a = as_array(a)
     if a.shape[-1] < 2:
-        raise ValueError(f"{name}: at least two coefficients are needed, the operand has shape {a.shape}")
+        raise ShapeError(
+            f"{name}: at least two coefficients are needed, the operand has shape {a.shape}",
+            hint="the coefficients of a polynomial of degree 1 or more, the highest first",
+        )
     if is_known_true(ops.not_equal(ops.stop_gradient(a[..., 0]), 0)) is False:
-        raise ValueError(f"{name}: the first coefficient must not be zero")
+        raise ShapeError(f"{name}: the first coefficient must not be zero", hint='fnp.trim_zeros(a, "f")')
     count, build = a.shape[-1] - 1, scipy_builder(name)
     constant = build(np.eye(1, count + 1)[0])
     slopes = np.stack([build(row) - constant for row in np.eye(1, count + 1) + np.eye(count, count + 1, 1)])
@@ -175,6 +193,9 @@ def affine_form(name: str, a: Any) -> Any:
 @scipy_function("linalg")
 def companion(a: ArrayLike) -> Array:
     """The companion matrices (…, n − 1, n − 1) of polynomials with coefficients a (…, n), the leading one first.
+
+    Raises:
+        ValueError: there are fewer than two coefficients, or the first is 0.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -188,6 +209,9 @@ def companion(a: ArrayLike) -> Array:
 def fiedler_companion(a: ArrayLike) -> Array:
     """Fiedler's companion matrices, of five diagonals, of polynomials: see `companion`.
 
+    Raises:
+        ValueError: there are fewer than two coefficients, or the first is 0.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.fiedler_companion(a).sum())(fnp.array([1.0, 2.0, 3.0]))
@@ -199,6 +223,9 @@ def fiedler_companion(a: ArrayLike) -> Array:
 @scipy_function("linalg")
 def fiedler(a: ArrayLike) -> Array:
     """The matrices |aᵢ − aⱼ| of a (…, n); the derivative of |0| is 0.
+
+    Raises:
+        ValueError: a vector has no entries.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -213,6 +240,9 @@ def fiedler(a: ArrayLike) -> Array:
 def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
     """The matrices whose columns are the Kronecker products of those of a (…, m, k) and b (…, n, k).
 
+    Raises:
+        ValueError: the matrices have different numbers of columns.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.khatri_rao(a, fnp.ones((3, 2))).sum())(fnp.ones((1, 2)))
@@ -220,8 +250,9 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
     """
     a, b = operand(a), operand(b)
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-1]:
-        raise ValueError(
-            f"The number of columns for both arrays should be equal: shapes {a.shape} and {b.shape}"
+        raise ShapeError(
+            f"khatri_rao: a has shape {a.shape} and b {b.shape}, whose columns are not equally many",
+            hint="a[:, None] makes one column of a vector; .T turns rows into columns",
         )
     product = a[..., :, None, :] * b[..., None, :, :]
     return ops.reshape(product, shape=(*product.shape[:-3], a.shape[-2] * b.shape[-2], a.shape[-1]))

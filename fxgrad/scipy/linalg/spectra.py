@@ -8,7 +8,8 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
-from ...core.errors import ConcretizationError, UnsupportedError
+from ...core.common_errors import unknown_option
+from ...core.errors import ConcretizationError, ShapeError, StructureError, UnsupportedError
 from ...core.interpreter import concretize
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import dtype_of, known_value
@@ -31,6 +32,9 @@ def svd(
 ) -> Any:
     """(U, s, Vᴴ) with A = U·diag(s)·Vᴴ and descending s ≥ 0, or s alone: see `fxgrad.numpy.linalg.svd`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
@@ -44,6 +48,9 @@ def svd(
 @scipy_function("linalg")
 def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The singular values of matrices, descending: see `svd`.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
@@ -117,6 +124,9 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Array:
     Small angles are taken by their sines, great ones by their cosines (A. V. Knyazev and M. E. Argentati, SIAM J. Sci.
     Comput. 23, 2002).
 
+    Raises:
+        ValueError: the matrices have different numbers of rows.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> b = fnp.array([[1.0], [0.0]])
@@ -126,7 +136,10 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Array:
     """
     qa, qb = (ops.qr(x, complete=False)[0] for x in ops.promote_dtypes([as_matrix(A), as_matrix(B)]))
     if qa.shape[-2] != qb.shape[-2]:
-        raise ValueError(f"A and B must have the same number of rows, got {qa.shape[-2]} and {qb.shape[-2]}")
+        raise ShapeError(
+            f"subspace_angles: A has {qa.shape[-2]} rows and B {qb.shape[-2]}",
+            hint="A.T, B.T where vectors are rows",
+        )
     if qa.shape[-1] < qb.shape[-1]:
         qa, qb = qb, qa
     between = fnp.matmul(adjoint(qa), qb)
@@ -160,11 +173,17 @@ def eig(
     Derivatives are for functions that do not depend on the phases of vectors: see `fxgrad.numpy.linalg.eig`. Of traced
     values b must be regular.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         left, right: which vectors are wanted: uᴴa = wuᴴb, and av = wbv.
 
     Returns:
         w, or (w, right vectors), (w, left vectors), (w, left vectors, right vectors), all complex.
+
+    Raises:
+        UnsupportedError: `homogeneous_eigvals` of traced values.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -199,6 +218,9 @@ def eigvals(
 ) -> Array:
     """The eigenvalues of matrices, complex and in no particular order: see `eig`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]])).real
     array([2., 3.])
@@ -210,18 +232,25 @@ def chosen_positions(w: Any, by_index: Any, by_value: Any) -> slice | Any:
     """Return which of ascending eigenvalues are wanted."""
     n = w.shape[-1]
     if by_index is not None and by_value is not None:
-        raise ValueError("Either index or value subset can be requested.")
+        raise StructureError(
+            "both subset_by_index and subset_by_value are given",
+            hint="subset_by_index=(low, high), or subset_by_value",
+        )
     if by_index is not None:
         low, high = (int(i) for i in by_index)
         if not 0 <= low <= high < n:
-            raise ValueError(
-                f"Requested eigenvalue indices are not valid. Valid range is [0, {n - 1}] and start <= end."
+            raise StructureError(
+                f"the eigenvalues {low} to {high} of {n}",
+                hint=f"0 <= low <= high <= {n - 1}, in rising order of eigenvalues",
             )
         return slice(low, high + 1)
     if by_value is not None:
         low, high = by_value
         if not low < high:
-            raise ValueError("Requested eigenvalue bounds are not valid.")
+            raise StructureError(
+                f"eigenvalues above {low} and up to {high}",
+                hint="(low, high) with low < high, -fnp.inf and fnp.inf for no bound",
+            )
         try:
             known = concretize(ops.stop_gradient(w), "eigenvalues")
         except ConcretizationError as error:
@@ -256,6 +285,9 @@ def eigh(
     With a positive definite b = LLᴴ they are those of L⁻¹aL⁻ᴴ or LᴴaL. Where eigenvalues repeat see
     `fxgrad.numpy.linalg.eigh`; gradients are Hermitian.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         b: Hermitian positive definite, of which the same triangle is read.
         type: the problem: 1 for av = wbv with VᴴbV = 1, 2 for abv = wv with VᴴbV = 1, 3 for bav = wv with Vᴴb⁻¹V = 1.
@@ -266,6 +298,11 @@ def eigh(
     Returns:
         (w, V) of shapes (…, n) and (…, n, n), or w.
 
+    Raises:
+        ValueError: there is no such selection of eigenvalues, or no such `type`.
+        ConcretizationError: those between bounds are asked for, of a traced matrix: their number is not known.
+        StructureError: positions of eigenvalues that a traced matrix has not.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 1.0], [1.0, 2.0]]), 2 * fnp.eye(2)
@@ -275,7 +312,7 @@ def eigh(
     """
     a = as_hermitian_matrix(a, lower, check_finite)
     if type not in (1, 2, 3):
-        raise ValueError('"type" keyword only accepts 1, 2, and 3.')
+        raise unknown_option("eigh", "type", type, (1, 2, 3))
     factor: Any = None
     if b is not None:
         a, b = ops.promote_dtypes([a, as_hermitian_matrix(b, lower, check_finite)])
@@ -310,6 +347,9 @@ def eigvalsh(
 ) -> Array:
     """The eigenvalues of Hermitian matrices, ascending: see `eigh`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
     array([1., 3.])
@@ -326,7 +366,7 @@ def select_eigenvalues(a: Any, eigvals_only: bool, select: str, select_range: An
     words = {0: "a", "all": "a", 1: "v", "value": "v", 2: "i", "index": "i"}
     select = words.get(select, select)
     if select not in ("a", "v", "i"):
-        raise ValueError(f"select is 'a', 'v' or 'i', not {select!r}")
+        raise unknown_option("eigh_tridiagonal", "select", select, ("a", "v", "i"))
     chosen = {"i": (select_range, None), "v": (None, select_range)}.get(select, (None, None))
     if eigvals_only:
         return subset(ops.eigvalsh(a, uplo="L"), None, *chosen)
@@ -348,8 +388,16 @@ def eig_banded(
 
     Of traced values the whole matrix is decomposed.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         select, select_range: "a" for all, "i" for those from a first to a last position, "v" for those in (low, high].
+
+    Raises:
+        ValueError: there is no such selection of eigenvalues.
+        ConcretizationError: those between bounds are asked for, of a traced matrix: their number is not known.
+        StructureError: positions of eigenvalues that a traced matrix has not.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eig_banded(fnp.array([[0.0, 1.0], [2.0, 2.0]]))[0].round(6)
@@ -373,6 +421,9 @@ def eigvals_banded(
     check_finite: bool = True,
 ) -> Array:
     """The eigenvalues of a Hermitian banded matrix: see `eig_banded`.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvals_banded(fnp.array([[0.0, 1.0], [2.0, 2.0]])).round(6)
@@ -398,6 +449,12 @@ def eigh_tridiagonal(
 
     Of traced values the whole matrix is decomposed; see `eig_banded` for `select`, `eigh` for derivatives.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
+    Raises:
+        ValueError: `d` has not one entry more than `e`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda e: linalg.eigh_tridiagonal(fnp.ones(2), e, eigvals_only=True)[1])(fnp.array([3.0]))
@@ -405,7 +462,10 @@ def eigh_tridiagonal(
     """
     d, e = ops.promote_dtypes([as_array(d, check_finite), as_array(e, check_finite)])
     if d.shape[-1] != e.shape[-1] + 1:
-        raise ValueError(f"d must have one entry more than e, got shapes {d.shape} and {e.shape}")
+        raise ShapeError(
+            f"eigh_tridiagonal: d has shape {d.shape} and e {e.shape}",
+            hint=f"e[:{d.shape[-1] - 1}], one entry fewer than d",
+        )
     ab = fnp.stack([d, fnp.pad(e, [(0, 0)] * (e.ndim - 1) + [(0, 1)])], -2)
     return eig_banded(ab, True, eigvals_only, select=select, select_range=select_range, check_finite=False)
 
@@ -421,6 +481,9 @@ def eigvalsh_tridiagonal(
     lapack_driver: str = "auto",
 ) -> Array:
     """The eigenvalues of a symmetric tridiagonal matrix: see `eigh_tridiagonal`.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvalsh_tridiagonal(fnp.array([2.0, 2.0]), fnp.array([1.0])).round(6)

@@ -8,6 +8,8 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.advice import fit_product
+from ...core.common_errors import unknown_option
 from ...core.errors import ConcretizationError, ShapeError
 from ...core.interpreter import concretize
 from ...core.typing import Array, ArrayLike, Axis
@@ -40,7 +42,7 @@ STRUCTURES = {
 def structure_of(assume_a: str | None) -> str:
     """Return the name of a structure; raise ValueError for a word that is none."""
     if assume_a not in STRUCTURES:
-        raise ValueError(f"{assume_a} is not a recognized matrix structure; those are {[*STRUCTURES][1:]}")
+        raise unknown_option("solve", "assume_a", assume_a, [s for s in STRUCTURES if s])
     return STRUCTURES[assume_a]
 
 
@@ -64,7 +66,10 @@ def solve_columns(primitive: Any, a: Any, b: Any, **params: Any) -> Any:
     """Apply a solver to matrices, or what stands for them, and right-hand sides (n,) or (…, n, k)."""
     a, b = ops.promote_dtypes([a, b])
     if b.ndim < 1 or b.shape[-2 if b.ndim > 1 else 0] != a.shape[-1]:
-        raise ShapeError(f"incompatible shapes: {a.shape} of the matrix and {b.shape} of the right-hand side")
+        raise ShapeError(
+            f"incompatible shapes: {a.shape} of the matrix and {b.shape} of the right-hand side",
+            hint=fit_product(a.shape, b.shape) if b.ndim else "b[None], which has an axis",
+        )
     vector = b.ndim == 1
     x = solve_broadcast(primitive, a, ops.reshape(b, shape=(*b.shape, 1)) if vector else b, **params)
     return ops.reshape(x, shape=x.shape[:-1]) if vector else x
@@ -101,6 +106,9 @@ def solve(
     transposed: bool = False,
 ) -> Array:
     """x with ax = b, for matrices a (…, n, n) and b (…, n, k), or a vector b (n,).
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     Args:
         lower: which triangle is read where `assume_a` says that one is.
@@ -150,6 +158,9 @@ def solve_triangular(
 
     One triangle is read, and the gradient is zero beside it.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         trans: 0 or "N" for a itself, 1 or "T" for its transpose, 2 or "C" for its adjoint.
         lower: which triangle is read.
@@ -157,6 +168,7 @@ def solve_triangular(
 
     Raises:
         numpy.linalg.LinAlgError: a zero on the diagonal, where values are known; elsewhere x is NaN then.
+        ValueError: the right-hand side does not fit the matrix, or there is no such `trans`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -178,7 +190,7 @@ def apply_transposition(a: Any, trans: int | str) -> tuple[Any, bool]:
         return a, False
     if trans in (1, "T", 2, "C"):
         return (matrix_transpose if trans in (1, "T") else adjoint)(a), True
-    raise ValueError(f"trans is 0, 1, 2, 'N', 'T' or 'C', not {trans!r}")
+    raise unknown_option("the system", "trans", trans, (0, 1, 2, "N", "T", "C"))
 
 
 # -- bands ------------------------------------------
@@ -192,6 +204,9 @@ def solve_banded(
     check_finite: bool = True,
 ) -> Array:
     """x with ax = b for a banded matrix a, whose diagonals are the rows of `ab`: ab[u + i − j, j] is a[i, j].
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     Args:
         l_and_u: the numbers (l, u) of diagonals below and above the main one.
@@ -212,9 +227,10 @@ def solve_banded(
     lower, upper = map(int, l_and_u)
     ab, b = as_matrix(ab, check_finite), as_array(b, check_finite)
     if ab.shape[-2] != lower + upper + 1:
-        raise ValueError(
-            f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) does not equal "
-            f"ab.shape[0] ({ab.shape[-2]})"
+        raise ShapeError(
+            f"solve_banded: ab has {ab.shape[-2]} rows of diagonals, l_and_u={tuple(l_and_u)} takes "
+            f"{lower + upper + 1}",
+            hint=f"l_and_u=({ab.shape[-2] // 2}, {ab.shape[-2] - ab.shape[-2] // 2 - 1}), say",
         )
     return solve_columns(ops.banded_solve, ab, b, factors=(), lower=lower, upper=upper)
 
@@ -244,9 +260,15 @@ def solveh_banded(
     The derivative is that by the entries of `ab`, each of which stands for two of the matrix. Traced matrices are not
     checked to be definite.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Args:
         ab: (…, u + 1, n); ab[u + i − j, j] is a[i, j], or with `lower` ab[i − j, j].
         b: (n,) or (…, n, k).
+
+    Raises:
+        ValueError: the right-hand side does not fit the matrix.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -266,6 +288,12 @@ def cho_solve_banded(
     cb_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """A⁻¹b, by what `cholesky_banded` gives of A.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
+    Raises:
+        ValueError: the right-hand side does not fit the matrix.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -299,6 +327,9 @@ def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Arr
     Args:
         c_or_cr: c of (…, n), for which r is its conjugate, or (c, r).
         b: (n,) or (…, n, k).
+
+    Raises:
+        ValueError: the right-hand side does not fit the matrix.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -340,6 +371,7 @@ def solve_circulant(
 
     Raises:
         numpy.linalg.LinAlgError: an eigenvalue counts as zero.
+        ValueError: the shapes do not fit, or there is no such `singular`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -348,7 +380,10 @@ def solve_circulant(
     """
     c, b = fnp.moveaxis(as_array(c), caxis, -1), fnp.moveaxis(as_array(b), baxis, -1)
     if c.shape[-1] != b.shape[-1]:
-        raise ValueError(f"shapes of c {c.shape} and b {b.shape} are incompatible")
+        raise ShapeError(
+            f"solve_circulant: c has shape {c.shape} and b {b.shape}, whose last axes differ",
+            hint="caxis= and baxis=, along which their sizes agree",
+        )
     real = kind(c) != "c" and kind(b) != "c"
     values, right = fnp.fft.fft(c), fnp.fft.fft(b)
     size = ops.absolute(ops.stop_gradient(values))
@@ -361,7 +396,7 @@ def solve_circulant(
     elif singular == "lstsq":
         q = ops.where(zero, 0, right / ops.where(zero, 1, values))
     else:
-        raise ValueError(f"singular is 'raise' or 'lstsq', not {singular!r}")
+        raise unknown_option("solve_circulant", "singular", singular, ("raise", "lstsq"))
     x = fnp.fft.ifft(q)
     return fnp.moveaxis(ops.real(x) if real else x, -1, outaxis)
 
@@ -378,8 +413,12 @@ def inv(
 ) -> Array:
     """The inverses of matrices (…, n, n); `assume_a` and `lower` as in `solve`.
 
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
+
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
+        ValueError: there is no such structure `assume_a`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -394,6 +433,9 @@ def inv(
 @scipy_function("linalg")
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinants of matrices (…, n, n), singular ones too: see `fxgrad.numpy.linalg.det`.
+
+    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
+    mode algorithmic differentiation", 2008.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -421,7 +463,10 @@ def pseudo_inverse(a: Any, atol: float | None, rtol: float | None, return_rank: 
     relative = max(a.shape[-2:]) * epsilon(a) if rtol is None else rtol
     absolute = atol or 0.0
     if absolute < 0 or relative < 0:
-        raise ValueError("atol and rtol values must be positive.")
+        raise ShapeError(
+            f"pinv: atol={absolute} and rtol={relative}, of which one is negative",
+            hint="atol=0, rtol=None, the defaults",
+        )
     large = ops.greater(s, s[..., :1] * relative + absolute)
     factors = u, ops.where(large, s, 0), vh
     inverse = ops.lstsq(a, batch_identity(a, a.shape[-2]), *factors, rcond=0.0)
@@ -441,6 +486,9 @@ def pinv(
 
     Singular values up to atol + rtol·(the greatest) count as zeros; rtol is max(m, n)·ε unless it is given. The
     derivative is that along directions that keep the rank (G. H. Golub and V. Pereyra 1973).
+
+    Raises:
+        ValueError: a tolerance is negative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
@@ -462,6 +510,12 @@ def pinvh(
 ) -> Any:
     """The pseudo-inverses of Hermitian matrices, of which one triangle is read: see `pinv`. Gradients are Hermitian.
 
+    Source of the derivative: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least
+    squares problems", 1973.
+
+    Raises:
+        ValueError: a tolerance is negative.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.pinvh(a)[1, 1])(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
@@ -482,6 +536,9 @@ def lstsq(
     lapack_driver: str | None = None,
 ) -> tuple[Array, Array, Any, Array]:
     """The shortest x among those that minimize ‖ax − b‖, for a matrix a (m, n) and b (m,) or (m, k).
+
+    Source of the derivative: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least
+    squares problems", 1973.
 
     Args:
         cond: singular values up to this part of the greatest count as zeros; ε unless it is given.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
-from ...core.errors import ShapeError
+from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import known_value, normalize_axes, operand
 from ..reference import scipy_function
@@ -26,7 +26,7 @@ PADS = {
 def extend(x: Any, widths: Sequence[tuple[int, int]], mode: str, cval: Any) -> Any:
     """Extend an image as a mode says."""
     if mode not in PADS:
-        raise RuntimeError("boundary mode not supported")
+        raise UnsupportedError(f"there is no mode={mode!r}", hint=f"one of {', '.join(PADS)}")
     return fnp.pad(x, widths, PADS[mode], **({"constant_values": cval} if PADS[mode] == "constant" else {}))
 
 
@@ -34,14 +34,18 @@ def weigh_neighbours(x: Any, weights: Any, mode: Any, cval: Any, origin: Any, ax
     """The correlation with weights, whose middle is moved by the origin."""
     axes = normalize_axes(axes, x.ndim)
     if weights.ndim != len(axes):
-        raise RuntimeError(f"weights.ndim ({weights.ndim}) must match len(axes) ({len(axes)})")
+        raise ShapeError(
+            f"weights of shape {weights.shape} for the axes {axes}",
+            hint=f"weights with {len(axes)} axes: weights[None] adds one",
+        )
     modes = [mode] * len(axes) if isinstance(mode, str) else list(mode)
     origins = [origin] * len(axes) if np.ndim(origin) == 0 else list(origin)
     for i, axis in enumerate(axes):
         n, shift = weights.shape[i], origins[i]
         if not -(n // 2) <= shift <= (n - 1) // 2:
             raise ShapeError(
-                f"invalid origin; origin must satisfy -(len // 2) <= origin <= (len-1) // 2: {shift}"
+                f"origin={shift} lies outside of {n} weights",
+                hint=f"origin=0, or from {-(n // 2)} to {(n - 1) // 2} for {n} weights",
             )
         widths = [(0, 0)] * x.ndim
         widths[axis] = (n // 2 + shift, n - 1 - n // 2 - shift)
@@ -66,6 +70,10 @@ def correlate(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: An
         origin: by how much the middle of the weights is moved.
         axes: those of the image to which the axes of the weights belong.
 
+    Raises:
+        RuntimeError: the weights have another number of axes, or there is no such `mode`.
+        ValueError: the origin lies outside of the weights.
+
     >>> from fxgrad.scipy import ndimage
     >>> ndimage.correlate([1.0, 2.0, 4.0], [1.0, 0.0, -1.0])
     array([-1., -3., -2.])
@@ -77,6 +85,10 @@ def correlate(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: An
 def convolve(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
              origin: Any = 0, *, axes: Any = None) -> Array:  # fmt: skip
     """The convolution of an image with weights: `correlate` with the weights reversed along every axis.
+
+    Raises:
+        RuntimeError: the weights have another number of axes, or there is no such `mode`.
+        ValueError: the origin lies outside of the weights.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.convolve(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
@@ -93,6 +105,10 @@ def convolve(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: Any
 def correlate1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect",
                 cval: Any = 0.0, origin: int = 0) -> Array:  # fmt: skip
     """The correlation of an image with a vector of weights along an axis; modes are those of `correlate`.
+
+    Raises:
+        RuntimeError: the weights have not one axis, or there is no such `mode`.
+        ValueError: the origin lies outside of the weights.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.correlate1d(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
@@ -147,6 +163,10 @@ def gaussian_filter1d(input: ArrayLike, sigma: ArrayLike, axis: int = -1, order:
         truncate: the radius of the weights, in standard deviations.
         radius: the radius in entries.
 
+    Raises:
+        RuntimeError: there is no such `mode`.
+        ValueError: `order` is negative.
+
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import ndimage
     >>> f = lambda s: ndimage.gaussian_filter1d(np.array([0.0, 0.0, 1.0, 0.0, 0.0]), s)[2]
@@ -157,7 +177,7 @@ def gaussian_filter1d(input: ArrayLike, sigma: ArrayLike, axis: int = -1, order:
     if radius is None:
         radius = int(truncate * float(known_value(sigma, "the radius of the weights", "radius=")) + 0.5)
     if order < 0:
-        raise ShapeError("order must be non-negative")
+        raise ShapeError(f"gaussian_filter1d: order={order} is negative", hint="order=0 for no derivative")
     weights = ops.flip(gaussian_weights(sigma, order, radius), axes=(0,))
     x = image(input)
     weights = weights.astype(np.result_type(np.float32, fnp.real(x).dtype))
@@ -169,7 +189,10 @@ def per_axis(value: Any, axes: Sequence[int]) -> list[Any]:
     if isinstance(value, str) or value is None or np.ndim(value) == 0:
         return [value] * len(axes)
     if len(value) != len(axes):
-        raise RuntimeError("sequence argument must have length equal to input rank")
+        raise ShapeError(
+            f"{len(value)} values for {len(axes)} axes",
+            hint=f"one value for all axes, or {len(axes)} of them",
+        )
     return list(value)
 
 
@@ -189,6 +212,10 @@ def gaussian_filter(
     """An image smoothed by a Gaussian along axes; each of sigma, order, mode and radius may be one for each axis. It is
     differentiated by the image and by sigma, which needs `radius` under `jit` and `vmap`.
 
+    Raises:
+        RuntimeError: not one number for each axis, or no such `mode`.
+        ShapeError: not one number for each axis of a traced image.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.gaussian_filter(fnp.array([0.0, 1.0, 0.0]), 1.0).round(4)
     array([0.2961, 0.4078, 0.2961])
@@ -206,12 +233,16 @@ def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Any = 
                      cval: Any = 0.0, origin: int = 0) -> Array:  # fmt: skip
     """The means of `size` neighbours along an axis.
 
+    Raises:
+        RuntimeError: `size` is not positive, or there is no such `mode`.
+        ValueError: the origin lies outside of the filter.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.uniform_filter1d(fnp.array([0.0, 3.0, 0.0]), 3)
     array([1., 1., 1.])
     """
     if size < 1:
-        raise RuntimeError("incorrect filter size")
+        raise ShapeError(f"uniform_filter1d: size={size}", hint="a size from 1 on")
     x = image(input)
     weights = np.full(size, 1.0 / size, np.result_type(np.float32, fnp.real(x).dtype))
     return finish(weigh_neighbours(x, weights, mode, cval, origin, axis), input, output)
@@ -221,6 +252,10 @@ def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Any = 
 def uniform_filter(input: ArrayLike, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
                    origin: Any = 0, *, axes: Any = None) -> Array:  # fmt: skip
     """The means of neighbours, `size` of them along each of the axes.
+
+    Raises:
+        RuntimeError: not one number for each axis, or no such `mode`.
+        ShapeError: not one number for each axis of a traced image.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.uniform_filter(fnp.array([0.0, 3.0, 0.0]), 3)
@@ -252,6 +287,9 @@ def sobel(
 ) -> Array:
     """Sobel's differences of an image along an axis, smoothed along the others.
 
+    Raises:
+        RuntimeError: there is no such `mode`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.sobel(fnp.array([0.0, 1.0, 4.0]))
     array([1., 4., 3.])
@@ -265,6 +303,9 @@ def prewitt(
 ) -> Array:
     """Prewitt's differences of an image along an axis, smoothed along the others.
 
+    Raises:
+        RuntimeError: there is no such `mode`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.prewitt(fnp.array([0.0, 1.0, 4.0]))
     array([1., 4., 3.])
@@ -277,6 +318,9 @@ def laplace(
     input: ArrayLike, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *, axes: Any = None
 ) -> Array:
     """The sum of the second differences of an image along axes.
+
+    Raises:
+        RuntimeError: there is no such `mode`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.laplace(fnp.array([0.0, 1.0, 4.0]))

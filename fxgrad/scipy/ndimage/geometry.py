@@ -15,7 +15,8 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.cache import Cache
-from ...core.errors import ShapeError
+from ...core.common_errors import wrong_ndim
+from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, dtype_of, kind, operand
 from ..reference import library, scipy_function
@@ -35,9 +36,11 @@ PREFILTERS = Cache(32)
 def check_mode(mode: str, order: int) -> None:
     """Raise SciPy's errors for an unknown mode or degree."""
     if mode not in CONTINUATION:
-        raise RuntimeError("boundary mode not supported")
+        raise UnsupportedError(f"there is no mode={mode!r}", hint=f"one of {', '.join(CONTINUATION)}")
     if not 0 <= order <= 5:
-        raise RuntimeError("spline order not supported")
+        raise UnsupportedError(
+            f"splines of order={order}", hint="order=1 for linear interpolation, 3 for cubic"
+        )
 
 
 def image(x: Any) -> Any:
@@ -68,6 +71,9 @@ def multiply_along(matrix: Any, x: Any, axis: int) -> Any:
 def spline_filter1d(input: ArrayLike, order: int = 3, axis: int = -1, output: Any = None,
                     mode: str = "mirror") -> Array:  # fmt: skip
     """The coefficients of the splines of this order through values along an axis.
+
+    Raises:
+        RuntimeError: there is no such `mode` or `order`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.spline_filter1d(fnp.array([0.0, 1.0, 0.0])).round(4)
@@ -155,7 +161,10 @@ def interpolate(x: Any, places: Sequence[Any], order: int, mode: str, cval: Any,
     """An image at places, one array of coordinates for each axis."""
     check_mode(mode, order)
     if len(places) != x.ndim:
-        raise RuntimeError("invalid shape for coordinate array")
+        raise ShapeError(
+            f"{len(places)} coordinates for an image with {x.ndim} axes",
+            hint=f"coordinates of shape ({x.ndim}, …), a row for each axis of the image",
+        )
     c, before = coefficients_of(x, order, mode, cval, prefilter)
     if not x.size:
         return fnp.full(places[0].shape, cval, x.dtype)
@@ -207,6 +216,10 @@ def map_coordinates(input: ArrayLike, coordinates: ArrayLike, output: Any = None
     Returns:
         An array with the shape of one coordinate.
 
+    Raises:
+        RuntimeError: not one row of coordinates for each axis, or no such `mode` or `order`.
+        ShapeError: not one row of coordinates for each axis of a traced image.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import ndimage
     >>> f = lambda x: ndimage.map_coordinates(fnp.array([0.0, 1.0, 4.0]), [x], order=1)[0]
@@ -216,7 +229,10 @@ def map_coordinates(input: ArrayLike, coordinates: ArrayLike, output: Any = None
     x, places = image(input), operand(coordinates)
     places = cast(places, np.float64) if kind(places) in "biu" else places
     if places.ndim < 1 or places.shape[0] != x.ndim:
-        raise RuntimeError("invalid shape for coordinate array")
+        raise ShapeError(
+            f"coordinates of shape {places.shape} for an image with {x.ndim} axes",
+            hint=f"coordinates of shape ({x.ndim}, …), a row for each axis of the image",
+        )
     found = interpolate(x, [places[i] for i in range(x.ndim)], order, mode, cval, prefilter)
     return finish(found, input, output)
 
@@ -246,6 +262,10 @@ def affine_transform(input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, out
         output_shape: the sizes of the result; None: those of the input.
         output, order, mode, cval, prefilter: as for `map_coordinates`.
 
+    Raises:
+        RuntimeError: the matrix does not fit the axes, or there is no such `mode` or `order`.
+        ShapeError: the matrix does not fit the axes of a traced image.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.affine_transform(fnp.array([0.0, 1.0, 2.0]), fnp.array([0.5]), order=1)
     array([0. , 0.5, 1. ])
@@ -258,7 +278,10 @@ def affine_transform(input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, out
     if matrix.ndim == 1:
         matrix = fnp.diag(matrix)
     if matrix.shape != (n, n):
-        raise RuntimeError("affine matrix has wrong number of columns")
+        raise ShapeError(
+            f"affine_transform: a matrix of shape {matrix.shape} for an image with {n} axes",
+            hint=f"a matrix of shape {(n, n)}, or {(n, n + 1)} with the offset",
+        )
     offset = fnp.broadcast_to(operand(offset), (n,))
     shape = x.shape if output_shape is None else output_shape
     return finish(sample_affine(x, matrix, offset, shape, (order, mode, cval, prefilter)), input, output)
@@ -268,6 +291,9 @@ def affine_transform(input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, out
 def shift(input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
           prefilter: bool = True) -> Array:  # fmt: skip
     """The image moved by a number of entries, one or one for each axis.
+
+    Raises:
+        RuntimeError: there is no such `mode` or `order`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import ndimage
@@ -287,6 +313,9 @@ def zoom(input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: 
          prefilter: bool = True, *, grid_mode: bool = False) -> Array:  # fmt: skip
     """The image with `zoom` times as many entries along its axes, by interpolation. The factors fix the shape: they are
     known numbers.
+
+    Raises:
+        RuntimeError: there is no such `mode` or `order`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.zoom(fnp.array([0.0, 1.0]), 2, order=1).round(4)
@@ -315,6 +344,9 @@ def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), r
         reshape: the result has room for the whole image.
         output, order, mode, cval, prefilter: as for `map_coordinates`.
 
+    Raises:
+        ValueError: fewer than two axes, or `axes` are not two different ones.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.rotate(fnp.array([[0.0, 1.0], [2.0, 3.0]]), 90).round(4)
     array([[ 1.,  3.],
@@ -322,10 +354,12 @@ def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), r
     """
     x = image(input)
     if x.ndim < 2:
-        raise ShapeError("input array should be at least 2D")
+        raise wrong_ndim("rotate", "input", x, 2, or_more=True)
     first, second = sorted(axis % x.ndim for axis in axes)
     if len(axes) != 2 or first == second:
-        raise ShapeError("axes should contain two different axes of the image")
+        raise ShapeError(
+            f"rotate: axes={axes} are not two different axes", hint="axes=(1, 0), the plane of the rotation"
+        )
     turn = fnp.deg2rad(operand(angle))
     c, s = fnp.cos(turn), fnp.sin(turn)
     matrix = fnp.stack([fnp.stack([c, s]), fnp.stack([-s, c])])

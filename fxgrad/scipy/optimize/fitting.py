@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
+from ...core.common_errors import unknown_option
 from ...core.errors import StructureError, UnsupportedError
 from ...core.interpreter import Tracer, api_boundary
 from ...core.typing import ArrayLike, PyTree
@@ -62,6 +63,10 @@ def least_squares(
         SciPy's OptimizeResult: `x` like `x0`, `fun` the residuals there, `cost`, `jac`, `success`, and more. Where
         parameters are traced it has x, fun, cost, jac, success, status and nfev.
 
+    Raises:
+        StructureError: there is no such `loss`.
+        UnsupportedError: a function as `loss`, of traced values.
+
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import optimize
     >>> t = np.array([0.0, 1.0, 2.0])
@@ -72,7 +77,7 @@ def least_squares(
     """
     unknowns, args, kwargs = Unknowns(x0), arguments(args), kwargs or {}
     if loss not in LOSSES and not callable(loss):
-        raise StructureError(f"`loss` must be one of {[*LOSSES]} or a callable.")
+        raise unknown_option("least_squares", "loss", loss, LOSSES)
 
     def residuals(x: Any) -> Any:
         return ravel_pytree(fun(unknowns.restore(x), *args, **kwargs))[0]
@@ -158,6 +163,9 @@ def curve_fit(
 
     Returns:
         The parameters, and their estimated covariance. (With `full_output` of plain values what SciPy returns.)
+
+    Raises:
+        StructureError: without `p0`, the parameters of `f` cannot be counted.
 
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import optimize

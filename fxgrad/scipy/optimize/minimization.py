@@ -63,6 +63,7 @@ def minimize(
 
     Raises:
         UnsupportedError: constraints on traced values.
+        StructureError: not one pair of `bounds` for each unknown.
 
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import optimize
@@ -137,7 +138,10 @@ def bound_arrays(bounds: Any, start: Any) -> tuple[Any, Any]:
     else:
         pairs = list(bounds)
         if len(pairs) != start.size:
-            raise StructureError(f"minimize: bounds has {len(pairs)} pairs, x0 {start.size} entries")
+            raise StructureError(
+                f"minimize: bounds has {len(pairs)} pairs, x0 {start.size} entries",
+                hint=f"[(low, high)] * {start.size}, with None for no bound",
+            )
         low = fnp.stack([fnp.asarray(-np.inf if a is None else a, float) for a, _ in pairs])
         high = fnp.stack([fnp.asarray(np.inf if b is None else b, float) for _, b in pairs])
     return fnp.broadcast_to(low, start.shape), fnp.broadcast_to(high, start.shape)

@@ -118,6 +118,9 @@ def fixed_point(
 ) -> Array:
     """Find x = func(x, *args) by iteration, with derivatives of the fixed point.
 
+    Raises:
+        StructureError: the function gives not as many numbers as there are unknowns.
+
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.fixed_point(lambda x: fx.numpy.cos(a * x), 0.5)
@@ -171,6 +174,9 @@ def root_scalar(
     Returns:
         SciPy's RootResults; where parameters are traced an OptimizeResult with root, converged, iterations and
         function_calls.
+
+    Raises:
+        StructureError: neither `bracket` nor `x0` is given.
 
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import optimize
@@ -256,11 +262,15 @@ def bracketed(name: str) -> Bracketed:
 
     Args:
         f: a function from a number, and `args`, to a number.
-        a, b: numbers at which it has different signs; ValueError otherwise.
+        a, b: numbers at which it has different signs.
         args: further arguments, by which the root is differentiated, as by what `f` closes over.
         xtol, rtol, maxiter: when to stop.
         full_output: give (root, what is known of the search).
-        disp: raise RuntimeError where the search is known to have failed.
+        disp: raise an error where the search is known to have failed.
+
+    Raises:
+        ValueError: the function has one sign at both ends.
+        RuntimeError: the search is known to have failed, with `disp`.
 
     https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.{name}.html
 
@@ -297,6 +307,9 @@ def newton(
     """The root of a function near x0 by Newton's method, whose slope need not be given.
 
     With x1 it is the secant method. An array x0 stands for as many functions of one variable.
+
+    Raises:
+        StructureError: the function gives not as many numbers as there are unknowns.
 
     >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import optimize

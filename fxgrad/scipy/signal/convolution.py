@@ -10,6 +10,8 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.advice import fit_broadcast
+from ...core.common_errors import unknown_option
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike, Axis
 from ...lax.convolution import conv_general_dilated
@@ -26,7 +28,7 @@ CALL = 20_000
 def check_mode(mode: str) -> None:
     """Raise SciPy's error for a word that is none of the modes."""
     if mode not in MODES:
-        raise ShapeError(f"acceptable mode flags are 'valid', 'same', or 'full', not {mode!r}")
+        raise unknown_option("convolve", "mode", mode, MODES)
 
 
 def order_operands(x: Any, y: Any, mode: str, axes: Sequence[int]) -> tuple[Any, Any]:
@@ -38,7 +40,8 @@ def order_operands(x: Any, y: Any, mode: str, axes: Sequence[int]) -> tuple[Any,
     if all(y.shape[i] >= x.shape[i] for i in axes):
         return y, x
     raise ShapeError(
-        f"For 'valid' mode, one must be at least as large as the other in every dimension: shapes {x.shape}, {y.shape}"
+        f"For 'valid' mode, one must be at least as large as the other in every dimension: shapes {x.shape}, {y.shape}",
+        hint='mode="same" or "full"',
     )
 
 
@@ -149,7 +152,7 @@ def convolve(
             hint="reshape one of them, or axes=([…], […])",
         )
     if method not in ("auto", "direct", "fft"):
-        raise ShapeError(f"Acceptable method flags are 'auto', 'direct', or 'fft', not {method!r}")
+        raise unknown_option("convolve", "method", method, ("auto", "direct", "fft"))
     x, y = ops.promote_dtypes([*order_operands(x, y, mode, range(x.ndim))])
     if not x.size or not y.size:
         return fnp.zeros(0, x.dtype)
@@ -172,11 +175,13 @@ def convolve_axes(x: Any, y: Any, mode: str, axes: Any, dot_axes: Any) -> Any:
     x_axes, y_axes = (normalize_axes(list(a), v.ndim) for a, v in zip(axes, (x, y)))
     if len(x_axes) != len(y_axes) or {*x_axes} & {*x_dots} or {*y_axes} & {*y_dots}:
         raise ShapeError(
-            f"convolve: axes {axes} and dot_axes {dot_axes} do not pair the axes of shapes {x.shape} and {y.shape}"
+            f"convolve: axes {axes} and dot_axes {dot_axes} do not pair the axes of shapes {x.shape} and {y.shape}",
+            hint="axes=([…], […]) of one length, and none of them among dot_axes",
         )
     if [x.shape[i] for i in x_dots] != [y.shape[i] for i in y_dots]:
         raise ShapeError(
-            f"convolve: the sizes along dot_axes {dot_axes} of shapes {x.shape} and {y.shape} differ"
+            f"convolve: the sizes along dot_axes {dot_axes} of shapes {x.shape} and {y.shape} differ",
+            hint="dot_axes=([…], […]), whose sizes agree in pairs",
         )
     sizes: Any = [x.shape[i] for i in x_axes], [y.shape[i] for i in y_axes]
     full = contract_windows(x, y, (x_axes, y_axes), (x_dots, y_dots))
@@ -184,7 +189,8 @@ def convolve_axes(x: Any, y: Any, mode: str, axes: Any, dot_axes: Any) -> Any:
     if mode == "valid" and any(n < m for n, m in zip(*sizes)):
         if any(n > m for n, m in zip(*sizes)):
             raise ShapeError(
-                f"For 'valid' mode, one of the sizes {sizes} must be the larger along every axis"
+                f"For 'valid' mode, one of the sizes {sizes} must be the larger along every axis",
+                hint='mode="same" or "full"',
             )
         sizes = sizes[::-1]
     return crop(full, sizes[0], sizes[1], mode, along)
@@ -208,19 +214,28 @@ def spectral_arguments(in1: Any, in2: Any, axes: Any) -> tuple[Any, Any, tuple[i
     """Return the operands and axes of a convolution by Fourier transforms; other axes broadcast."""
     x, y = operands((in1, in2))
     if x.ndim != y.ndim:
-        raise ShapeError(f"in1 and in2 should have the same dimensionality: shapes {x.shape} and {y.shape}")
+        raise ShapeError(
+            f"in1 and in2 should have the same dimensionality: shapes {x.shape} and {y.shape}",
+            hint="in2[None] or in2[:, None], which has an axis more",
+        )
     along = normalize_axes(axes, x.ndim)
     if axes is not None and not along:
-        raise ShapeError("when provided, axes cannot be empty")
+        raise ShapeError("axes=() leaves no axis to convolve along", hint="axes=None for all")
     for i in range(x.ndim):
         if i not in along and x.shape[i] != y.shape[i] and 1 not in (x.shape[i], y.shape[i]):
-            raise ShapeError(f"incompatible shapes for in1 and in2: {x.shape} and {y.shape}")
+            raise ShapeError(
+                f"incompatible shapes for in1 and in2: {x.shape} and {y.shape}",
+                hint=fit_broadcast([x.shape, y.shape], ("in1", "in2")),
+            )
     return x, y, along
 
 
 @scipy_function("signal")
 def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axis = None) -> Array:
     """The convolution along axes (all of them) by Fourier transforms; other axes broadcast.
+
+    Raises:
+        ValueError: the shapes do not fit, there is no such `mode`, or with "valid" neither contains the other.
 
     >>> from fxgrad.scipy import signal
     >>> signal.fftconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(12)
@@ -264,6 +279,10 @@ def convolve2d(
         boundary: "fill" with `fillvalue`; "wrap", periodically; "symm", reflected.
         fillvalue: a number.
 
+    Raises:
+        ValueError: an operand has not two axes, there is no such `mode` or `boundary`, or with "valid" neither
+            contains the other.
+
     >>> from fxgrad.scipy import signal
     >>> signal.convolve2d([[1.0, 2.0]], [[1.0, 1.0]], boundary="wrap")
     array([[3., 3., 3.]])
@@ -271,11 +290,12 @@ def convolve2d(
     x, y = operands((in1, in2))
     check_mode(mode)
     if x.ndim != 2 or y.ndim != 2:
-        raise ShapeError(f"convolve2d inputs must both be 2-D arrays, not of shapes {x.shape} and {y.shape}")
-    if boundary not in BOUNDARIES:
         raise ShapeError(
-            "Acceptable boundary flags are 'fill', 'circular' (or 'wrap'), and 'symmetric' (or 'symm')."
+            f"convolve2d inputs must both be 2-D arrays, not of shapes {x.shape} and {y.shape}",
+            hint="fx.vmap(convolve2d) over further axes, or convolve, which takes any number",
         )
+    if boundary not in BOUNDARIES:
+        raise unknown_option("convolve2d", "boundary", boundary, BOUNDARIES)
     x, y = order_operands(x, y, mode, (0, 1))
     if mode == "valid":
         return convolve(x, y, "valid", "direct")

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option, wrong_shape
 from ...core.errors import ShapeError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import normalize_axis, operand, operands
@@ -18,7 +19,8 @@ def coefficients(b: Any, a: Any) -> tuple[Any, Any]:
     b, a = (fnp.atleast_1d(v) for v in operands((b, a)))
     if b.ndim != 1 or a.ndim != 1 or not b.size or not a.size:
         raise ShapeError(
-            f"b and a are sequences of coefficients, not arrays of shapes {b.shape} and {a.shape}"
+            f"b and a are sequences of coefficients, not arrays of shapes {b.shape} and {a.shape}",
+            hint="fx.vmap over several filters",
         )
     b, a = b / a[0], a / a[0]
     order = max(b.size, a.size)
@@ -37,7 +39,7 @@ def apply_filter(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
     if state is not None:
         shape = (*x.shape[:-1], order)
         if len(state.shape) != x.ndim or state.shape[-1] != order:
-            raise ShapeError(f"Unexpected shape for zi: expected {shape}, found {state.shape}")
+            raise wrong_shape("lfilter", "zi", state.shape, shape)
         state = fnp.broadcast_to(state, shape)
         feedforward = feedforward + fnp.pad(state, ((0, 0),) * (x.ndim - 1) + ((0, n),))
     source = feedforward[..., :n]
@@ -63,6 +65,9 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayL
     Returns:
         The filtered signals; with `zi` a pair of these and the state after.
 
+    Raises:
+        ValueError: `b` and `a` are no sequences, or `zi` has another shape than the state.
+
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import signal
     >>> signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
@@ -82,6 +87,9 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayL
 def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Array:
     """The state of a filter whose input has always been 1.
 
+    Raises:
+        ValueError: the coefficients are no sequences.
+
     >>> from fxgrad.scipy import signal
     >>> signal.lfilter_zi([1.0], [1.0, -0.5])
     array([1.])
@@ -96,6 +104,9 @@ def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Array:
 @scipy_function("signal")
 def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike | None = None) -> Array:
     """The state of a filter b, a after outputs y = (y₋₁, y₋₂, …) and inputs x = (x₋₁, x₋₂, …), for `lfilter`.
+
+    Raises:
+        ValueError: the coefficients are no sequences.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.lfiltic(fnp.array([0.5]), fnp.array([1.0, -0.5]), fnp.array([2.0]))
@@ -122,7 +133,10 @@ def check_sections(sos: Any) -> Any:
     """Return sections as an array (sections, 6)."""
     sos = fnp.atleast_2d(operand(sos))
     if sos.ndim != 2 or sos.shape[1] != 6:
-        raise ShapeError(f"sos array must be shape (n_sections, 6), not {sos.shape}")
+        raise ShapeError(
+            f"sos array must be shape (n_sections, 6), not {sos.shape}",
+            hint='signal.butter(…, output="sos"), say: six coefficients a section',
+        )
     return sos
 
 
@@ -134,6 +148,9 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None =
         sos: rows (b₀, b₁, b₂, a₀, a₁, a₂).
         x, axis: as for `lfilter`.
         zi: the states before, (sections, …, 2, …) with the 2 at the axis of time.
+
+    Raises:
+        ValueError: `sos` has not the shape (sections, 6).
 
     >>> from fxgrad.scipy import signal
     >>> signal.sosfilt([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]], [1.0, 0.0, 0.0])
@@ -154,6 +171,9 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None =
 @scipy_function("signal")
 def sosfilt_zi(sos: ArrayLike) -> Array:
     """The states, (sections, 2), of a filter whose input has always been 1.
+
+    Raises:
+        ValueError: `sos` has not the shape (sections, 6).
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.sosfilt_zi(fnp.array([[0.5, 0.0, 0.0, 1.0, -0.5, 0.0]])).round(6)
@@ -176,12 +196,13 @@ def extend(x: Any, count: int, padtype: str | None) -> Any:
     if padtype is None or not count:
         return x
     if padtype not in PADDINGS:
-        raise ShapeError(
-            f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None."
-        )
+        raise unknown_option("filtfilt", "padtype", padtype, (*PADDINGS, None))
     n = x.shape[-1]
     if n <= count:
-        raise ShapeError(f"The length of the input vector x must be greater than padlen, which is {count}.")
+        raise ShapeError(
+            f"filtfilt: {n} samples, padlen={count} takes more",
+            hint=f"padlen={max(n - 1, 0)}, or padtype=None",
+        )
     first, last = x[..., :1], x[..., -1:]
     if padtype == "constant":
         shape = (*x.shape[:-1], count)
@@ -203,6 +224,11 @@ def filtfilt(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, padtype: 
         padtype: how the signal is extended: "odd", "even", "constant" or None.
         padlen: by how many entries at each end; None: three times the number of coefficients.
         method: "pad"; "gust" on plain arrays only.
+
+    Raises:
+        ValueError: `b` and `a` are no sequences, there is no such `padtype`, or the signal is not longer than
+            `padlen`.
+        UnsupportedError: a `method` other than "pad", of traced values.
 
     >>> from fxgrad.scipy import signal
     >>> signal.filtfilt([0.5, 0.5], [1.0], [1.0, 1.0, 1.0, 1.0], padlen=2)
@@ -227,6 +253,10 @@ def sosfiltfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, padtype: str | Non
                 padlen: int | None = None) -> Array:  # fmt: skip
     """Signals filtered forward and backward by sections of second order: see `filtfilt`. (The default of `padlen` of
     traced sections counts each as one of second order.)
+
+    Raises:
+        ValueError: `sos` has not the shape (sections, 6), there is no such `padtype`, or the signal is not longer
+            than `padlen`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> sos = fnp.array([[0.5, 0.0, 0.0, 1.0, -0.5, 0.0]])

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option, wrong_shape
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...lax.convolution import conv_general_dilated
@@ -36,6 +37,9 @@ def detrend(
         type: "linear" or "constant".
         bp: places between which lines are fitted separately.
 
+    Raises:
+        ValueError: there is no such `type`, or a breakpoint lies outside.
+
     >>> import fxgrad as fx
     >>> from fxgrad.scipy import signal
     >>> signal.detrend([1.0, 2.0, 3.0]).round(12) + 0.0
@@ -44,7 +48,7 @@ def detrend(
     array([-2.,  2.])
     """
     if type not in ("linear", "l", "constant", "c"):
-        raise ShapeError("Trend type must be 'linear' or 'constant'.")
+        raise unknown_option("detrend", "type", type, ("linear", "constant"))
     x = floating(data)
     if type in ("constant", "c"):
         return x - fnp.mean(x, axis, keepdims=True)
@@ -53,7 +57,7 @@ def detrend(
     n = x.shape[-1]
     edges = np.sort(np.unique(np.concatenate([[0], np.atleast_1d(bp), [n]]))).astype(int)
     if edges[0] < 0 or edges[-1] > n:
-        raise ShapeError("Breakpoints must be less than length of data along given axis.")
+        raise ShapeError(f"detrend: bp={bp} for {n} samples", hint=f"breakpoints from 0 to {n}")
     parts = []
     for start, stop in pairwise(edges):
         count = stop - start
@@ -68,6 +72,9 @@ def savgol_filter(x: ArrayLike, window_length: int, polyorder: int, deriv: int =
                   axis: int = -1, mode: str = "interp", cval: Any = 0.0) -> Array:  # fmt: skip
     """Signals smoothed, or their derivatives, by polynomials of least squares in windows (A. Savitzky, M. J. E. Golay,
     Analytical Chemistry 36, 1964).
+
+    Raises:
+        ValueError: there is no such `mode`, or with "interp" the window is longer than the signal.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.savgol_filter(fnp.array([0.0, 1.0, 4.0, 9.0, 16.0]), 3, 2).round(6) + 0.0
@@ -84,7 +91,8 @@ def savgol_filter(x: ArrayLike, window_length: int, polyorder: int, deriv: int =
     if mode == "interp":
         if window_length > x.shape[-1]:
             raise ShapeError(
-                "If mode is 'interp', window_length must be less than or equal to the size of x."
+                f"savgol_filter: window_length={window_length} for {x.shape[-1]} samples",
+                hint=f'window_length={x.shape[-1] - (x.shape[-1] + 1) % 2}, or mode="nearest"',
             )
         first = fnp.matmul(x[..., :window_length], ends[:half].T)
         last = fnp.matmul(x[..., x.shape[-1] - window_length :], ends[window_length - half :].T)
@@ -101,7 +109,7 @@ def padding_of_mode(mode: str, cval: Any) -> dict[str, Any]:
     """The keywords of NumPy's `pad` for a mode of SciPy's filters."""
     names = {"mirror": "reflect", "nearest": "edge", "wrap": "wrap", "constant": "constant"}
     if mode not in names:
-        raise ShapeError("mode must be 'mirror', 'constant', 'nearest' 'wrap' or 'interp'.")
+        raise unknown_option("savgol_filter", "mode", mode, (*names, "interp"))
     return {"mode": names[mode]} | ({"constant_values": cval} if mode == "constant" else {})
 
 
@@ -115,6 +123,9 @@ def filter_windows(x: Any, taps: Any) -> Any:
 def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Array:
     """The analytic signal, x + i·(its Hilbert transform), along an axis.
 
+    Raises:
+        ValueError: `x` is complex, or `N` is not positive.
+
     >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> np.abs(signal.hilbert(np.cos(np.linspace(0, 2 * np.pi, 8, endpoint=False)))).round(12)
@@ -122,10 +133,10 @@ def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Array:
     """
     x = floating(x)
     if kind(x) == "c":
-        raise ShapeError("x must be real.")
+        raise ShapeError("hilbert: x is complex, expected real numbers", hint="x.real")
     n = x.shape[axis] if N is None else N
     if n <= 0:
-        raise ShapeError("N must be positive.")
+        raise ShapeError(f"hilbert: N={n}", hint="N=None for as many as x has")
     weights = np.zeros(n, x.dtype)
     weights[1 : (n + 1) // 2] = 2
     weights[0] = weights[n // 2 :][: 1 - n % 2] = 1
@@ -146,13 +157,16 @@ def resample(x: ArrayLike, num: int, t: Any = None, axis: int = 0, window: Any =
         window: a name, tuple, function or array that weighs the spectrum.
         domain: "time" or "freq".
 
+    Raises:
+        ValueError: there is no such `domain`, or the window has another length.
+
     >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> signal.resample([1.0, 0.0, -1.0, 0.0], 8).round(3)[:5] + 0.0
     array([ 1.   ,  0.707,  0.   , -0.707, -1.   ])
     """
     if domain not in ("time", "freq"):
-        raise ShapeError(f"Parameter {domain=} not in ('time', 'freq')!")
+        raise unknown_option("resample", "domain", domain, ("time", "freq"))
     x = fnp.moveaxis(floating(x), axis, -1)
     n, is_real = x.shape[-1], domain == "time" and kind(x) != "c"
     spectrum = x if domain == "freq" else fnp.fft.fft(x)
@@ -187,9 +201,7 @@ def spectral_weights(window: Any, n: int) -> Any:
         return np.fft.ifftshift(library("signal", "fxgrad.scipy.signal.resample").get_window(window, n))
     window = operand(window)
     if window.shape != (n,):
-        raise ShapeError(
-            f"window.shape={window.shape} != ({n},), i.e., window length is not equal to number of frequency bins!"
-        )
+        raise wrong_shape("resample", "window", window.shape, (n,))
     return window
 
 
@@ -198,17 +210,21 @@ def upfirdn(h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = 
             cval: Any = 0) -> Array:  # fmt: skip
     """Signals with zeros put between entries, filtered, and of these every `down`-th: a correlation with dilation.
 
+    Raises:
+        ValueError: `h` is no sequence, or traced values with another `mode` than zeros outside.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.upfirdn(fnp.array([1.0, 1.0]), fnp.array([1.0, 2.0, 3.0]), up=2)
     array([1., 1., 2., 2., 3., 3.])
     """
     if mode != "constant" or cval != 0:
         raise ShapeError(
-            f"upfirdn of traced values goes on with zeros outside, not by mode={mode!r}, cval={cval!r}"
+            f"upfirdn of traced values goes on with zeros outside, not by mode={mode!r}, cval={cval!r}",
+            hint="fnp.pad(x, …) before",
         )
     h, x = floating(h), fnp.moveaxis(floating(x), axis, -1)
     if h.ndim != 1 or not h.size:
-        raise ShapeError("h must be 1-D with non-zero length")
+        raise ShapeError(f"upfirdn: h has shape {h.shape}", hint="a vector of one weight or more")
     h, x = ops.promote_dtypes([h, x])
     image = fnp.reshape(x, (-1, 1, x.shape[-1]))
     kernel = fnp.reshape(ops.flip(h, axes=(0,)), (1, 1, -1))
@@ -227,13 +243,19 @@ def resample_poly(x: ArrayLike, up: int, down: int, axis: int = 0, window: Any =
         window: a name or tuple, of which a filter is made, or the coefficients of one.
         padtype, cval: what is outside: constants; "mean", "median", "minimum", "maximum" are taken off before.
 
+    Raises:
+        ValueError: `up` or `down` is not positive, or traced values with a `padtype` that is no constant.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.resample_poly(fnp.ones(4), 1, 2).shape
     (2,)
     """
     x = floating(x)
     if up < 1 or down < 1 or up != int(up) or down != int(down):
-        raise ShapeError(f"up and down must be integers >= 1, not {up} and {down}")
+        raise ShapeError(
+            f"up and down must be integers >= 1, not {up} and {down}",
+            hint="fractions.Fraction(rate).limit_denominator(1000), numerator and denominator",
+        )
     divisor = int(np.gcd(int(up), int(down)))
     up, down = int(up) // divisor, int(down) // divisor
     if up == down == 1:
@@ -255,7 +277,10 @@ def resample_poly(x: ArrayLike, up: int, down: int, axis: int = 0, window: Any =
         take = {"mean": fnp.mean, "median": fnp.median, "minimum": fnp.min, "maximum": fnp.max}[padtype]
         background = take(x, axis=axis, keepdims=True)
     elif padtype != "constant":
-        raise ShapeError(f"resample_poly of traced values pads with constants, not by padtype={padtype!r}")
+        raise ShapeError(
+            f"resample_poly of traced values pads with constants, not by padtype={padtype!r}",
+            hint='padtype="constant", "mean", "median", "minimum" or "maximum"',
+        )
     before = down - half % down
     skipped = (before + half) // down
     after = 0
@@ -284,13 +309,19 @@ def decimate(x: ArrayLike, q: int, n: int | None = None, ftype: Any = "iir", axi
         ftype: "iir", a Chebyshev filter, or "fir", a Hamming window.
         zero_phase: filter without shift of phase.
 
+    Raises:
+        ValueError: traced values without `zero_phase`, or with a filter of the caller's own.
+
     >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> signal.decimate(np.ones(40), 8).round(1)
     array([1., 1., 1., 1., 1.])
     """
     if not zero_phase or ftype not in ("iir", "fir"):
-        raise ShapeError('decimate of traced values has zero_phase=True and ftype "iir" or "fir"')
+        raise ShapeError(
+            'decimate of traced values has zero_phase=True and ftype "iir" or "fir"',
+            hint="scipy.signal.decimate of plain arrays",
+        )
     x = floating(x)
     design = library("signal", "fxgrad.scipy.signal.decimate")
     if ftype == "fir":

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
+from ...core.common_errors import unknown_option, wrong_ndim
 from ...core.errors import ShapeError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, kind, normalize_axis, operand
@@ -35,7 +36,7 @@ class Segments(NamedTuple):
             return 1.0 / (self.fs * fnp.sum(self.window * self.window))
         if scaling == "spectrum":
             return 1.0 / fnp.sum(self.window) ** 2
-        raise ShapeError(f"Unknown scaling: {scaling!r}")
+        raise unknown_option("the spectrum", "scaling", scaling, ("density", "spectrum"))
 
 
 def make_window(window: Any, nperseg: int | None, n: int) -> tuple[Any, int]:
@@ -50,11 +51,16 @@ def make_window(window: Any, nperseg: int | None, n: int) -> tuple[Any, int]:
         return library("signal", "a window").get_window(window, size), size
     window = operand(window)
     if window.ndim != 1:
-        raise ShapeError("window must be 1-D")
+        raise wrong_ndim("the spectrum", "window", window, 1)
     if nperseg is not None and nperseg != window.size:
-        raise ShapeError("value specified for nperseg is different from length of window")
+        raise ShapeError(
+            f"nperseg={nperseg} for a window of {window.size} entries", hint=f"nperseg={window.size}, or None"
+        )
     if window.size > n:
-        raise ShapeError("window is longer than input signal")
+        raise ShapeError(
+            f"a window of {window.size} entries for a signal of {n}",
+            hint=f"a window of at most {n} entries, or fnp.pad(x, …)",
+        )
     return window, window.size
 
 
@@ -63,14 +69,18 @@ def plan_segments(
 ) -> Segments:
     """Return how signals of n entries are cut."""
     if nperseg is not None and nperseg < 1:
-        raise ShapeError("nperseg must be a positive integer")
+        raise ShapeError(f"nperseg={nperseg} is no length of segments", hint="nperseg=256, the default")
     window, size = make_window(window, nperseg, n)
     overlap = size // 2 if noverlap is None else int(noverlap)
     if overlap >= size:
-        raise ShapeError("noverlap must be less than nperseg.")
+        raise ShapeError(
+            f"noverlap={overlap} for segments of {size} samples", hint=f"noverlap={size // 2}, the default"
+        )
     fft_size = size if nfft is None else int(nfft)
     if fft_size < size:
-        raise ShapeError("nfft must be greater than or equal to nperseg.")
+        raise ShapeError(
+            f"nfft={fft_size} for segments of {size} samples", hint=f"nfft={size} or more, None for {size}"
+        )
     return Segments(window, size, size - overlap, fft_size, fs)
 
 
@@ -134,7 +144,7 @@ def average(powers: Any, how: str) -> Any:
     if how == "mean":
         return fnp.mean(powers, -1)
     if how != "median":
-        raise ShapeError(f'average must be "median" or "mean", got {how}')
+        raise unknown_option("the spectrum", "average", how, ("mean", "median"))
     later = np.arange(2, powers.shape[-1], 2)
     bias = 1 + np.sum(1.0 / (later + 1) - 1.0 / later)
     if kind(powers) == "c":
@@ -148,6 +158,10 @@ def csd(x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic"
         return_onesided: bool = True, scaling: str = "density", axis: int = -1,
         average: str = "mean") -> tuple[Array, Array]:  # fmt: skip
     """The pair of frequencies and the cross power spectral density of two signals by Welch's method: see `welch`.
+
+    Raises:
+        ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
+            such `average`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.csd(fnp.arange(8.0), fnp.ones(8), nperseg=4)[0]
@@ -189,6 +203,10 @@ def welch(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: i
     Returns:
         Frequencies, and the powers along the axis.
 
+    Raises:
+        ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
+            such `average`.
+
     >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> f, p = signal.welch(np.sin(np.arange(64) * np.pi / 4), nperseg=16)
@@ -204,6 +222,10 @@ def periodogram(x: ArrayLike, fs: Any = 1.0, window: Any = "boxcar", nfft: int |
                 detrend: Detrending = "constant", return_onesided: bool = True, scaling: str = "density",
                 axis: int = -1) -> tuple[Array, Array]:  # fmt: skip
     """The pair of frequencies and the power spectral density of signals as wholes: see `welch`.
+
+    Raises:
+        ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
+            such `average`.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.periodogram(fnp.array([1.0, -1.0, 1.0, -1.0]))[1].round(6)
@@ -227,6 +249,10 @@ def coherence(x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_per
               axis: int = -1) -> tuple[Array, Array]:  # fmt: skip
     """The pair of frequencies and |Pxy|² / (Pxx·Pyy), of the spectral densities of two signals: see `welch`.
 
+    Raises:
+        ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
+            such `average`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x = fnp.array([0.0, 1.0, 0.0, 2.0, 1.0, 3.0, 0.0, 1.0])
     >>> fx.scipy.signal.coherence(x, 2 * x, nperseg=4)[1].round(6)
@@ -248,6 +274,10 @@ def spectrogram(x: ArrayLike, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.
     Returns:
         Frequencies, times, and spectra with a last axis of segments.
 
+    Raises:
+        ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
+            such `mode` or `scaling`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.spectrogram(fnp.arange(8.0), nperseg=4, noverlap=0)[2].shape
     (3, 2)
@@ -264,9 +294,7 @@ def spectrogram(x: ArrayLike, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.
         )
         return freqs, times, at_axis(spectra, axis, x.ndim)
     if mode not in ("complex", "magnitude", "angle", "phase"):
-        raise ShapeError(
-            f"unknown value for mode {mode}, must be one of ['psd', 'complex', 'magnitude', 'angle', 'phase']"
-        )
+        raise unknown_option("spectrogram", "mode", mode, ("psd", "complex", "magnitude", "angle", "phase"))
     onesided = return_onesided and kind(x) != "c"
     x = fnp.moveaxis(floating(x), axis, -1)
     spectra = transform_segments(x, plan, detrend, onesided) * fnp.sqrt(plan.scale(scaling))
@@ -289,6 +317,10 @@ def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: in
     Returns:
         Frequencies, times, and complex spectra with a last axis of segments.
 
+    Raises:
+        ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
+            such `mode` or `scaling`.
+
     >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> signal.stft(np.ones(16), nperseg=8)[2].shape
@@ -297,7 +329,7 @@ def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: in
     x = operand(x)
     axis = normalize_axis(axis, x.ndim)
     if scaling not in ("spectrum", "psd"):
-        raise ShapeError(f"Parameter {scaling=} not in ['spectrum', 'psd']!")
+        raise unknown_option("the transform", "scaling", scaling, ("spectrum", "psd"))
     x = fnp.moveaxis(floating(x), axis, -1)
     plan = plan_segments(window, nperseg, noverlap, nfft, fs, x.shape[-1])
     half = plan.size // 2
@@ -328,6 +360,10 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg:
     Returns:
         Times, and signals. (SciPy's times have the size of the first axis of the signals, whichever is that of time.)
 
+    Raises:
+        ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other, `Zxx` has fewer than two axes,
+            or there is no such `scaling`.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> spectra = fx.scipy.signal.stft(fnp.arange(8.0), nperseg=4)[2]
     >>> fx.scipy.signal.istft(spectra, nperseg=4)[1].round(6) + 0.0
@@ -335,12 +371,15 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg:
     """
     z = operand(Zxx)
     if z.ndim < 2:
-        raise ShapeError("Input stft must be at least 2d!")
+        raise wrong_ndim("istft", "Zxx", z, 2, or_more=True)
     freq_axis, time_axis = normalize_axis(freq_axis, z.ndim), normalize_axis(time_axis, z.ndim)
     if freq_axis == time_axis:
-        raise ShapeError("Must specify differing time and frequency axes!")
+        raise ShapeError(
+            f"istft: time_axis={time_axis} and freq_axis={freq_axis} are one axis",
+            hint="time_axis=-1, freq_axis=-2, the defaults",
+        )
     if scaling not in ("spectrum", "psd"):
-        raise ShapeError(f"Parameter {scaling=} not in ['spectrum', 'psd']!")
+        raise unknown_option("the transform", "scaling", scaling, ("spectrum", "psd"))
     lead = [i for i in range(z.ndim) if i not in (freq_axis, time_axis)]
     z = fnp.transpose(z, (*lead, time_axis, freq_axis))
     count = z.shape[-2]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.advice import fit_product
 from ...core.errors import ShapeError
 from ...core.interpreter import api_boundary
 from ...core.typing import Array
@@ -33,7 +34,10 @@ class Places:
             ("column", self.columns, self.shape[1]),
         ):
             if positions.ndim != 1 or (positions.size and not 0 <= positions.min() <= positions.max() < size):
-                raise ValueError(f"{name} indices must be a vector of numbers from 0 to {size - 1}")
+                raise ShapeError(
+                    f"{name} positions of shape {positions.shape} are no vector of numbers from 0 to {size - 1}",
+                    hint=f"positions from 0 to {size - 1}, or a larger shape=",
+                )
         self.digest: int = hash((self.shape, self.rows.tobytes(), self.columns.tobytes()))
 
     def __hash__(self) -> int:
@@ -69,6 +73,9 @@ class coo_array:
         arg1: (data, (row, col)), a sparse array of SciPy, a `fx.SparseMatrix`, or a dense matrix of known numbers.
         shape: the shape, if it is not that of `arg1` or of the greatest indices.
 
+    Raises:
+        ValueError: the entries and their positions are not equally many.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse
     >>> a = sparse.coo_array((fnp.array([2.0, 3.0]), ([0, 1], [1, 0])))
@@ -96,8 +103,9 @@ class coo_array:
         if shape is None:
             shape = (int(row.max(initial=-1)) + 1, int(col.max(initial=-1)) + 1)
         if data.shape != row.shape or row.shape != col.shape:
-            raise ValueError(
-                f"row, column, and data array must all be the same size, not {row.shape}, {col.shape}, {data.shape}"
+            raise ShapeError(
+                f"coo_array: rows of shape {row.shape}, columns {col.shape} and data {data.shape}",
+                hint="three vectors of one length, an entry of each for an entry of the matrix",
             )
         self.data, self.places = data, Places(row, col, shape)
 
@@ -172,6 +180,11 @@ class coo_array:
 
     @api_boundary
     def __matmul__(self, other: Any) -> Array:
+        """The product with a vector or matrix, an array.
+
+        Raises:
+            ShapeError: the shapes do not fit.
+        """
         return multiply_columns(self, other)
 
     @api_boundary
@@ -196,7 +209,10 @@ class coo_array:
     def __add__(self, other: Any) -> coo_array:
         other = coo_array(other)
         if self.shape != other.shape:
-            raise ShapeError(f"inconsistent shapes {self.shape} and {other.shape} of sparse matrices")
+            raise ShapeError(
+                f"inconsistent shapes {self.shape} and {other.shape} of sparse matrices",
+                hint="b.T, or fxgrad.scipy.sparse.coo_array((data, (rows, columns)), shape=…)",
+            )
         row, col = np.append(self.row, other.row), np.append(self.col, other.col)
         return self.made_of(fnp.concatenate([self.data, other.data]), Places(row, col, self.shape))
 
@@ -226,7 +242,10 @@ def multiply_columns(a: Any, x: Any) -> Any:
     a, x = coo_array(a), operand(x)
     n = x.shape[-2 if x.ndim > 1 else 0] if x.ndim else None
     if n != a.shape[1]:
-        raise ShapeError(f"matmul: a sparse matrix of shape {a.shape} and an operand of shape {x.shape}")
+        raise ShapeError(
+            f"matmul: a sparse matrix of shape {a.shape} and an operand of shape {x.shape}",
+            hint=fit_product(a.shape, x.shape) if x.ndim else "a * x for numbers",
+        )
     front = fnp.moveaxis(x, -2, 0) if x.ndim > 1 else x
     flat = ops.reshape(front, shape=(n, int(np.prod(front.shape[1:]))))
     y = ops.sparse_matmul(a.data, a.row, a.col, flat, shape=a.shape)
@@ -297,6 +316,9 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] |
         offsets: for each how far it is above (or, negative, below) the main one.
         shape: (rows, columns); None: as many as are needed.
 
+    Raises:
+        ValueError: not one offset for each diagonal, or a diagonal of the wrong length.
+
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse
     >>> def product(d):
@@ -309,7 +331,10 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] |
         diagonals, offsets = [diagonals], [offsets]
     parts, offsets = [operand(d) for d in diagonals], [int(k) for k in np.asarray(offsets)]
     if len(parts) != len(offsets):
-        raise ValueError(f"{len(parts)} diagonals and {len(offsets)} offsets")
+        raise ShapeError(
+            f"diags_array: {len(parts)} diagonals and {len(offsets)} offsets",
+            hint="an offset for each diagonal",
+        )
     if shape is None:
         shape = (parts[0].size + abs(offsets[0]),) * 2
     m, n = shape
@@ -317,7 +342,10 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] |
     for part, k in zip(parts, offsets):
         count = min(m + min(k, 0), n - max(k, 0))
         if part.size not in (1, count):
-            raise ValueError(f"a diagonal of {part.size} entries at offset {k} of a matrix of shape {shape}")
+            raise ShapeError(
+                f"diags_array: a diagonal of {part.size} entries at offset {k} of a matrix of shape {shape}",
+                hint=f"{count} entries, or one for all",
+            )
         rows.append(np.arange(count) + max(-k, 0))
         columns.append(np.arange(count) + max(k, 0))
         data.append(ops.broadcast_to(ops.reshape(part, shape=(part.size,)), shape=(count,)))

@@ -16,6 +16,7 @@ import numpy as np
 from ... import lax, ops, tree
 from ... import numpy as fnp
 from ...core.aval import aval_of
+from ...core.common_errors import unknown_option
 from ...core.errors import ShapeError, StructureError
 from ...core.interpreter import api_boundary
 from ...core.typing import Array, ArrayLike, PyTree
@@ -43,7 +44,8 @@ def operator_of(a: Any, name: str) -> Operator:
     matrix = operand(a)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ShapeError(
-            f"{name}: a square matrix, a function or an operator is needed, not shape {matrix.shape}"
+            f"{name}: the matrix has shape {matrix.shape}, which is not square",
+            hint="cg of a.T @ a and a.T @ b, the normal equations",
         )
     return lambda x: fnp.matmul(matrix, x)
 
@@ -122,7 +124,10 @@ def solve_iteratively(
     if tree.structure(start) != tree.structure(b) or any(
         aval_of(x).shape != aval_of(y).shape for x, y in zip(tree.leaves(start), tree.leaves(b))
     ):
-        raise StructureError(f"{name}: x0 and b must have matching structure and shapes: {start} vs {b}")
+        raise StructureError(
+            f"{name}: x0 and b must have matching structure and shapes: {start} vs {b}",
+            hint="x0=None, which begins at zero",
+        )
     start = tree.map(lambda x, y: cast(ops.stop_gradient(x), dtype_of(y)), start, b)
     relative, absolute = tolerances
     size = sum(aval_of(x).size for x in tree.leaves(b))
@@ -310,7 +315,7 @@ def gmres(
     array([0.5  , 0.125])
     """
     if solve_method not in ("batched", "incremental"):
-        raise ValueError(f"invalid solve_method {solve_method!r}, must be either 'incremental' or 'batched'")
+        raise unknown_option("gmres", "solve_method", solve_method, ("batched", "incremental"))
 
     def iterate(*args: Any) -> Any:
         return iterate_gmres(restart, *args)
@@ -445,7 +450,10 @@ def spsolve(A: Any, b: ArrayLike, permc_spec: str | None = None, use_umfpack: bo
     """
     a, b = coo_array(A), as_inexact(operand(b))
     if a.shape[0] != a.shape[1] or b.ndim not in (1, 2) or b.shape[0] != a.shape[1]:
-        raise ShapeError(f"spsolve: a matrix of shape {a.shape} and a right-hand side of shape {b.shape}")
+        raise ShapeError(
+            f"spsolve: a matrix of shape {a.shape} and a right-hand side of shape {b.shape}",
+            hint="a square matrix [n, n], and b [n] or [n, k]",
+        )
     columns = ops.reshape(b, shape=(b.shape[0], 1)) if b.ndim == 1 else b
     x = ops.sparse_solve(as_inexact(a.data), a.row, a.col, columns, shape=a.shape)
     return ops.reshape(x, shape=b.shape)

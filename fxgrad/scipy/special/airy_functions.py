@@ -47,7 +47,10 @@ ebip = result_of("airye", 3, lambda t, y, z: t * (z * ebi(z) - rate(z) * y))
 @tuple_of(eai, eaip, ebi, ebip, at=(0.7,))
 def airye(z: ArrayLike) -> tuple[Array, Array, Array, Array]:
     """Airy's functions and their derivatives, those of Ai times exp(⅔z√z) and those of Bi times exp(−|Re ⅔z√z|), these
-    with derivatives for real z."""
+    with derivatives for real z.
+
+    Source: https://dlmf.nist.gov/9.2.
+    """
 
 
 itairy_1 = result_of("itairy", 0, lambda t, y, x: t * ai(x))
@@ -58,7 +61,10 @@ itairy_4 = result_of("itairy", 3, lambda t, y, x: t * bi(-x))
 
 @tuple_of(itairy_1, itairy_2, itairy_3, itairy_4, at=(0.7,))
 def itairy(x: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """The integrals of Ai(t), Bi(t), Ai(−t) and Bi(−t) from 0 to x ≥ 0."""
+    """The integrals of Ai(t), Bi(t), Ai(−t) and Bi(−t) from 0 to x ≥ 0.
+
+    Source: https://dlmf.nist.gov/9.10.
+    """
 
 
 # -- integrals of Bessel functions ------------------------------------------
@@ -74,22 +80,34 @@ it2k0 = result_of("it2i0k0", 1, lambda t, y, x: t * (-k0(x) / x))
 
 @tuple_of(itj0, ity0, at=(0.7,))
 def itj0y0(x: ArrayLike) -> tuple[Array, Array]:
-    """The integrals of J₀ and Y₀ from 0 to x."""
+    """The integrals of J₀ and Y₀ from 0 to x.
+
+    Source: https://dlmf.nist.gov/10.22.
+    """
 
 
 @tuple_of(iti0, itk0, at=(0.7,))
 def iti0k0(x: ArrayLike) -> tuple[Array, Array]:
-    """The integrals of I₀ and K₀ from 0 to x."""
+    """The integrals of I₀ and K₀ from 0 to x.
+
+    Source: https://dlmf.nist.gov/10.43.
+    """
 
 
 @tuple_of(it2j0, it2y0, at=(0.7,))
 def it2j0y0(x: ArrayLike) -> tuple[Array, Array]:
-    """The integrals of (1 − J₀(t))/t from 0 to x, and of Y₀(t)/t from x to ∞."""
+    """The integrals of (1 − J₀(t))/t from 0 to x, and of Y₀(t)/t from x to ∞.
+
+    Source: https://dlmf.nist.gov/10.22.
+    """
 
 
 @tuple_of(it2i0, it2k0, at=(0.7,))
 def it2i0k0(x: ArrayLike) -> tuple[Array, Array]:
-    """The integrals of (I₀(t) − 1)/t from 0 to x, and of K₀(t)/t from x to ∞."""
+    """The integrals of (I₀(t) − 1)/t from 0 to x, and of K₀(t)/t from x to ∞.
+
+    Source: https://dlmf.nist.gov/10.43.
+    """
 
 
 # -- Struve's functions ------------------------------------------
@@ -118,17 +136,26 @@ def modstruve(v: ArrayLike, x: ArrayLike) -> Array:
 
 @special(lambda t, y, x: t * struve(0, x), at=(0.7,))
 def itstruve0(x: ArrayLike) -> Array:
-    """The integral of H₀ from 0 to x."""
+    """The integral of H₀ from 0 to x.
+
+    Source: https://dlmf.nist.gov/11.7.
+    """
 
 
 @special(lambda t, y, x: t * (-struve(0, x) / x), at=(0.7,))
 def it2struve0(x: ArrayLike) -> Array:
-    """The integral of H₀(t)/t from x to ∞."""
+    """The integral of H₀(t)/t from x to ∞.
+
+    Source: https://dlmf.nist.gov/11.7.
+    """
 
 
 @special(lambda t, y, x: t * modstruve(0, x), at=(0.7,))
 def itmodstruve0(x: ArrayLike) -> Array:
-    """The integral of L₀ from 0 to x."""
+    """The integral of L₀ from 0 to x.
+
+    Source: https://dlmf.nist.gov/11.7.
+    """
 
 
 # -- Kelvin's functions ------------------------------------------
@@ -140,42 +167,66 @@ def quotient(value: Any, x: Any, limit: complex) -> Any:
 
 @special(lambda t, y, x: t * berp(x), at=(1.7,))
 def ber(x: ArrayLike) -> Array:
-    """Kelvin's function ber, the real part of J₀(x·e^(3πi/4)) (https://dlmf.nist.gov/10.61.E1)."""
+    """Kelvin's function ber, the real part of J₀(x·e^(3πi/4)) (https://dlmf.nist.gov/10.61.E1).
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 @special(lambda t, y, x: t * beip(x), at=(1.7,))
 def bei(x: ArrayLike) -> Array:
-    """Kelvin's function bei, the imaginary part of J₀(x·e^(3πi/4))."""
+    """Kelvin's function bei, the imaginary part of J₀(x·e^(3πi/4)).
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 @special(lambda t, y, x: t * kerp(x), at=(1.7,))
 def ker(x: ArrayLike) -> Array:
-    """Kelvin's function ker, the real part of K₀(x·e^(πi/4))."""
+    """Kelvin's function ker, the real part of K₀(x·e^(πi/4)).
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 @special(lambda t, y, x: t * keip(x), at=(1.7,))
 def kei(x: ArrayLike) -> Array:
-    """Kelvin's function kei, the imaginary part of K₀(x·e^(πi/4))."""
+    """Kelvin's function kei, the imaginary part of K₀(x·e^(πi/4)).
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 @special(lambda t, y, x: t * (-bei(x) - quotient(y, x, 0.0)), at=(1.7,))
 def berp(x: ArrayLike) -> Array:
-    """The derivative of `ber`."""
+    """The derivative of `ber`.
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 @special(lambda t, y, x: t * (ber(x) - quotient(y, x, 0.5)), at=(1.7,))
 def beip(x: ArrayLike) -> Array:
-    """The derivative of `bei`."""
+    """The derivative of `bei`.
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 @special(lambda t, y, x: t * (-kei(x) - y / x), at=(1.7,))
 def kerp(x: ArrayLike) -> Array:
-    """The derivative of `ker`."""
+    """The derivative of `ker`.
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 @special(lambda t, y, x: t * (ker(x) - y / x), at=(1.7,))
 def keip(x: ArrayLike) -> Array:
-    """The derivative of `kei`."""
+    """The derivative of `kei`.
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 kelvin_b = result_of("kelvin", 0, lambda t, y, x: t * kelvin_bp(x))
@@ -186,7 +237,10 @@ kelvin_kp = result_of("kelvin", 3, lambda t, y, x: t * (1j * kelvin_k(x) - y / x
 
 @tuple_of(kelvin_b, kelvin_k, kelvin_bp, kelvin_kp, at=(1.7,))
 def kelvin(x: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """ber + i·bei, ker + i·kei and their derivatives, complex."""
+    """ber + i·bei, ker + i·kei and their derivatives, complex.
+
+    Source: https://dlmf.nist.gov/10.61.
+    """
 
 
 # -- parabolic cylinder functions ------------------------------------------
@@ -207,17 +261,26 @@ pbwa_p = result_of(
 
 @tuple_of(pbdv_d, pbdv_p, at=(2, 0.7))
 def pbdv(v: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The parabolic cylinder function Dᵥ(x) and its derivative with respect to x."""
+    """The parabolic cylinder function Dᵥ(x) and its derivative with respect to x.
+
+    Source: https://dlmf.nist.gov/12.2.
+    """
 
 
 @tuple_of(pbvv_v, pbvv_p, at=(2, 0.7))
 def pbvv(v: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The parabolic cylinder function Vᵥ(x) and its derivative with respect to x."""
+    """The parabolic cylinder function Vᵥ(x) and its derivative with respect to x.
+
+    Source: https://dlmf.nist.gov/12.2.
+    """
 
 
 @tuple_of(pbwa_w, pbwa_p, at=(2, 0.7))
 def pbwa(a: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The parabolic cylinder function W(a, x) and its derivative with respect to x."""
+    """The parabolic cylinder function W(a, x) and its derivative with respect to x.
+
+    Source: https://dlmf.nist.gov/12.14.
+    """
 
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import ops
-from ...core.errors import NotDifferentiableError
+from ...core.errors import NotDifferentiableError, StructureError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import composite, operand
 from ..reference import scipy_function
@@ -52,7 +52,10 @@ def yv(v: ArrayLike, z: ArrayLike) -> Array:
 
 @special(REFUSED, lambda t, y, n, x: t * middle_difference(yn, n, x), at=(2, 1.7))
 def yn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The Bessel function of the second kind of whole order n, of real x."""
+    """The Bessel function of the second kind of whole order n, of real x.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: t * middle_sum(iv, v, z), at=(2, 1.7))
@@ -69,17 +72,26 @@ def kv(v: ArrayLike, z: ArrayLike) -> Array:
 
 @special(REFUSED, lambda t, y, n, x: t * -middle_sum(kn, n, x), at=(2, 1.7))
 def kn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The modified Bessel function of the second kind of whole order n, of real x."""
+    """The modified Bessel function of the second kind of whole order n, of real x.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: t * middle_difference(hankel1, v, z), at=(2, 1.7))
 def hankel1(v: ArrayLike, z: ArrayLike) -> Array:
-    """Hankel's function of the first kind J + i·Y, complex."""
+    """Hankel's function of the first kind J + i·Y, complex.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: t * middle_difference(hankel2, v, z), at=(2, 1.7))
 def hankel2(v: ArrayLike, z: ArrayLike) -> Array:
-    """Hankel's function of the second kind J − i·Y, complex."""
+    """Hankel's function of the second kind J − i·Y, complex.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 # -- scaled ------------------------------------------
@@ -130,63 +142,111 @@ def ive_slope(v: Any, z: Any, y: Any) -> Any:
 
 @special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, jve_slope, "jve"), at=(2, 1.7))
 def jve(v: ArrayLike, z: ArrayLike) -> Array:
-    """`jv(v, z)·exp(−|Im z|)`, with derivatives for real z."""
+    """`jv(v, z)·exp(−|Im z|)`, with derivatives for real z.
+
+    Source: https://dlmf.nist.gov/10.2.
+
+    Raises:
+        NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
+            not.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, yve_slope, "yve"), at=(2, 1.7))
 def yve(v: ArrayLike, z: ArrayLike) -> Array:
-    """`yv(v, z)·exp(−|Im z|)`, with derivatives for real z."""
+    """`yv(v, z)·exp(−|Im z|)`, with derivatives for real z.
+
+    Source: https://dlmf.nist.gov/10.2.
+
+    Raises:
+        NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
+            not.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, ive_slope, "ive"), at=(2, 1.7))
 def ive(v: ArrayLike, z: ArrayLike) -> Array:
-    """`iv(v, z)·exp(−|Re z|)`, with derivatives for real z."""
+    """`iv(v, z)·exp(−|Re z|)`, with derivatives for real z.
+
+    Source: https://dlmf.nist.gov/10.25.
+
+    Raises:
+        NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
+            not.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: t * far_slope(v, z, y - middle_sum(kve, v, z), first=False), at=(2, 1.7))
 def kve(v: ArrayLike, z: ArrayLike) -> Array:
-    """`kv(v, z)·exp(z)`."""
+    """`kv(v, z)·exp(z)`.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel1e, v, z) - 1j * y), at=(2, 1.7))
 def hankel1e(v: ArrayLike, z: ArrayLike) -> Array:
-    """`hankel1(v, z)·exp(−i·z)`."""
+    """`hankel1(v, z)·exp(−i·z)`.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 @special(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel2e, v, z) + 1j * y), at=(2, 1.7))
 def hankel2e(v: ArrayLike, z: ArrayLike) -> Array:
-    """`hankel2(v, z)·exp(i·z)`."""
+    """`hankel2(v, z)·exp(i·z)`.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 # -- of the orders 0 and 1 ------------------------------------------
 @special(lambda t, y, x: t * -j1(x), at=(1.7,))
 def j0(x: ArrayLike) -> Array:
-    """The Bessel function of the first kind of order 0, of real x."""
+    """The Bessel function of the first kind of order 0, of real x.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 @special(lambda t, y, x: t * (0.5 * (j0(x) - jv(2.0, x))), at=(1.7,))
 def j1(x: ArrayLike) -> Array:
-    """The Bessel function of the first kind of order 1, of real x."""
+    """The Bessel function of the first kind of order 1, of real x.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 @special(lambda t, y, x: t * -y1(x), at=(1.7,))
 def y0(x: ArrayLike) -> Array:
-    """The Bessel function of the second kind of order 0, of real x."""
+    """The Bessel function of the second kind of order 0, of real x.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 @special(lambda t, y, x: t * (0.5 * (y0(x) - yv(2.0, x))), at=(1.7,))
 def y1(x: ArrayLike) -> Array:
-    """The Bessel function of the second kind of order 1, of real x."""
+    """The Bessel function of the second kind of order 1, of real x.
+
+    Source: https://dlmf.nist.gov/10.2.
+    """
 
 
 @special(lambda t, y, x: t * i1(x), at=(1.7,))
 def i0(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind of order 0, of real x."""
+    """The modified Bessel function of the first kind of order 0, of real x.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(lambda t, y, x: t * (0.5 * (i0(x) + iv(2.0, x))), at=(1.7,))
 def i1(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind of order 1, of real x."""
+    """The modified Bessel function of the first kind of order 1, of real x.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 def moment_slope(t: Any, x: Any, order: int) -> Any:
@@ -197,37 +257,58 @@ def moment_slope(t: Any, x: Any, order: int) -> Any:
 
 @special(lambda t, y, x: moment_slope(t, x, 0), at=(1.7,))
 def i0e(x: ArrayLike) -> Array:
-    """`i0(x)·exp(−|x|)`; its derivative at 0, a kink, is 0."""
+    """`i0(x)·exp(−|x|)`; its derivative at 0, a kink, is 0.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(lambda t, y, x: moment_slope(t, x, 1), at=(1.7,))
 def i1e(x: ArrayLike) -> Array:
-    """`i1(x)·exp(−|x|)`."""
+    """`i1(x)·exp(−|x|)`.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(lambda t, y, x: t * -k1(x), at=(1.7,))
 def k0(x: ArrayLike) -> Array:
-    """The modified Bessel function of the second kind of order 0, of real x."""
+    """The modified Bessel function of the second kind of order 0, of real x.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(lambda t, y, x: t * (-0.5 * (k0(x) + kv(2.0, x))), at=(1.7,))
 def k1(x: ArrayLike) -> Array:
-    """The modified Bessel function of the second kind of order 1, of real x."""
+    """The modified Bessel function of the second kind of order 1, of real x.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(lambda t, y, x: t * far_slope(0.0, x, y - k1e(x), first=False), at=(1.7,))
 def k0e(x: ArrayLike) -> Array:
-    """`k0(x)·exp(x)`."""
+    """`k0(x)·exp(x)`.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(lambda t, y, x: t * far_slope(1.0, x, y - 0.5 * (k0e(x) + kve(2.0, x)), first=False), at=(1.7,))
 def k1e(x: ArrayLike) -> Array:
-    """`k1(x)·exp(x)`."""
+    """`k1(x)·exp(x)`.
+
+    Source: https://dlmf.nist.gov/10.25.
+    """
 
 
 @special(lambda t, y, a, lmb, nu: t * ((jv(nu, 2 * a) - (lmb + 1) * y) / a), REFUSED, REFUSED, at=(0.7, 2, 1))
 def besselpoly(a: ArrayLike, lmb: ArrayLike, nu: ArrayLike) -> Array:
-    """∫₀¹ x^lmb·Jᵥ(2a·x) dx of the order v = nu."""
+    """∫₀¹ x^lmb·Jᵥ(2a·x) dx of the order v = nu.
+
+    Source: https://dlmf.nist.gov/10.22.
+    """
 
 
 # -- derivatives by name ------------------------------------------
@@ -241,13 +322,21 @@ def alternating(function: Callable[..., Any], v: Any, z: Any, n: int, sign: int)
 
 def check_order(name: str, n: Any) -> int:
     if not isinstance(n, int) or n < 0:
-        raise ValueError(f"{name}: n is a whole number from 0 on, not {n!r}")
+        raise StructureError(
+            f"{name}: n is a whole number from 0 on, not {n!r}",
+            hint="jv, yv, iv and kv take orders of every kind",
+        )
     return n
 
 
 @scipy_function("special")
 def jvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     """The derivative of order n of `jv` with respect to z.
+
+    Source: https://dlmf.nist.gov/10.6.E7.
+
+    Raises:
+        ValueError: `n` is no whole number from 0 on.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.special.jvp(0, 1.0):.12f}")
@@ -280,6 +369,11 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
 def yvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     """The derivative of order n of `yv` with respect to z.
 
+    Source: https://dlmf.nist.gov/10.6.E7.
+
+    Raises:
+        ValueError: `n` is no whole number from 0 on.
+
     >>> import fxgrad as fx
     >>> fx.scipy.special.yvp(1.0, 2.0).round(6)
     np.float64(0.563892)
@@ -290,6 +384,11 @@ def yvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
 @scipy_function("special")
 def ivp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     """The derivative of order n of `iv` with respect to z.
+
+    Source: https://dlmf.nist.gov/10.29.E5.
+
+    Raises:
+        ValueError: `n` is no whole number from 0 on.
 
     >>> import fxgrad as fx
     >>> fx.scipy.special.ivp(1.0, 2.0).round(6)
@@ -302,6 +401,11 @@ def ivp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
 def kvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     """The derivative of order n of `kv` with respect to z.
 
+    Source: https://dlmf.nist.gov/10.29.E5.
+
+    Raises:
+        ValueError: `n` is no whole number from 0 on.
+
     >>> import fxgrad as fx
     >>> fx.scipy.special.kvp(1.0, 2.0).round(6)
     np.float64(-0.183827)
@@ -313,6 +417,11 @@ def kvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
 def h1vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     """The derivative of order n of `hankel1` with respect to z.
 
+    Source: https://dlmf.nist.gov/10.6.E7.
+
+    Raises:
+        ValueError: `n` is no whole number from 0 on.
+
     >>> import fxgrad as fx
     >>> fx.scipy.special.h1vp(1.0, 2.0).round(6)
     np.complex128(-0.064472+0.563892j)
@@ -323,6 +432,11 @@ def h1vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
 @scipy_function("special")
 def h2vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     """The derivative of order n of `hankel2` with respect to z.
+
+    Source: https://dlmf.nist.gov/10.6.E7.
+
+    Raises:
+        ValueError: `n` is no whole number from 0 on.
 
     >>> import fxgrad as fx
     >>> fx.scipy.special.h2vp(1.0, 2.0).round(6)
@@ -375,6 +489,8 @@ def spherical_jn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     """The spherical Bessel function of the second kind √(π/2z)·Y_(n + ½)(z); arguments as of `spherical_jn`.
 
+    Source: https://dlmf.nist.gov/10.47.
+
     >>> import fxgrad as fx
     >>> fx.testing.check_grads(fx.scipy.special.spherical_yn, (2, 1.7), order=1)
     """
@@ -386,6 +502,8 @@ def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     """The modified spherical Bessel function of the first kind √(π/2z)·I_(n + ½)(z); arguments as of `spherical_jn`.
 
+    Source: https://dlmf.nist.gov/10.47.
+
     >>> import fxgrad as fx
     >>> fx.testing.check_grads(fx.scipy.special.spherical_in, (2, 1.7), order=1)
     """
@@ -396,6 +514,8 @@ def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 @scipy_function("special")
 def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     """The modified spherical Bessel function of the second kind √(π/2z)·K_(n + ½)(z); arguments as of `spherical_jn`.
+
+    Source: https://dlmf.nist.gov/10.47.
 
     >>> import fxgrad as fx
     >>> fx.testing.check_grads(fx.scipy.special.spherical_kn, (2, 1.7), order=1)

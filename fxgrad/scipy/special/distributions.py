@@ -24,47 +24,74 @@ REFUSED = NO_CLOSED_FORM
 # -- the gamma distribution, chi square, Poisson's ------------------------------------------
 @special(formula=lambda a, b, x: gammainc(b, a * x), at=(0.7, 1.6, 1.3))
 def gdtr(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The gamma distribution function of rate a and shape b."""
+    """The gamma distribution function of rate a and shape b.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(formula=lambda a, b, x: gammaincc(b, a * x), at=(0.7, 1.6, 1.3))
 def gdtrc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `gdtr` without the subtraction."""
+    """1 − `gdtr` without the subtraction.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda a, p, b, x: gdtr(a, b, x) - p, at=(0.4, 1.6, 1.3))
 def gdtria(p: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The rate a with `gdtr(a, b, x) = p`."""
+    """The rate a with `gdtr(a, b, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda b, a, p, x: gdtr(a, b, x) - p, at=(0.7, 0.4, 1.3))
 def gdtrib(a: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The shape b with `gdtr(a, b, x) = p`."""
+    """The shape b with `gdtr(a, b, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda x, a, b, p: gdtr(a, b, x) - p, at=(0.7, 1.6, 0.4))
 def gdtrix(a: ArrayLike, b: ArrayLike, p: ArrayLike) -> Array:
-    """The x with `gdtr(a, b, x) = p`."""
+    """The x with `gdtr(a, b, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(formula=lambda v, x: gammainc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
 def chdtr(v: ArrayLike, x: ArrayLike) -> Array:
-    """The chi square distribution function of v degrees of freedom."""
+    """The chi square distribution function of v degrees of freedom.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(formula=lambda v, x: gammaincc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
 def chdtrc(v: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `chdtr` without the subtraction."""
+    """1 − `chdtr` without the subtraction.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda x, v, p: chdtrc(v, x) - p, at=(2.7, 0.4))
 def chdtri(v: ArrayLike, p: ArrayLike) -> Array:
-    """The x with `chdtrc(v, x) = p`."""
+    """The x with `chdtrc(v, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda v, p, x: chdtr(v, x) - p, at=(0.4, 1.6))
 def chdtriv(p: ArrayLike, x: ArrayLike) -> Array:
-    """The degrees of freedom v with `chdtr(v, x) = p`."""
+    """The degrees of freedom v with `chdtr(v, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 def poisson_partial(t: Any, y: Any, k: Any, m: Any) -> Any:
@@ -74,33 +101,51 @@ def poisson_partial(t: Any, y: Any, k: Any, m: Any) -> Any:
 
 @special(None, lambda t, y, k, m: -poisson_partial(t, y, k, m), at=(2, 1.6))
 def pdtr(k: ArrayLike, m: ArrayLike) -> Array:
-    """The Poisson distribution function of mean m at k, a step function of k."""
+    """The Poisson distribution function of mean m at k, a step function of k.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(None, poisson_partial, at=(2, 1.6))
 def pdtrc(k: ArrayLike, m: ArrayLike) -> Array:
-    """1 − `pdtr` without the subtraction, a step function of k."""
+    """1 − `pdtr` without the subtraction, a step function of k.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(None, ..., equation=lambda m, k, y: gammaincc(ops.floor(k) + 1.0, m) - y, at=(2, 0.4))
 def pdtri(k: ArrayLike, y: ArrayLike) -> Array:
-    """The mean m with `pdtr(k, m) = y`."""
+    """The mean m with `pdtr(k, m) = y`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda k, p, m: gammaincc(k + 1, m) - p, at=(0.6, 2.6))
 def pdtrik(p: ArrayLike, m: ArrayLike) -> Array:
-    """The real k at which the Poisson distribution function of mean m, continued between whole numbers, is p."""
+    """The real k at which the Poisson distribution function of mean m, continued between whole numbers, is p.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 # -- the beta distribution, the binomial ones, F and t ------------------------------------------
 @special(equation=lambda a, p, b, x: betainc(a, b, x) - p, at=(0.4, 1.6, 0.3))
 def btdtria(p: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The a with `betainc(a, b, x) = p`."""
+    """The a with `betainc(a, b, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda b, a, p, x: betainc(a, b, x) - p, at=(1.6, 0.4, 0.3))
 def btdtrib(a: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The b with `betainc(a, b, x) = p`."""
+    """The b with `betainc(a, b, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 def binomial_cdf(k: Any, n: Any, p: Any) -> Any:
@@ -113,56 +158,86 @@ def negative_binomial_cdf(k: Any, n: Any, p: Any) -> Any:
 
 @special(None, ..., ..., formula=lambda k, n, p: binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.3))
 def bdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The binomial distribution function of n trials of probability p at k, a step function of k."""
+    """The binomial distribution function of n trials of probability p at k, a step function of k.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(
     None, ..., ..., formula=lambda k, n, p: betainc(ops.floor(k) + 1.0, n - ops.floor(k), p), at=(2, 5, 0.3)
 )
 def bdtrc(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """1 − `bdtr` without the subtraction, a step function of k."""
+    """1 − `bdtr` without the subtraction, a step function of k.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(None, ..., ..., equation=lambda p, k, n, y: binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4))
 def bdtri(k: ArrayLike, n: ArrayLike, y: ArrayLike) -> Array:
-    """The probability p with `bdtr(k, n, p) = y`."""
+    """The probability p with `bdtr(k, n, p) = y`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda k, y, n, p: binomial_cdf(k, n, p) - y, at=(0.7, 5.0, 0.4))
 def bdtrik(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The real k at which the binomial distribution function, continued between whole numbers, is y."""
+    """The real k at which the binomial distribution function, continued between whole numbers, is y.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda n, k, y, p: binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
 def bdtrin(k: ArrayLike, y: ArrayLike, p: ArrayLike) -> Array:
-    """The real number n of trials with `bdtr(k, n, p) = y`."""
+    """The real number n of trials with `bdtr(k, n, p) = y`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(None, ..., ..., formula=lambda k, n, p: negative_binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.6))
 def nbdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The probability of k failures at most before n successes of probability p, a step function of k."""
+    """The probability of k failures at most before n successes of probability p, a step function of k.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(None, ..., ..., formula=lambda k, n, p: betaincc(n * 1.0, ops.floor(k) + 1.0, p), at=(2, 5, 0.6))
 def nbdtrc(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """1 − `nbdtr` without the subtraction, a step function of k."""
+    """1 − `nbdtr` without the subtraction, a step function of k.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(
     None, ..., ..., equation=lambda p, k, n, y: negative_binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4)
 )
 def nbdtri(k: ArrayLike, n: ArrayLike, y: ArrayLike) -> Array:
-    """The probability p with `nbdtr(k, n, p) = y`."""
+    """The probability p with `nbdtr(k, n, p) = y`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda k, y, n, p: negative_binomial_cdf(k, n, p) - y, at=(0.6, 4.0, 0.4))
 def nbdtrik(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The real k at which `nbdtr`, continued between whole numbers, is y."""
+    """The real k at which `nbdtr`, continued between whole numbers, is y.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda n, k, y, p: negative_binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
 def nbdtrin(k: ArrayLike, y: ArrayLike, p: ArrayLike) -> Array:
-    """The real number n of successes with `nbdtr(k, n, p) = y`."""
+    """The real number n of successes with `nbdtr(k, n, p) = y`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 def f_share(dfn: Any, dfd: Any, x: Any) -> Any:
@@ -171,22 +246,34 @@ def f_share(dfn: Any, dfd: Any, x: Any) -> Any:
 
 @special(formula=lambda dfn, dfd, x: betainc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8))
 def fdtr(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike) -> Array:
-    """Fisher's F distribution function of dfn and dfd degrees of freedom."""
+    """Fisher's F distribution function of dfn and dfd degrees of freedom.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(formula=lambda dfn, dfd, x: betaincc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8))
 def fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `fdtr` without the subtraction."""
+    """1 − `fdtr` without the subtraction.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda x, dfn, dfd, p: fdtr(dfn, dfd, x) - p, at=(2.7, 3.4, 0.4))
 def fdtri(dfn: ArrayLike, dfd: ArrayLike, p: ArrayLike) -> Array:
-    """The x with `fdtr(dfn, dfd, x) = p`."""
+    """The x with `fdtr(dfn, dfd, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda dfd, dfn, p, x: fdtr(dfn, dfd, x) - p, at=(2.7, 0.6, 1.2))
 def fdtridfd(dfn: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The degrees of freedom dfd with `fdtr(dfn, dfd, x) = p`."""
+    """The degrees of freedom dfd with `fdtr(dfn, dfd, x) = p`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 def student_density(df: Any, t: Any) -> Any:
@@ -211,17 +298,26 @@ def student_slope(df: Any, t: Any) -> Any:
     at=(2.7, 0.8),
 )
 def stdtr(df: ArrayLike, t: ArrayLike) -> Array:
-    """Student's t distribution function of df degrees of freedom."""
+    """Student's t distribution function of df degrees of freedom.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda t, df, p: stdtr(df, t) - p, at=(2.7, 0.3))
 def stdtrit(df: ArrayLike, p: ArrayLike) -> Array:
-    """The t with `stdtr(df, t) = p`."""
+    """The t with `stdtr(df, t) = p`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda df, p, t: stdtr(df, t) - p, at=(0.7, 0.6))
 def stdtridf(p: ArrayLike, t: ArrayLike) -> Array:
-    """The degrees of freedom df with `stdtr(df, t) = p`."""
+    """The degrees of freedom df with `stdtr(df, t) = p`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 # -- noncentral chi square ------------------------------------------
@@ -242,17 +338,26 @@ def noncentral_density(x: Any, df: Any, nc: Any) -> Any:
     at=(1.7, 3, 0.8),
 )
 def chndtr(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Array:
-    """The noncentral chi square distribution function of df degrees of freedom and noncentrality nc ≥ 0."""
+    """The noncentral chi square distribution function of df degrees of freedom and noncentrality nc ≥ 0.
+
+    Source: N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29.
+    """
 
 
 @special(..., REFUSED, ..., equation=lambda x, p, df, nc: chndtr(x, df, nc) - p, at=(0.4, 3, 0.8))
 def chndtrix(p: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Array:
-    """The x with `chndtr(x, df, nc) = p`."""
+    """The x with `chndtr(x, df, nc) = p`.
+
+    Source: N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29.
+    """
 
 
 @special(..., REFUSED, ..., equation=lambda nc, x, df, p: chndtr(x, df, nc) - p, at=(4.7, 3, 0.4))
 def chndtrinc(x: ArrayLike, df: ArrayLike, p: ArrayLike) -> Array:
-    """The noncentrality nc with `chndtr(x, df, nc) = p`."""
+    """The noncentrality nc with `chndtr(x, df, nc) = p`.
+
+    Source: N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29.
+    """
 
 
 # -- Tukey's lambda, Kolmogorov's ------------------------------------------
@@ -261,7 +366,11 @@ def chndtrinc(x: ArrayLike, df: ArrayLike, p: ArrayLike) -> Array:
     at=(0.7, 0.4),
 )
 def tklmbda(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """The distribution function of Tukey's lambda distribution, whose inverse is (pˡ − (1 − p)ˡ)/l."""
+    """The distribution function of Tukey's lambda distribution, whose inverse is (pˡ − (1 − p)ˡ)/l.
+
+    Source: B. L. Joiner and J. R. Rosenblatt, "Some properties of the range in samples from Tukey's symmetric lambda
+    distributions", 1971.
+    """
 
 
 TERMS = 8
@@ -283,12 +392,18 @@ def kolmogorov_slope(x: Any) -> Any:
 
 @special(lambda t, y, x: t * kolmogorov_slope(x), at=(0.7,))
 def kolmogorov(y: ArrayLike) -> Array:
-    """The probability that Kolmogorov's statistic exceeds y, 2·Σ (−1)ᵏ⁻¹·e^(−2k²y²)."""
+    """The probability that Kolmogorov's statistic exceeds y, 2·Σ (−1)ᵏ⁻¹·e^(−2k²y²).
+
+    Source: A. N. Kolmogorov, "Sulla determinazione empirica di una legge di distribuzione", 1933.
+    """
 
 
 @special(lambda t, y, p: t / kolmogorov_slope(y), at=(0.4,))
 def kolmogi(p: ArrayLike) -> Array:
-    """The inverse of `kolmogorov`."""
+    """The inverse of `kolmogorov`.
+
+    Source: A. N. Kolmogorov, "Sulla determinazione empirica di una legge di distribuzione", 1933.
+    """
 
 
 __all__ = [

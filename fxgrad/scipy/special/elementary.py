@@ -59,7 +59,10 @@ def exprel_slope(x: Any) -> Any:
 
 @special(lambda t, y, x: t * exprel_slope(x), at=(0.7,))
 def exprel(x: ArrayLike) -> Array:
-    """(eˣ − 1)/x, with 1 at 0."""
+    """(eˣ − 1)/x, with 1 at 0.
+
+    Source: N. J. Higham, Functions of Matrices, 2008, section 10.7.4, where it is φ₁.
+    """
 
 
 @special(
@@ -126,7 +129,10 @@ def log_expit(x: ArrayLike) -> Array:
 # -- entropies ------------------------------------------
 @special(lambda t, y, x: t * (-ops.log(x) - 1), at=(0.7,))
 def entr(x: ArrayLike) -> Array:
-    """−x·log(x), with 0 at 0 and −∞ for negative x."""
+    """−x·log(x), with 0 at 0 and −∞ for negative x.
+
+    Source: S. Boyd and L. Vandenberghe, Convex Optimization, 2004, section 3.1.5 and example 3.19.
+    """
 
 
 @special(
@@ -135,7 +141,10 @@ def entr(x: ArrayLike) -> Array:
     at=(0.7, 0.4),
 )
 def rel_entr(x: ArrayLike, y: ArrayLike) -> Array:
-    """x·log(x/y) for x, y > 0, 0 for x = 0 ≤ y, and ∞ otherwise."""
+    """x·log(x/y) for x, y > 0, 0 for x = 0 ≤ y, and ∞ otherwise.
+
+    Source: S. Boyd and L. Vandenberghe, Convex Optimization, 2004, section 3.1.5 and example 3.19.
+    """
 
 
 @special(
@@ -145,7 +154,10 @@ def rel_entr(x: ArrayLike, y: ArrayLike) -> Array:
 )
 def kl_div(x: ArrayLike, y: ArrayLike) -> Array:
     """x·log(x/y) − x + y for x, y > 0, y for x = 0 ≤ y, and ∞ otherwise: the summands of Kullback and Leibler's
-    divergence, all of which are positive."""
+    divergence, all of which are positive.
+
+    Source: S. Boyd and L. Vandenberghe, Convex Optimization, 2004, section 3.1.5 and example 3.19.
+    """
 
 
 def unless_zero(x: Any, value: Any) -> Any:
@@ -205,7 +217,10 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     at=(0.7, 0.4),
 )
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """((1 + x)^λ − 1)/λ, with log(1 + x) for λ = 0."""
+    """((1 + x)^λ − 1)/λ, with log(1 + x) for λ = 0.
+
+    Source: G. E. P. Box and D. R. Cox, "An analysis of transformations", 1964.
+    """
 
 
 def log_inverse(y: Any, lmbda: Any) -> Any:
@@ -215,12 +230,18 @@ def log_inverse(y: Any, lmbda: Any) -> Any:
 
 @special(formula=lambda y, lmbda: ops.exp(log_inverse(y, lmbda)), at=(0.7, 0.4))
 def inv_boxcox(y: ArrayLike, lmbda: ArrayLike) -> Array:
-    """The inverse of `boxcox`, (1 + λ·y)^(1/λ)."""
+    """The inverse of `boxcox`, (1 + λ·y)^(1/λ).
+
+    Source: G. E. P. Box and D. R. Cox, "An analysis of transformations", 1964.
+    """
 
 
 @special(formula=lambda y, lmbda: ops.expm1(log_inverse(y, lmbda)), at=(0.7, 0.4))
 def inv_boxcox1p(y: ArrayLike, lmbda: ArrayLike) -> Array:
-    """The inverse of `boxcox1p`."""
+    """The inverse of `boxcox1p`.
+
+    Source: G. E. P. Box and D. R. Cox, "An analysis of transformations", 1964.
+    """
 
 
 # -- losses ------------------------------------------
@@ -252,7 +273,10 @@ def pseudo_huber_partial_delta(t: Any, y: Any, delta: Any, r: Any) -> Any:
     at=(0.7, 0.4),
 )
 def pseudo_huber(delta: ArrayLike, r: ArrayLike) -> Array:
-    """delta²·(√(1 + (r/delta)²) − 1), a smooth Huber loss."""
+    """delta²·(√(1 + (r/delta)²) − 1), a smooth Huber loss.
+
+    Source: R. Hartley and A. Zisserman, Multiple View Geometry in Computer Vision, 2003, appendix 6.8.
+    """
 
 
 # -- the arithmetic-geometric mean ------------------------------------------

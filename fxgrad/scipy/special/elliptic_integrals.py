@@ -88,7 +88,10 @@ def ellipk(m: ArrayLike) -> Array:
 
 @special(lambda t, y, p: t * -complete_slope(p), at=(0.4,))
 def ellipkm1(p: ArrayLike) -> Array:
-    """K(1 − p), for p near 0."""
+    """K(1 − p), for p near 0.
+
+    Source: https://dlmf.nist.gov/19.2.
+    """
 
 
 @special(lambda t, y, m: t * (elliprd(0.0, 1 - m, 1.0) / -6), at=(0.4,))

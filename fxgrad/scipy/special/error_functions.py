@@ -66,22 +66,34 @@ def erfc(x: ArrayLike) -> Array:
 
 @special(erfcx_partial, native="erfcx", at=(0.7,))
 def erfcx(x: ArrayLike) -> Array:
-    """exp(x²)·erfc(x) of real or complex x."""
+    """exp(x²)·erfc(x) of real or complex x.
+
+    Source: https://dlmf.nist.gov/7.2.
+    """
 
 
 @special(lambda t, y, z: t * (SLOPE * ops.exp(z * z)), at=(0.7,))
 def erfi(z: ArrayLike) -> Array:
-    """The imaginary error function −i·erf(i·z) of real or complex z."""
+    """The imaginary error function −i·erf(i·z) of real or complex z.
+
+    Source: https://dlmf.nist.gov/7.2.
+    """
 
 
 @special(lambda t, y, x: t * (ops.exp(y * y) / SLOPE), native="erf_inv", at=(0.3,))
 def erfinv(y: ArrayLike) -> Array:
-    """The inverse of `erf` for −1 ≤ y ≤ 1: ±∞ at the ends, NaN beyond."""
+    """The inverse of `erf` for −1 ≤ y ≤ 1: ±∞ at the ends, NaN beyond.
+
+    Source: https://dlmf.nist.gov/7.17.
+    """
 
 
 @special(lambda t, y, x: t * (ops.exp(y * y) / -SLOPE), at=(0.3,))
 def erfcinv(y: ArrayLike) -> Array:
-    """The inverse of `erfc` for 0 ≤ y ≤ 2: ±∞ at the ends, NaN beyond."""
+    """The inverse of `erfc` for 0 ≤ y ≤ 2: ±∞ at the ends, NaN beyond.
+
+    Source: https://dlmf.nist.gov/7.17.
+    """
 
 
 @special(dawsn_partial, at=(0.7,))
@@ -125,18 +137,27 @@ modfresnelm_k = result_of("modfresnelm", 1, lambda t, y, x: -t * (QUARTER.conjug
 
 @tuple_of(modfresnelp_f, modfresnelp_k, at=(0.7,))
 def modfresnelp(x: ArrayLike) -> tuple[Array, Array]:
-    """The modified Fresnel integrals F(x) = ∫ₓ^∞ e^(it²) dt and e^(−i(x² + π/4))·F(x)/√π of real x."""
+    """The modified Fresnel integrals F(x) = ∫ₓ^∞ e^(it²) dt and e^(−i(x² + π/4))·F(x)/√π of real x.
+
+    Source: https://dlmf.nist.gov/7.2.E6, in another scale.
+    """
 
 
 @tuple_of(modfresnelm_f, modfresnelm_k, at=(0.7,))
 def modfresnelm(x: ArrayLike) -> tuple[Array, Array]:
-    """The modified Fresnel integrals F(x) = ∫ₓ^∞ e^(−it²) dt and e^(i(x² + π/4))·F(x)/√π of real x."""
+    """The modified Fresnel integrals F(x) = ∫ₓ^∞ e^(−it²) dt and e^(i(x² + π/4))·F(x)/√π of real x.
+
+    Source: https://dlmf.nist.gov/7.2.E6, in another scale.
+    """
 
 
 # -- the normal distribution ------------------------------------------
 @special(lambda t, y, x: t * (DENSITY * ops.exp(-0.5 * x * x)), native="normal_cdf", at=(0.7,))
 def ndtr(x: ArrayLike) -> Array:
-    """Φ(x), the standard normal distribution function, of real or complex x."""
+    """Φ(x), the standard normal distribution function, of real or complex x.
+
+    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
+    """
 
 
 @special(
@@ -145,27 +166,42 @@ def ndtr(x: ArrayLike) -> Array:
     at=(0.7,),
 )
 def log_ndtr(x: ArrayLike) -> Array:
-    """The logarithm of `ndtr`, also where that is below all numbers."""
+    """The logarithm of `ndtr`, also where that is below all numbers.
+
+    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
+    """
 
 
 @special(lambda t, y, p: t * (ops.exp(0.5 * y * y) / DENSITY), native="normal_quantile", at=(0.3,))
 def ndtri(y: ArrayLike) -> Array:
-    """The inverse of `ndtr` for 0 ≤ y ≤ 1: ±∞ at the ends, NaN beyond."""
+    """The inverse of `ndtr` for 0 ≤ y ≤ 1: ±∞ at the ends, NaN beyond.
+
+    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
+    """
 
 
 @special(lambda t, y, p: t * (math.sqrt(math.pi / 2) * erfcx(-math.sqrt(0.5) * y)), at=(-0.7,))
 def ndtri_exp(y: ArrayLike) -> Array:
-    """The inverse of `log_ndtr`, `ndtri(exp(y))` for y ≤ 0 without the exponential."""
+    """The inverse of `log_ndtr`, `ndtri(exp(y))` for y ≤ 0 without the exponential.
+
+    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
+    """
 
 
 @special(formula=lambda p, std, x: x - std * ndtri(p), at=(0.3, 1.2, 0.8))
 def nrdtrimn(p: ArrayLike, std: ArrayLike, x: ArrayLike) -> Array:
-    """The mean of the normal distribution of deviation `std` whose distribution function at x is p."""
+    """The mean of the normal distribution of deviation `std` whose distribution function at x is p.
+
+    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
+    """
 
 
 @special(formula=lambda mn, p, x: (x - mn) / ndtri(p), at=(0.3, 0.8, 1.5))
 def nrdtrisd(mn: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The deviation of the normal distribution of mean `mn` whose distribution function at x is p."""
+    """The deviation of the normal distribution of mean `mn` whose distribution function at x is p.
+
+    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
+    """
 
 
 def owens_partial_h(t: Any, y: Any, h: Any, a: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
-from ...core.errors import UnsupportedError
+from ...core.errors import StructureError, UnsupportedError
 from ...core.interpreter import concretize
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import composite, operand
@@ -36,17 +36,26 @@ def gamma(z: ArrayLike) -> Array:
 
 @special(lambda t, y, x: t * psi(x), native="log_gamma", at=(1.7,))
 def gammaln(x: ArrayLike) -> Array:
-    """log |Γ(x)| of real x, ∞ at the poles."""
+    """log |Γ(x)| of real x, ∞ at the poles.
+
+    Source: https://dlmf.nist.gov/5.2.
+    """
 
 
 @special(lambda t, y, z: t * psi(z), at=(1.7,))
 def loggamma(z: ArrayLike) -> Array:
-    """The principal branch of log Γ(z) of real or complex z, NaN for negative real numbers."""
+    """The principal branch of log Γ(z) of real or complex z, NaN for negative real numbers.
+
+    Source: https://dlmf.nist.gov/5.2.
+    """
 
 
 @special(None, at=(-1.3,))
 def gammasgn(x: ArrayLike) -> Array:
-    """The sign of Γ(x), whose derivative is 0."""
+    """The sign of Γ(x), whose derivative is 0.
+
+    Source: https://dlmf.nist.gov/5.2.
+    """
 
 
 def rgamma_partial(t: Any, y: Any, z: Any) -> Any:
@@ -59,7 +68,10 @@ def rgamma_partial(t: Any, y: Any, z: Any) -> Any:
 
 @special(rgamma_partial, at=(1.7,))
 def rgamma(z: ArrayLike) -> Array:
-    """1/Γ(z) of real or complex z, 0 at the poles of Γ."""
+    """1/Γ(z) of real or complex z, 0 at the poles of Γ.
+
+    Source: https://dlmf.nist.gov/5.2.
+    """
 
 
 @special(lambda t, y, z: t * trigamma(z), native="polygamma", params={"n": 0}, at=(1.7,))
@@ -101,7 +113,9 @@ def polygamma_by_order(n: Any, x: Any) -> Any:
     """Choose between the functions of the orders that there are."""
     orders = np.asarray(concretize(n, "the order of polygamma"))
     if np.any((orders < 0) | (orders != np.floor(orders)) | (orders > 170)):
-        raise ValueError(f"polygamma: the order n is a whole number from 0 to 170, not {n}")
+        raise StructureError(
+            f"polygamma: the order n={n} is not a whole number from 0 to 170", hint="int(n), from 0 to 170"
+        )
     x, result = operand(x), None
     for order in np.unique(orders):
         value = psi(x) if order == 0 else ops.polygamma(x, n=int(order))
@@ -131,7 +145,7 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     """
     d = index(d)
     if d < 1:
-        raise ValueError(f"multigammaln: d is a positive whole number, not {d}")
+        raise StructureError(f"multigammaln: d={d} is not a positive whole number", hint="d=1 is gammaln")
     a = operand(a)
     total = 0.25 * d * (d - 1) * math.log(math.pi)
     for i in range(d):
@@ -164,7 +178,10 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
     at=(1.7, 0.6),
 )
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
-    """log |B(a, b)| of real a and b."""
+    """log |B(a, b)| of real a and b.
+
+    Source: https://dlmf.nist.gov/5.12.
+    """
 
 
 def binom_at_zero(n: Any, k: Any) -> Any:
@@ -182,7 +199,10 @@ def binom_partial(i: int) -> Any:
 
 @special(binom_partial(0), binom_partial(1), at=(4.7, 1.6))
 def binom(n: ArrayLike, k: ArrayLike) -> Array:
-    """Γ(n + 1)/(Γ(k + 1)·Γ(n − k + 1)), binomial coefficients of real n and k."""
+    """Γ(n + 1)/(Γ(k + 1)·Γ(n − k + 1)), binomial coefficients of real n and k.
+
+    Source: https://dlmf.nist.gov/26.3.
+    """
 
 
 def zero_outside(value: Any, outside: Any) -> Any:
@@ -192,6 +212,8 @@ def zero_outside(value: Any, outside: Any) -> Any:
 @scipy_function("special")
 def factorial(n: ArrayLike, exact: bool = False, extend: str = "zero") -> Array:
     """n! = Γ(n + 1) of real n; of complex n with `extend="complex"`.
+
+    Source: https://dlmf.nist.gov/5.4.E1.
 
     Args:
         n: numbers. With `extend="zero"`, the factorial of negative ones is 0.
@@ -224,6 +246,8 @@ def refuse_exact(name: str, exact: bool) -> None:
 def comb(N: ArrayLike, k: ArrayLike, *, exact: bool = False, repetition: bool = False) -> Array:
     """The number of choices of k out of N things, `binom(N, k)`, and 0 unless 0 ≤ k ≤ N.
 
+    Source: https://dlmf.nist.gov/26.3.
+
     Args:
         N: the number of things.
         k: the number that is chosen.
@@ -232,6 +256,9 @@ def comb(N: ArrayLike, k: ArrayLike, *, exact: bool = False, repetition: bool = 
 
     Returns:
         Array of the common shape.
+
+    Raises:
+        UnsupportedError: `exact=True` of a traced value.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.special.comb(5, 2), fx.scipy.special.comb(5, 2, exact=True))
@@ -249,6 +276,8 @@ def comb(N: ArrayLike, k: ArrayLike, *, exact: bool = False, repetition: bool = 
 def perm(N: ArrayLike, k: ArrayLike, exact: bool = False) -> Array:
     """The number of arrangements of k out of N things, Γ(N + 1)/Γ(N − k + 1), and 0 unless 0 ≤ k ≤ N.
 
+    Source: https://dlmf.nist.gov/26.3.
+
     Args:
         N: the number of things.
         k: the number that is arranged.
@@ -256,6 +285,9 @@ def perm(N: ArrayLike, k: ArrayLike, exact: bool = False) -> Array:
 
     Returns:
         Array of the common shape.
+
+    Raises:
+        UnsupportedError: `exact=True` of a traced value.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.special.perm(5, 2))
@@ -340,7 +372,10 @@ hurwitz_zeta = result_of(
 
 @special(lambda t, y, x: t * zeta_slope(x), at=(2.7,))
 def zetac(x: ArrayLike) -> Array:
-    """ζ(x) − 1 of real x."""
+    """ζ(x) − 1 of real x.
+
+    Source: https://dlmf.nist.gov/25.2.
+    """
 
 
 @special(lambda t, y, z: t * -log1p_over(z), at=(1.7,))
@@ -369,17 +404,26 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     at=(1.7, 0.6),
 )
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `gammainc` without the subtraction."""
+    """1 − `gammainc` without the subtraction.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda x, a, y: gammainc(a, x) - y, at=(1.7, 0.4))
 def gammaincinv(a: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `gammainc(a, x) = y`."""
+    """The x with `gammainc(a, x) = y`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 @special(equation=lambda x, a, y: gammaincc(a, x) - y, at=(1.7, 0.4))
 def gammainccinv(a: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `gammaincc(a, x) = y`."""
+    """The x with `gammaincc(a, x) = y`.
+
+    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
+    """
 
 
 # -- incomplete beta functions ------------------------------------------
@@ -419,17 +463,26 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     at=(1.7, 0.6, 0.3),
 )
 def betaincc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `betainc` without the subtraction."""
+    """1 − `betainc` without the subtraction.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda x, a, b, y: betainc(a, b, x) - y, at=(1.7, 0.6, 0.4))
 def betaincinv(a: ArrayLike, b: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `betainc(a, b, x) = y`."""
+    """The x with `betainc(a, b, x) = y`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 @special(equation=lambda x, a, b, y: betaincc(a, b, x) - y, at=(1.7, 0.6, 0.4))
 def betainccinv(a: ArrayLike, b: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `betaincc(a, b, x) = y`."""
+    """The x with `betaincc(a, b, x) = y`.
+
+    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
+    """
 
 
 __all__ = [

@@ -81,7 +81,10 @@ def wright_bessel(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     at=(1, 2, 0.7),
 )
 def log_wright_bessel(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The logarithm of `wright_bessel`, without overflow."""
+    """The logarithm of `wright_bessel`, without overflow.
+
+    Source: https://dlmf.nist.gov/10.46.
+    """
 
 
 @special(lambda t, y, z: t * (y / (1 + y)), at=(0.7,))

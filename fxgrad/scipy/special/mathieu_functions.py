@@ -56,32 +56,50 @@ def modified_equation(characteristic: Callable[..., Any]) -> Callable[..., Any]:
 
 @tuple_of(*solution_of("mathieu_cem", angular_equation(mathieu_even), DEGREE), at=(2, 1, 30.0))
 def mathieu_cem(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The even Mathieu function of order m and parameter q at x degrees, and its derivative by the radian."""
+    """The even Mathieu function of order m and parameter q at x degrees, and its derivative by the radian.
+
+    Source: https://dlmf.nist.gov/28.2.
+    """
 
 
 @tuple_of(*solution_of("mathieu_sem", angular_equation(mathieu_odd), DEGREE), at=(2, 1, 30.0))
 def mathieu_sem(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The odd Mathieu function of order m and parameter q at x degrees, and its derivative by the radian."""
+    """The odd Mathieu function of order m and parameter q at x degrees, and its derivative by the radian.
+
+    Source: https://dlmf.nist.gov/28.2.
+    """
 
 
 @tuple_of(*solution_of("mathieu_modcem1", modified_equation(mathieu_even)), at=(2, 1, 0.7))
 def mathieu_modcem1(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The even modified Mathieu function of the first kind, and its derivative."""
+    """The even modified Mathieu function of the first kind, and its derivative.
+
+    Source: https://dlmf.nist.gov/28.20.
+    """
 
 
 @tuple_of(*solution_of("mathieu_modcem2", modified_equation(mathieu_even)), at=(2, 1, 0.7))
 def mathieu_modcem2(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The even modified Mathieu function of the second kind, and its derivative."""
+    """The even modified Mathieu function of the second kind, and its derivative.
+
+    Source: https://dlmf.nist.gov/28.20.
+    """
 
 
 @tuple_of(*solution_of("mathieu_modsem1", modified_equation(mathieu_odd)), at=(2, 1, 0.7))
 def mathieu_modsem1(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The odd modified Mathieu function of the first kind, and its derivative."""
+    """The odd modified Mathieu function of the first kind, and its derivative.
+
+    Source: https://dlmf.nist.gov/28.20.
+    """
 
 
 @tuple_of(*solution_of("mathieu_modsem2", modified_equation(mathieu_odd)), at=(2, 1, 0.7))
 def mathieu_modsem2(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The odd modified Mathieu function of the second kind, and its derivative."""
+    """The odd modified Mathieu function of the second kind, and its derivative.
+
+    Source: https://dlmf.nist.gov/28.20.
+    """
 
 
 __all__ = [

@@ -56,7 +56,10 @@ def shifted_jacobi_slope(n: Any, p: Any, q: Any, x: Any) -> Any:
     at=(3, 3, 2, 0.4),
 )
 def eval_sh_jacobi(n: ArrayLike, p: ArrayLike, q: ArrayLike, x: ArrayLike) -> Array:
-    """Jacobi's shifted polynomial of degree n, with leading coefficient 1, of real or complex x."""
+    """Jacobi's shifted polynomial of degree n, with leading coefficient 1, of real or complex x.
+
+    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
+    """
 
 
 @special(
@@ -95,12 +98,18 @@ def eval_chebyu(n: ArrayLike, x: ArrayLike) -> Array:
     at=(3, 0.4),
 )
 def eval_chebyc(n: ArrayLike, x: ArrayLike) -> Array:
-    """2·Tₙ(x/2) on [−2, 2], of real or complex x."""
+    """2·Tₙ(x/2) on [−2, 2], of real or complex x.
+
+    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
+    """
 
 
 @special(REFUSED, lambda t, y, n, x: t * (0.5 * second_kind_slope(n, 0.5 * x)), at=(3, 0.4))
 def eval_chebys(n: ArrayLike, x: ArrayLike) -> Array:
-    """Uₙ(x/2) on [−2, 2], of real or complex x."""
+    """Uₙ(x/2) on [−2, 2], of real or complex x.
+
+    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
+    """
 
 
 @special(
@@ -109,12 +118,18 @@ def eval_chebys(n: ArrayLike, x: ArrayLike) -> Array:
     at=(3, 0.4),
 )
 def eval_sh_chebyt(n: ArrayLike, x: ArrayLike) -> Array:
-    """Tₙ(2x − 1) on [0, 1], of real or complex x."""
+    """Tₙ(2x − 1) on [0, 1], of real or complex x.
+
+    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
+    """
 
 
 @special(REFUSED, lambda t, y, n, x: t * (2 * second_kind_slope(n, 2 * x - 1)), at=(3, 0.4))
 def eval_sh_chebyu(n: ArrayLike, x: ArrayLike) -> Array:
-    """Uₙ(2x − 1) on [0, 1], of real or complex x."""
+    """Uₙ(2x − 1) on [0, 1], of real or complex x.
+
+    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
+    """
 
 
 def legendre_slope(n: Any, x: Any) -> Any:
@@ -129,7 +144,10 @@ def eval_legendre(n: ArrayLike, x: ArrayLike) -> Array:
 
 @special(REFUSED, lambda t, y, n, x: t * (2 * legendre_slope(n, 2 * x - 1)), at=(3, 0.4))
 def eval_sh_legendre(n: ArrayLike, x: ArrayLike) -> Array:
-    """Pₙ(2x − 1) on [0, 1], of real or complex x."""
+    """Pₙ(2x − 1) on [0, 1], of real or complex x.
+
+    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
+    """
 
 
 # -- Laguerre's and Hermite's ------------------------------------------
@@ -167,7 +185,10 @@ def eval_hermite(n: ArrayLike, x: ArrayLike) -> Array:
     at=(3, 0.4),
 )
 def eval_hermitenorm(n: ArrayLike, x: ArrayLike) -> Array:
-    """The probabilists' Hermite polynomial Heₙ of real x."""
+    """The probabilists' Hermite polynomial Heₙ of real x.
+
+    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
+    """
 
 
 # -- Legendre functions and spherical harmonics ------------------------------------------

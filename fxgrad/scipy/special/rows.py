@@ -21,6 +21,9 @@ def logsumexp(
 ) -> Array | tuple[Array, Array]:
     """log Σ b·eᵃ along axes, without overflow; arguments and results as of `fxgrad.nn.logsumexp`.
 
+    Source: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately computing the log-sum-exp and softmax functions",
+    2021.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.special.logsumexp([1000.0, 1000.0]))
     1000.6931471805599
@@ -32,6 +35,9 @@ def logsumexp(
 def softmax(x: ArrayLike, axis: Axis = None) -> Array:
     """eˣ divided by its sum along axes; None stands for all.
 
+    Source: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately computing the log-sum-exp and softmax functions",
+    2021.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.special.softmax([0.0, 0.0]))
     [0.5 0.5]
@@ -42,6 +48,9 @@ def softmax(x: ArrayLike, axis: Axis = None) -> Array:
 @scipy_function("special")
 def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
     """The logarithm of `softmax`, without cancellation.
+
+    Source: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately computing the log-sum-exp and softmax functions",
+    2021.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.special.log_softmax([0.0, 1000.0]))

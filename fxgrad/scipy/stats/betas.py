@@ -20,6 +20,8 @@ from .normal import HALF_LOG_2PI, norm
 class Beta(rv_continuous):
     """The beta distribution, of density xᵃ⁻¹·(1 - x)ᵇ⁻¹/B(a, b) for 0 < x < 1.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
+
     >>> import fxgrad as fx
     >>> cdf = fx.scipy.stats.beta.cdf
     >>> print(f"{cdf(0.5, 2.0, 3.0):.6f}", f"{fx.grad(cdf, argnums=1)(0.5, 2.0, 3.0):.6f}")
@@ -72,6 +74,8 @@ beta: Beta = Beta()
 class Arcsine(rv_continuous):
     """The arcsine distribution, of density 1/(π·√(x·(1 - x))) for 0 < x < 1.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.arcsine.cdf(0.25):.6f}")
     0.333333
@@ -104,6 +108,8 @@ class Arcsine(rv_continuous):
 
 class BetaPrime(rv_continuous):
     """The distribution of the odds X/(1 - X) of a beta variable X, of density xᵃ⁻¹·(1 + x)⁻ᵃ⁻ᵇ/B(a, b) for x > 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.betaprime.sf(1e10, 2.0, 3.0):.6e}")
@@ -158,6 +164,8 @@ betaprime: BetaPrime = BetaPrime()
 class F(Transformed):
     """Fisher's distribution of the ratio of two χ² variables, each divided by its degrees of freedom.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.f.ppf(0.95, 2.0, 10.0):.6f}")
     4.102821
@@ -203,6 +211,8 @@ class F(Transformed):
 class T(Symmetric):
     """Student's distribution with df degrees of freedom, of density proportional to (1 + x²/df)^(-(df + 1)/2); the
     normal one for df = ∞.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.t.ppf(0.975, 5.0):.6f}", f"{fx.grad(fx.scipy.stats.t.logpdf, argnums=1)(1.0, 5.0):.6f}")

@@ -20,6 +20,8 @@ class VonMises(Symmetric):
     The distribution function is an integral by Gauss and Legendre's rule over the angles that matter (SciPy's is a
     normal approximation for κ > 50); quantiles are in [-π, π].
 
+    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.vonmises.logpdf(0.0, 2.0):.6f}", f"{fx.scipy.stats.vonmises.cdf(0.0, 2.0):.6f}")
     -0.661871 0.500000
@@ -56,6 +58,8 @@ class VonMises(Symmetric):
 class VonMisesLine(VonMises):
     """The distribution of von Mises on [-π, π].
 
+    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.vonmises_line.pdf(4.0, 2.0))
     0.0
@@ -70,6 +74,8 @@ class VonMisesLine(VonMises):
 
 class WrapCauchy(rv_continuous):
     """Cauchy's distribution wrapped around the circle, of density (1 - c²)/(2π·(1 + c² - 2c·cos x)) on [0, 2π].
+
+    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.wrapcauchy.pdf(0.0, 0.5):.6f}")

@@ -23,6 +23,8 @@ def log_choose(n: Any, k: Any) -> Any:
 class Binom(rv_discrete):
     """The binomial distribution, of the number of successes in n trials of probability p.
 
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.binom.pmf(2, 4, 0.5):.6f}", fx.scipy.stats.binom.ppf(0.5, 10, 0.3))
     0.375000 3.0
@@ -58,6 +60,8 @@ class Binom(rv_discrete):
 class Bernoulli(rv_discrete):
     """The distribution of Bernoulli, of 1 with probability p and else 0.
 
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.bernoulli.pmf(1, 0.25), fx.scipy.stats.bernoulli.ppf(0.9, 0.25))
     0.25 1.0
@@ -88,6 +92,8 @@ class Bernoulli(rv_discrete):
 
 class Poisson(rv_discrete):
     """The distribution of Poisson, of mean μ.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 4.
 
     >>> import fxgrad as fx
     >>> logpmf = fx.scipy.stats.poisson.logpmf
@@ -131,6 +137,8 @@ class Poisson(rv_discrete):
 class Geom(rv_discrete):
     """The geometric distribution, of the number of trials of probability p up to the first success.
 
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.geom.pmf(3, 0.5):.6f}", fx.scipy.stats.geom.ppf(0.9, 0.5))
     0.125000 4.0
@@ -167,6 +175,8 @@ class NBinom(rv_discrete):
     """The negative binomial distribution, of the number of failures before n successes of probability p; n > 0 need
     not be whole.
 
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.nbinom.pmf(0, 2, 0.5), fx.scipy.stats.nbinom.mean(2, 0.5))
     0.25 2.0
@@ -195,6 +205,8 @@ class NBinom(rv_discrete):
 
 class BetaBinom(rv_discrete):
     """The binomial distribution with a probability that has the beta distribution of shapes a and b.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.betabinom.pmf(1, 3, 1.0, 1.0):.6f}")
@@ -232,6 +244,8 @@ class BetaBinom(rv_discrete):
 class HyperGeom(rv_discrete):
     """The hypergeometric distribution, of the number of marked ones among N that are drawn of M, of which n are marked.
 
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.hypergeom.pmf(1, 10, 4, 3):.6f}")
     0.500000
@@ -259,6 +273,8 @@ class HyperGeom(rv_discrete):
 
 class RandInt(rv_discrete):
     """The uniform distribution of the whole numbers from low up to, but not with, high.
+
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.randint.pmf(3, 1, 5), fx.scipy.stats.randint.ppf(0.5, 1, 5))
@@ -292,6 +308,8 @@ class RandInt(rv_discrete):
 class Zipf(rv_discrete):
     """The distribution of Zipf, of probabilities k⁻ᵃ/ζ(a) for k ≥ 1.
 
+    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 11.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.zipf.pmf(1, 2.0):.6f}", f"{fx.scipy.stats.zipf.sf(1, 2.0):.6f}")
     0.607927 0.392073
@@ -316,6 +334,8 @@ class Zipf(rv_discrete):
 
 class DLaplace(rv_discrete):
     """The discrete distribution of Laplace, of probabilities tanh(a/2)·e^(-a·|k|).
+
+    Source: S. Inusah and T. J. Kozubowski, "A discrete analogue of the Laplace distribution", 2006.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.dlaplace.pmf(0, 2.0):.6f}")

@@ -20,6 +20,7 @@ import numpy as np
 from ... import ops
 from ... import random as fxrandom
 from ...core.aval import aval_of, kind_of
+from ...core.common_errors import no_key
 from ...core.errors import DTypeError, ShapeError, StructureError, UnsupportedError, describe
 from ...core.interpreter import as_value
 from ...core.typing import Array, ArrayLike
@@ -104,7 +105,10 @@ def as_floats(values: Sequence[Any], name: str) -> tuple[list[Any], np.dtype]:
     values = [as_value(v) for v in values]
     dtype = np.dtype(ops.result_dtype(values) if values else float)
     if kind_of(dtype) == "c":
-        raise DTypeError(f"{name}: arguments are real numbers, not {', '.join(map(describe, values))}")
+        raise DTypeError(
+            f"{name}: arguments are real numbers, not {', '.join(map(describe, values))}",
+            hint="z.real or abs(z)",
+        )
     if kind_of(dtype) != "f":
         dtype = np.dtype(float)
     computed = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
@@ -154,7 +158,8 @@ class Distribution:
         if len(args) > len(names) or twice or missing or not given.keys() <= set(names):
             raise StructureError(
                 f"{self.name}: the parameters are {', '.join(names)}; "
-                f"given are {len(args)} by position{''.join(f', {name}=' for name in kwargs)}"
+                f"given are {len(args)} by position{''.join(f', {name}=' for name in kwargs)}",
+                hint="each parameter once, by position or by name",
             )
         defaults = {"loc": 0, "scale": 1}
         return [given[name] if name in given else defaults[name] for name in names]
@@ -234,10 +239,16 @@ class Distribution:
     def _munp(self, n: int, *shapes: Any) -> Any:
         """Return the moment of order n about zero, from mean, variance, skewness and kurtosis."""
         if type(self)._stats is Distribution._stats:
-            raise UnsupportedError(f"{self.name}: no closed form of its moments is known here")
+            raise UnsupportedError(
+                f"{self.name}: no closed form of its moments is known here",
+                hint=f"integrate.quad(lambda x: x**n * {self.name}.pdf(x, …), a, b)",
+            )
         mean, var, skew, kurtosis = self._stats(*shapes)
         if n > 4:
-            raise UnsupportedError(f"{self.name}: no closed form of moments of order {n} is known here")
+            raise UnsupportedError(
+                f"{self.name}: no closed form of moments of order {n} is known here",
+                hint=f"integrate.quad(lambda x: x**{n} * {self.name}.pdf(x, …), a, b)",
+            )
         central = [
             1.0,
             0.0,
@@ -248,7 +259,10 @@ class Distribution:
         return sum(math.comb(n, i) * central[i] * mean ** (n - i) for i in range(n + 1))
 
     def _entropy(self, *shapes: Any) -> Any:
-        raise UnsupportedError(f"{self.name}: no closed form of its entropy is known here")
+        raise UnsupportedError(
+            f"{self.name}: no closed form of its entropy is known here",
+            hint="integrate.quad(lambda x: -pdf(x) * logpdf(x), a, b)",
+        )
 
     def _rvs(self, key: Any, size: tuple[int, ...], *shapes: Any) -> Any:
         return self._ppf(uniform_open(key, size), *shapes)
@@ -360,13 +374,21 @@ class Distribution:
     # -- moments ------------------------------------------
     @method
     def stats(self, *args: ArrayLike, moments: str = "mv", **kwargs: ArrayLike) -> Any:
-        """The mean "m", the variance "v", the skewness "s" and the excess kurtosis "k", those that `moments` names."""
+        """The mean "m", the variance "v", the skewness "s" and the excess kurtosis "k", those that `moments` names.
+
+        Raises:
+            StructureError: a letter of `moments` stands for none.
+            UnsupportedError: no closed form of one is known here.
+        """
         given = self._arguments(None, args, kwargs)
         mean, var, skew, kurtosis = self._stats(*given.shapes)
         var = var if given.scale is None else var * ops.square(given.scale)
         known = {"m": given.place(mean), "v": var, "s": skew, "k": kurtosis}
         if not moments or set(moments) - set(known):
-            raise StructureError(f"{self.name}.stats: moments are letters of 'mvsk', not {moments!r}")
+            raise StructureError(
+                f"{self.name}.stats: moments are letters of 'mvsk', not {moments!r}",
+                hint='moments="mv" for mean and variance, s for skew, k for kurtosis',
+            )
         shape = np.broadcast_shapes(
             *(aval_of(v).shape for v in (*given.shapes, given.loc, given.scale) if v is not None)
         )
@@ -374,7 +396,10 @@ class Distribution:
         for letter in moments:
             value = known[letter]
             if value is None:
-                raise UnsupportedError(f"{self.name}.stats: no closed form of {letter!r} is known here")
+                raise UnsupportedError(
+                    f"{self.name}.stats: no closed form of {letter!r} is known here",
+                    hint=f"integrate.quad(lambda x: x**n * {self.name}.pdf(x, …), a, b), of which it is made",
+                )
             value = ops.convert(as_value(value), dtype=given.dtype)
             found.append(
                 given.finish(value if value.shape == shape else ops.broadcast_to(value, shape=shape))
@@ -396,9 +421,16 @@ class Distribution:
 
     @method
     def moment(self, order: int, *args: ArrayLike, **kwargs: ArrayLike) -> Array:
-        """The moment E Xⁿ of an order n = 1, 2, …, not about the mean."""
+        """The moment E Xⁿ of an order n = 1, 2, …, not about the mean.
+
+        Raises:
+            StructureError: the order is no positive whole number.
+        """
         if not isinstance(order, int | np.integer) or order < 1:
-            raise StructureError(f"{self.name}.moment: the order is a positive whole number, not {order!r}")
+            raise StructureError(
+                f"{self.name}.moment: the order is a positive whole number, not {order!r}",
+                hint="order=1 for the mean",
+            )
         given = self._arguments(None, args, kwargs)
         powers = [1.0, *(self._munp(n, *given.shapes) for n in range(1, order + 1))]
         scale, loc = (1.0 if given.scale is None else given.scale), (0.0 if given.loc is None else given.loc)
@@ -412,17 +444,22 @@ class Distribution:
 
         `random_state` is a key of `fxgrad.random`, and `size` the shape of the result, to which the parameters
         broadcast: theirs, unless it is given.
+
+        Raises:
+            StructureError: there is no key.
+            ShapeError: the parameters do not broadcast to the size.
         """
         if random_state is None:
-            raise StructureError(
-                f"{self.name}.rvs: random numbers need random_state, a key: fx.random.key(0)"
-            )
+            raise no_key(f"{self.name}.rvs", "random_state")
         given = self._arguments(None, args, kwargs)
         values = [v for v in (*given.shapes, given.loc, given.scale) if v is not None]
         shape = np.broadcast_shapes(*(aval_of(v).shape for v in values))
         size = shape if size is None else fxrandom.keys.as_shape(size, f"{self.name}.rvs")
         if np.broadcast_shapes(shape, size) != size:
-            raise ShapeError(f"{self.name}.rvs: parameters of shape {shape} do not broadcast to size {size}")
+            raise ShapeError(
+                f"{self.name}.rvs: parameters of shape {shape} do not broadcast to size {size}",
+                hint=f"size={(*np.atleast_1d(size).tolist(), *shape)}, which ends with the shape of the parameters",
+            )
         drawn = self._rvs(fxrandom.keys.check_one_key(random_state, f"{self.name}.rvs"), size, *given.shapes)
         return given.finish(given.place(drawn))
 

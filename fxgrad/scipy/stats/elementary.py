@@ -20,6 +20,8 @@ LOG_PI = math.log(math.pi)
 class Uniform(rv_continuous):
     """The uniform distribution on [loc, loc + scale].
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.uniform.cdf(2.5, loc=2.0, scale=2.0), fx.scipy.stats.uniform.pdf(1.0))
     0.25 1.0
@@ -56,6 +58,8 @@ uniform: Uniform = Uniform()
 class LogUniform(Transformed):
     """The distribution of a variable on [a, b], a > 0, whose logarithm is uniform.
 
+    Source: R. W. Hamming, "On the distribution of numbers", 1970.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.loguniform.ppf(0.5, 1.0, 100.0):.6f}")
     10.000000
@@ -87,6 +91,8 @@ class LogUniform(Transformed):
 
 class Triang(rv_continuous):
     """The triangular distribution on [0, 1] with its peak at c.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.triang.pdf(0.25, 0.5), fx.scipy.stats.triang.cdf(0.5, 0.5))
@@ -132,6 +138,8 @@ class Triang(rv_continuous):
 class Logistic(Symmetric):
     """The logistic distribution, of distribution function 1/(1 + e⁻ˣ).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.logistic.cdf(0.0), fx.scipy.stats.logistic.logcdf(-1000.0))
     0.5 -1000.0
@@ -161,6 +169,8 @@ logistic: Logistic = Logistic()
 
 class Fisk(Transformed):
     """The log-logistic distribution, of distribution function 1/(1 + x⁻ᶜ) for x > 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.fisk.cdf(1.0, 3.0))
@@ -192,6 +202,8 @@ class Fisk(Transformed):
 class Cauchy(Symmetric):
     """The distribution of Cauchy, of density 1/(π·(1 + x²)).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.cauchy.sf(1e20):.6e}", fx.scipy.stats.cauchy.cdf(0.0))
     3.183099e-21 0.5
@@ -220,6 +232,8 @@ class Cauchy(Symmetric):
 
 class HalfCauchy(rv_continuous):
     """The distribution of |X| for X of `cauchy`.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.halfcauchy.sf(1e20):.6e}")
@@ -256,6 +270,8 @@ class HalfCauchy(rv_continuous):
 class HypSecant(Symmetric):
     """The hyperbolic secant distribution, of density 1/(π·cosh x).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.hypsecant.cdf(0.0))
     0.5
@@ -282,6 +298,8 @@ class HypSecant(Symmetric):
 
 class HalfLogistic(rv_continuous):
     """The distribution of |X| for X of `logistic`.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.halflogistic.pdf(0.0))

@@ -22,6 +22,8 @@ APERY = 1.2020569031595942854  # ζ(3)
 class Expon(rv_continuous):
     """The exponential distribution, of density e⁻ˣ for x ≥ 0.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.expon.logsf(1000.0, scale=0.5), fx.scipy.stats.expon.cdf(1e-20))
     -2000.0 1e-20
@@ -60,6 +62,8 @@ expon: Expon = Expon()
 class WeibullMin(Transformed):
     """The distribution of Weibull, of density c·xᶜ⁻¹·e^(-xᶜ) for x > 0.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.weibull_min.pdf(1.0, 2.0):.6f}")
     0.735759
@@ -86,6 +90,8 @@ class WeibullMin(Transformed):
 
 class InvWeibull(WeibullMin):
     """The distribution of Fréchet, of density c·x⁻ᶜ⁻¹·e^(-x⁻ᶜ) for x > 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.invweibull.cdf(1.0, 2.0):.6f}")
@@ -115,6 +121,8 @@ class InvWeibull(WeibullMin):
 class Rayleigh(Transformed):
     """The distribution of Rayleigh, of density x·e^(-x²/2) for x > 0.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.rayleigh.sf(2.0):.6f}")
     0.135335
@@ -141,6 +149,8 @@ class Rayleigh(Transformed):
 
 class Pareto(Transformed):
     """The distribution of Pareto, of density b·x^(-b - 1) for x ≥ 1.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.pareto.sf(10.0, 3.0), f"{fx.scipy.stats.pareto.pdf(1.0, 3.0):.6f}")
@@ -186,6 +196,8 @@ pareto: Pareto = Pareto()
 class Lomax(Transformed):
     """The distribution of X - 1 for X of `pareto`, of density c·(1 + x)^(-c - 1) for x ≥ 0.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.lomax.sf(9.0, 3.0))
     0.001
@@ -222,6 +234,8 @@ class Lomax(Transformed):
 class PowerLaw(Transformed):
     """The distribution of a power of a uniform variable, of density a·xᵃ⁻¹ for 0 ≤ x ≤ 1.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.powerlaw.cdf(0.5, 2.0))
     0.25
@@ -257,6 +271,8 @@ class PowerLaw(Transformed):
 class GumbelL(Transformed):
     """The distribution of the logarithm of an exponential variable, of density e^(x - eˣ): that of least values.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gumbel_l.cdf(0.0):.6f}")
     0.632121
@@ -286,6 +302,8 @@ class GumbelL(Transformed):
 class GumbelR(GumbelL):
     """The distribution of -X for X of `gumbel_l`, of density e^(-x - e⁻ˣ): that of greatest values.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gumbel_r.cdf(0.0):.6f}")
     0.367879
@@ -311,6 +329,8 @@ class GumbelR(GumbelL):
 
 class Laplace(Symmetric):
     """The distribution of Laplace, of density e^-|x|/2.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.laplace.sf(1000.0, scale=10.0):.6e}")

@@ -21,6 +21,8 @@ LOG_2 = math.log(2)
 class Gamma(rv_continuous):
     """The gamma distribution, of density xᵃ⁻¹·e⁻ˣ/Γ(a) for x > 0.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
+
     >>> import fxgrad as fx
     >>> gamma = fx.scipy.stats.gamma
     >>> print(f"{gamma.logsf(2000.0, 2.0):.6f}", f"{fx.grad(gamma.cdf, argnums=1)(1.0, 2.0):.6f}")
@@ -79,6 +81,8 @@ gamma: Gamma = Gamma()
 class Erlang(Gamma):
     """The gamma distribution under the name that it has for whole numbers a.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.erlang.sf(1.0, 2):.6f}")
     0.735759
@@ -87,6 +91,8 @@ class Erlang(Gamma):
 
 class Chi2(Transformed):
     """The χ² distribution with df degrees of freedom, that of twice a gamma variable.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.chi2.sf(3.841459, 1.0):.6f}")
@@ -124,6 +130,8 @@ class Chi2(Transformed):
 class Chi(Transformed):
     """The χ distribution with df degrees of freedom, of the length of a vector of df normal variables.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.chi.mean(2.0):.6f}")
     1.253314
@@ -159,6 +167,8 @@ class Chi(Transformed):
 class Maxwell(Transformed):
     """The distribution of Maxwell, of density √(2/π)·x²·e^(-x²/2) for x > 0.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.maxwell.mean():.6f}")
     1.595769
@@ -191,6 +201,8 @@ class Maxwell(Transformed):
 
 class Nakagami(Transformed):
     """The distribution of Nakagami, of density proportional to x^(2ν - 1)·e^(-ν·x²) for x > 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.nakagami.cdf(1.0, 1.0):.6f}")
@@ -225,6 +237,8 @@ class Nakagami(Transformed):
 
 class InvGamma(Transformed):
     """The distribution of 1/X for a gamma variable X, of density x^(-a - 1)·e^(-1/x)/Γ(a) for x > 0.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.invgamma.cdf(1.0, 1.0):.6f}", fx.scipy.stats.invgamma.pdf(0.0, 1.0))
@@ -266,6 +280,8 @@ class InvGamma(Transformed):
 
 class GenGamma(rv_continuous):
     """The generalized gamma distribution, of density |c|·x^(c·a - 1)·e^(-xᶜ)/Γ(a) for x > 0, c of either sign.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gengamma.pdf(1.0, 1.0, 2.0):.6f}")
@@ -315,6 +331,8 @@ class GenGamma(rv_continuous):
 class LogGamma(Transformed):
     """The distribution of the logarithm of a gamma variable, of density e^(c·x - eˣ)/Γ(c).
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.loggamma.logcdf(-1000.0, 2.0):.6f}")
     -2000.693147
@@ -357,6 +375,8 @@ class LogGamma(Transformed):
 class Levy(rv_continuous):
     """The distribution of Lévy, of density e^(-1/(2x))/√(2π·x³) for x > 0.
 
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 12.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.levy.cdf(1.0):.6f}")
     0.317311
@@ -398,6 +418,8 @@ def size_to_power(x: Any, exponent: Any) -> Any:
 
 class GenNorm(Symmetric):
     """The generalized normal distribution, of density proportional to e^-|x|^β.
+
+    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gennorm.logpdf(1.0, 2.0):.6f}")

@@ -11,6 +11,7 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops, tree
 from ... import random as fxrandom
+from ...core.common_errors import no_key, wrong_shape
 from ...core.errors import ShapeError, StructureError
 from ...core.typing import Array, ArrayLike
 from ...nn.rows import logsumexp
@@ -50,15 +51,14 @@ class gaussian_kde:
         self.dataset: Array = fnp.atleast_2d(given[0])
         if math.prod(self.dataset.shape) < 2 or self.dataset.ndim != 2:
             raise ShapeError(
-                f"gaussian_kde: a sample [n] or [d, n] of several points is needed, not {given[0].shape}"
+                f"gaussian_kde: a sample [n] or [d, n] of several points is needed, not {given[0].shape}",
+                hint="two points or more: [n], or [d, n] for points of d components",
             )
         self.weights: Array
         if weights is None:
             self.weights = np.full(self.n, 1 / self.n, dtype=self.dataset.dtype)
         elif given[1].shape != (self.n,):
-            raise ShapeError(
-                f"gaussian_kde: {self.n} points have weights [{self.n}], not of shape {given[1].shape}"
-            )
+            raise wrong_shape("gaussian_kde", "weights", given[1].shape, (self.n,))
         else:
             self.weights = given[1] / fnp.sum(given[1])
         self.neff: Array = 1 / fnp.sum(ops.square(self.weights))
@@ -80,19 +80,28 @@ class gaussian_kde:
 
     @classmethod
     def tree_unflatten(cls, auxiliary: None, children: tuple[Any, ...]) -> gaussian_kde:
-        """Make an estimate of its arrays."""
+        """Make an estimate of its arrays.
+
+        Args:
+            auxiliary, children: what `tree_flatten` gave.
+        """
         self = object.__new__(cls)
         self.dataset, self.weights, self.neff, self.factor, self.covariance = children
         return self
 
     def set_bandwidth(self, bw_method: float | str | Callable[[gaussian_kde], Any] | None = None) -> None:
-        """Take another bandwidth; see the class."""
+        """Take another bandwidth; see the class.
+
+        Raises:
+            StructureError: there is no such rule.
+        """
         if bw_method is None or bw_method == "scott":
             self.factor = self.scotts_factor()
         elif isinstance(bw_method, str):
             if bw_method != "silverman":
                 raise StructureError(
-                    f"gaussian_kde: bw_method is 'scott', 'silverman', a number or a function, not {bw_method!r}"
+                    f"gaussian_kde: there is no bw_method={bw_method!r}",
+                    hint='bw_method="scott", "silverman", a number, or a function of the estimate',
                 )
             self.factor = self.silverman_factor()
         else:
@@ -121,7 +130,10 @@ class gaussian_kde:
         if points.shape[0] != self.d and points.shape == (1, self.d):
             points = points.T  # one point
         if points.shape[0] != self.d:
-            raise ShapeError(f"gaussian_kde: points [{self.d}, m] are needed, not of shape {points.shape}")
+            raise ShapeError(
+                f"gaussian_kde: points [{self.d}, m] are needed, not of shape {points.shape}",
+                hint="points.T, where a row is a point",
+            )
         return points
 
     def _log_normal(self, deviation: Any, covariance: Any) -> Any:
@@ -148,22 +160,36 @@ class gaussian_kde:
 
     @method
     def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Array:
-        """The integral of the density times that of a normal distribution."""
+        """The integral of the density times that of a normal distribution.
+
+        Args:
+            mean: that of the normal distribution, of shape (d,).
+            cov: its covariance, of shape (d, d).
+
+        Raises:
+            ShapeError: the shapes do not fit the dimensions.
+        """
         (mean, cov), _ = as_floats([mean, cov], "gaussian_kde")
         mean, cov = fnp.atleast_1d(mean), fnp.atleast_2d(cov)
         if mean.shape != (self.d,) or cov.shape != (self.d, self.d):
             raise ShapeError(
-                f"gaussian_kde: a mean [{self.d}] is needed, with its covariance; not {mean.shape}, {cov.shape}"
+                f"gaussian_kde: a mean [{self.d}] is needed, with its covariance; not {mean.shape}, {cov.shape}",
+                hint=f"mean of shape ({self.d},), and cov ({self.d}, {self.d})",
             )
         densities = ops.exp(self._log_normal(self.dataset - mean[:, None], self.covariance + cov))
         return fnp.sum(self.weights * densities)
 
     @method
     def integrate_box_1d(self, low: ArrayLike, high: ArrayLike) -> Array:
-        """The integral of the density from low to high, for d = 1."""
+        """The integral of the density from low to high, for d = 1.
+
+        Raises:
+            StructureError: the points have more than one component.
+        """
         if self.d != 1:
             raise StructureError(
-                f"gaussian_kde: integrate_box_1d is for points of one component, these have {self.d}"
+                f"gaussian_kde: integrate_box_1d is for points of one component, these have {self.d}",
+                hint="marginal([i]).integrate_box_1d(low, high) for the component i",
             )
         (low, high), _ = as_floats([low, high], "gaussian_kde")
         scale = ops.sqrt(self.covariance[0, 0])
@@ -173,17 +199,28 @@ class gaussian_kde:
 
     @method
     def integrate_kde(self, other: gaussian_kde) -> Array:
-        """The integral of the product of two estimates."""
+        """The integral of the product of two estimates.
+
+        Raises:
+            StructureError: the points of both have not as many components.
+        """
         if other.d != self.d:
-            raise StructureError(f"gaussian_kde: estimates for {self.d} and {other.d} components")
+            raise StructureError(
+                f"gaussian_kde: estimates for {self.d} and {other.d} components",
+                hint="marginal(dimensions) of the one with more",
+            )
         deviation = self.dataset[:, :, None] - other.dataset[:, None, :]
         densities = ops.exp(self._log_normal(deviation, self.covariance + other.covariance))
         return self.weights @ densities @ other.weights
 
     def resample(self, size: int | None = None, seed: Any = None) -> Array:
-        """Draw points [d, size] of the estimate, as many as the sample has unless `size` is given; `seed` is a key."""
+        """Draw points [d, size] of the estimate, as many as the sample has unless `size` is given; `seed` is a key.
+
+        Raises:
+            StructureError: there is no key.
+        """
         if seed is None:
-            raise StructureError("gaussian_kde.resample: random numbers need seed, a key: fx.random.key(0)")
+            raise no_key("gaussian_kde.resample", "seed")
         size = self.n if size is None else size
         choice, noise = fxrandom.split(seed)
         picked = fxrandom.choice(choice, self.n, (size,), p=self.weights)
@@ -191,10 +228,15 @@ class gaussian_kde:
         return fnp.take(self.dataset, picked, axis=1) + steps.T
 
     def marginal(self, dimensions: ArrayLike) -> gaussian_kde:
-        """The estimate for some components, with the same factor."""
+        """The estimate for some components, with the same factor.
+
+        Raises:
+            StructureError: the dimensions are not different ones.
+        """
         chosen = np.atleast_1d(np.asarray(dimensions))
         if not np.issubdtype(chosen.dtype, np.integer) or len(np.unique(chosen % self.d)) != len(chosen):
             raise StructureError(
-                f"gaussian_kde.marginal: dimensions are different whole numbers, not {dimensions}"
+                f"gaussian_kde.marginal: dimensions are different whole numbers, not {dimensions}",
+                hint=f"each of 0 to {self.d - 1} once at most",
             )
         return gaussian_kde(self.dataset[chosen], bw_method=self.factor, weights=self.weights)

@@ -15,7 +15,8 @@ from ... import numpy as fnp
 from ... import ops
 from ... import random as fxrandom
 from ...core.aval import aval_of
-from ...core.errors import ConcretizationError, ShapeError, StructureError
+from ...core.common_errors import no_key
+from ...core.errors import ConcretizationError, ShapeError
 from ...core.interpreter import as_value, concretize
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast
@@ -100,7 +101,8 @@ class Elliptical(Multivariate):
         if cov.shape[-2:] != (size, size) or (centre.shape and centre.shape[-1] != size):
             raise ShapeError(
                 f"{self.name}: a centre [..., n] and a matrix [..., n, n] are needed, not shapes {centre.shape} "
-                f"and {cov.shape}"
+                f"and {cov.shape}",
+                hint="fnp.diag(variances), or a centre of as many entries as the matrix has rows",
             )
         centre = fnp.broadcast_to(centre, (*centre.shape[:-1], size))
         if not points:
@@ -108,7 +110,10 @@ class Elliptical(Multivariate):
         (x,) = points
         x = x[..., None] if size == 1 and x.ndim < 2 else x
         if x.shape[-1:] != (size,):
-            raise ShapeError(f"{self.name}: points [..., {size}] are needed, not of shape {x.shape}")
+            raise ShapeError(
+                f"{self.name}: points [..., {size}] are needed, not of shape {x.shape}",
+                hint=f"an array whose last axis has the {size} components of a point",
+            )
         return x, centre, cov, dtype
 
 
@@ -117,6 +122,8 @@ class MultivariateNormal(Elliptical):
 
     `mean` [..., n] is zero unless given, and `cov` [..., n, n], or one variance, or n of them, the unit matrix. With
     `allow_singular` points outside the space of `cov` have the density 0, and derivatives are those within it.
+
+    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 45.
 
     >>> import fxgrad as fx, numpy as np
     >>> normal = fx.scipy.stats.multivariate_normal
@@ -158,15 +165,15 @@ class MultivariateNormal(Elliptical):
         """Draw vectors, differentiable in the parameters; `random_state` is a key, and the result has shape
         (*size, n)."""
         if random_state is None:
-            raise StructureError(
-                f"{self.name}.rvs: random numbers need random_state, a key: fx.random.key(0)"
-            )
+            raise no_key(f"{self.name}.rvs", "random_state")
         _, mean, cov, dtype = self._read(mean, cov)
         return cast(fxrandom.multivariate_normal(random_state, mean, cov, size), dtype)
 
 
 class MultivariateT(Elliptical):
     """Student's distribution of vectors: location `loc` [..., n], matrix `shape` [..., n, n], df degrees of freedom.
+
+    Source: S. Kotz and S. Nadarajah, Multivariate t Distributions and Their Applications, 2004.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.multivariate_t.pdf([0.0, 0.0], shape=[1.0, 1.0], df=3.0):.6f}")
@@ -214,6 +221,8 @@ class Dirichlet(Multivariate):
     As in SciPy the shares are along the first axis of x, whose last may be left out; α has one axis. What are no shares
     have the density 0 (SciPy raises an error).
 
+    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 49.
+
     >>> import fxgrad as fx, numpy as np
     >>> print(fx.scipy.stats.dirichlet.pdf(np.array([0.5, 0.5]), np.array([2.0, 2.0])))
     1.5
@@ -223,7 +232,10 @@ class Dirichlet(Multivariate):
         """Return the shares [..., K], α and the dtype of the result."""
         (alpha, *points), dtype = as_floats([alpha, *([] if x is None else [x])], self.name)
         if alpha.ndim != 1:
-            raise ShapeError(f"{self.name}: alpha has one axis, not the shape {alpha.shape}")
+            raise ShapeError(
+                f"{self.name}: alpha has one axis, not the shape {alpha.shape}",
+                hint="fx.vmap over several alphas",
+            )
         if not points:
             return None, alpha, dtype
         x = fnp.moveaxis(points[0], 0, -1) if points[0].ndim else points[0]
@@ -232,7 +244,8 @@ class Dirichlet(Multivariate):
         if x.shape[-1:] != alpha.shape:
             raise ShapeError(
                 f"{self.name}: the first axis of x has as many shares as alpha, {alpha.shape[0]}, or one less; "
-                f"x has the shape {points[0].shape}"
+                f"x has the shape {points[0].shape}",
+                hint="x.T, where a row is a point",
             )
         return x, alpha, dtype
 
@@ -291,15 +304,15 @@ class Dirichlet(Multivariate):
     def rvs(self, alpha: ArrayLike, size: Any = None, random_state: Any = None) -> Array:
         """Draw shares, differentiable in α; `random_state` is a key, and the result has shape (*size, K)."""
         if random_state is None:
-            raise StructureError(
-                f"{self.name}.rvs: random numbers need random_state, a key: fx.random.key(0)"
-            )
+            raise no_key(f"{self.name}.rvs", "random_state")
         _, alpha, dtype = self._read(alpha)
         return cast(fxrandom.dirichlet(random_state, alpha, size), dtype)
 
 
 class Multinomial(Multivariate):
     """The multinomial distribution of how often each of K outcomes of probabilities p [..., K] is among n trials.
+
+    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.multinomial.pmf([1, 2], 3, [0.5, 0.5]):.6f}")
@@ -319,7 +332,8 @@ class Multinomial(Multivariate):
         x, n, p, valid, dtype = self._read(n, p, x)
         if x.shape[-1:] != p.shape[-1:]:
             raise ShapeError(
-                f"{self.name}: x and p have one entry for each outcome; their shapes are {x.shape}, {p.shape}"
+                f"{self.name}: x and p have one entry for each outcome; their shapes are {x.shape}, {p.shape}",
+                hint=f"x of shape (…, {p.shape[-1]}): how often each outcome came",
             )
         outside = fnp.any((x < 0) | (x != fnp.floor(x)), axis=-1) | (fnp.sum(x, axis=-1) != n)
         inner = fnp.where(outside[..., None], 0.0, x)
@@ -361,6 +375,8 @@ class Wishart(Multivariate):
 
     As in SciPy, points [n, n, ...] have their matrices along the first axes.
 
+    Source: T. W. Anderson, An Introduction to Multivariate Statistical Analysis, 2003, chapter 7.
+
     >>> import fxgrad as fx, numpy as np
     >>> print(f"{fx.scipy.stats.wishart.logpdf(np.eye(2), 3.0, np.eye(2)):.6f}")
     -3.531024
@@ -375,7 +391,8 @@ class Wishart(Multivariate):
         x = x if x.ndim >= 2 else fnp.reshape(x, (1, 1, *x.shape))
         if x.shape[:2] != (n, n) or scale.shape != (n, n):
             raise ShapeError(
-                f"{self.name}: points [n, n, ...] and scale [n, n] are needed, not {x.shape} and {scale.shape}"
+                f"{self.name}: points [n, n, ...] and scale [n, n] are needed, not {x.shape} and {scale.shape}",
+                hint="matrices along the first two axes: fnp.moveaxis(x, 0, -1) of a stack",
             )
         x = fnp.moveaxis(x, (0, 1), (-2, -1))
         log_x, log_scale = (fnp.linalg.slogdet(m)[1] for m in (x, scale))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import ops
+from ...core.common_errors import unknown_option
 from ...core.errors import ShapeError, StructureError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, composite, kind, normalize_axis
@@ -57,14 +58,18 @@ def rankdata(
     "ordinal" ones, different and in their order. Ranks are constant between ties: their derivative is 0. A NaN makes
     all ranks of its row NaN; so ranks of floating-point numbers are such, and others are integers where SciPy's are.
 
+    Source: C. Spearman, "The proof and measurement of association between two things", 1904.
+
+    Raises:
+        StructureError: there is no such `method`.
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.rankdata([0.0, 2.0, 3.0, 2.0]))
     [1.  2.5 4.  2.5]
     """
     if method not in ("average", "min", "max", "dense", "ordinal"):
-        raise StructureError(
-            f"rankdata: method is 'average', 'min', 'max', 'dense' or 'ordinal', not {method!r}"
-        )
+        raise unknown_option("rankdata", "method", method, ("average", "min", "max", "dense", "ordinal"))
     if nan_policy != "propagate":
         raise UnsupportedError(f"rankdata: nan_policy={nan_policy!r}", hint="select the entries first")
     a = ops.stop_gradient(fnp.asarray(a))
@@ -97,6 +102,10 @@ def mode(
 ) -> ModeResult:
     """The most common value along an axis, the least of several, and how often it occurs.
 
+    Raises:
+        ShapeError: the axis is empty.
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> value, count = fx.scipy.stats.mode([3, 1, 2, 3, 1])
     >>> print(value, count)
@@ -108,7 +117,10 @@ def mode(
     sample, along = (fnp.ravel(a), 0) if axis is None else (a, normalize_axis(axis, a.ndim))
     ordered = fnp.sort(fnp.moveaxis(sample, along, -1), axis=-1)
     if not ordered.shape[-1]:
-        raise ShapeError(f"mode: there is no most common value of an empty axis; a has the shape {a.shape}")
+        raise ShapeError(
+            f"mode: there is no most common value of an empty axis; a has the shape {a.shape}",
+            hint="look at a.size first",
+        )
     _, first = runs(ordered)
     length = np.arange(1, ordered.shape[-1] + 1) - first
     at = fnp.expand_dims(fnp.argmax(length, axis=-1), -1)
@@ -123,9 +135,15 @@ def paired(x: Any, y: Any, axis: int | None, name: str) -> tuple[Any, Any, int, 
     x, y = ((fnp.ravel(v) if axis is None else fnp.moveaxis(v, axis, -1)) for v in (x, y))
     n = x.shape[-1]
     if y.shape[-1] != n:
-        raise ShapeError(f"{name}: x and y have the same length, not {n} and {y.shape[-1]}")
+        raise ShapeError(
+            f"{name}: x and y have the same length, not {n} and {y.shape[-1]}",
+            hint="pairs: as many entries of y as of x",
+        )
     if n < 2:
-        raise StructureError(f"{name}: x and y have at least two entries, not {n}")
+        raise StructureError(
+            f"{name}: x and y have at least two entries, not {n}",
+            hint="two pairs or more: of one there is no correlation",
+        )
     return x, y, n, dtype
 
 
@@ -141,6 +159,10 @@ def correlation(x: Any, y: Any) -> Any:
 def pearsonr(x: ArrayLike, y: ArrayLike, *, axis: int | None = 0) -> CorrelationResult:
     """The linear correlation of two samples, and the probability of one as far from 0 for independent normal samples
     (Student, "Probable error of a correlation coefficient", 1908).
+
+    Raises:
+        ShapeError: `x` and `y` have different lengths.
+        StructureError: they have fewer than two entries.
 
     >>> import fxgrad as fx
     >>> result = fx.scipy.stats.pearsonr([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0])
@@ -161,6 +183,12 @@ def spearmanr(
 ) -> CorrelationResult:
     """The correlation of the ranks of two samples, and the probability of one as far from 0; with derivative 0.
 
+    Source: C. Spearman, "The proof and measurement of association between two things", 1904.
+
+    Raises:
+        ShapeError: `x` and `y` have different lengths.
+        StructureError: they have fewer than two entries.
+
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.spearmanr([1.0, 2.0, 3.0], [1.0, 8.0, 27.0]).statistic:.6f}")
     1.000000
@@ -176,6 +204,10 @@ def spearmanr(
 @composite(derivative="", origin="scipy.stats.linregress")
 def linregress(x: ArrayLike, y: ArrayLike) -> LinregressResult:
     """The line of least squares through points (x, y).
+
+    Raises:
+        ShapeError: `x` and `y` have different lengths.
+        StructureError: they have fewer than two entries.
 
     >>> import fxgrad as fx
     >>> line = fx.scipy.stats.linregress([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])

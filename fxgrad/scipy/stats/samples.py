@@ -13,6 +13,7 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import aval_of
+from ...core.common_errors import unknown_option
 from ...core.errors import StructureError, UnsupportedError
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, composite, normalize_axis
@@ -141,6 +142,10 @@ def moment(
 ) -> Array:
     """The moment Σ (aᵢ - c)ᵏ/n of order k, or of several orders, about the mean unless `center` is given.
 
+    Raises:
+        StructureError: the order is no whole number.
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.moment([1.0, 2.0, 6.0], order=3))
     6.0
@@ -148,7 +153,9 @@ def moment(
     sample, along = as_sample(a, axis, "moment", nan_policy)
     orders = np.asarray(order)
     if orders.dtype.kind not in "iu":
-        raise StructureError(f"moment: the order is a whole number, not {order!r}")
+        raise StructureError(
+            f"moment: the order is a whole number, not {order!r}", hint="int(order), or [1, 2] for several"
+        )
 
     def of_order(k: int) -> Any:
         if center is None and k < 2:
@@ -172,6 +179,9 @@ def skew(
 ) -> Array:
     """The skewness m₃/m₂^(3/2); without `bias` that of Joanes and Gill, "Comparing measures of sample skewness and
     kurtosis", 1998. NaN where all entries are equal.
+
+    Raises:
+        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.skew([1.0, 2.0, 6.0]):.6f}")
@@ -198,6 +208,9 @@ def kurtosis(
 ) -> Array:
     """The kurtosis m₄/m₂², with `fisher` less the 3 of a normal distribution; without `bias` that of Joanes and Gill,
     1998. NaN where all entries are equal.
+
+    Raises:
+        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.kurtosis([1.0, 2.0, 3.0, 4.0]):.6f}")
@@ -232,6 +245,9 @@ def variation(
 ) -> Array:
     """The standard deviation divided by the mean.
 
+    Raises:
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.variation([1.0, 3.0]))
     0.5
@@ -251,6 +267,9 @@ def sem(
     keepdims: bool = False,
 ) -> Array:
     """The standard error of the mean, the standard deviation divided by √n.
+
+    Raises:
+        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.sem([1.0, 3.0]))
@@ -283,6 +302,9 @@ def zmap(
 ) -> Array:
     """The distances of scores from the mean of another sample, in standard deviations of it: NaN where it has none.
 
+    Raises:
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.zmap([0.0, 2.0, 5.0], [1.0, 3.0]))
     [-2.  0.  3.]
@@ -311,6 +333,10 @@ def iqr(
     """The range between two percentiles, the quartiles unless given, divided by `scale` ("normal": of the normal
     distribution).
 
+    Raises:
+        StructureError: `scale` is neither a number nor "normal".
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.iqr([1.0, 2.0, 3.0, 4.0, 5.0]))
     2.0
@@ -318,7 +344,7 @@ def iqr(
     sample, along = as_sample(x, axis, "iqr", nan_policy)
     factor = 2 * math.sqrt(2) * 0.4769362762044699 if isinstance(scale, str) else scale  # erfinv(1/2)
     if isinstance(scale, str) and scale != "normal":
-        raise StructureError(f"iqr: scale is a number or 'normal', not {scale!r}")
+        raise unknown_option("iqr", "scale", scale, ("normal",))
     low, high = (fnp.percentile(sample, q, axis=along, method=interpolation) for q in sorted(rng))
     return keep_axis((high - low) / factor, x, axis, keepdims)
 
@@ -333,13 +359,17 @@ def median_abs_deviation(
 ) -> Array:
     """The median of the distances from the median, divided by `scale` ("normal": of the normal distribution).
 
+    Raises:
+        StructureError: `scale` is neither a number nor "normal".
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.median_abs_deviation([1.0, 2.0, 6.0]))
     1.0
     """
     sample, along = as_sample(x, axis, "median_abs_deviation", nan_policy)
     if isinstance(scale, str) and scale != "normal":
-        raise StructureError(f"median_abs_deviation: scale is a number or 'normal', not {scale!r}")
+        raise unknown_option("median_abs_deviation", "scale", scale, ("normal",))
     factor = math.sqrt(2) * 0.4769362762044699 if isinstance(scale, str) else scale
     distance = ops.absolute(sample - fnp.expand_dims(center(sample, axis=along), along))
     return fnp.median(distance, axis=along) / factor
@@ -349,6 +379,10 @@ def median_abs_deviation(
 def trim_mean(a: ArrayLike, proportiontocut: float, axis: int | None = 0, *, keepdims: bool = False) -> Array:
     """The mean without a proportion of the least and of the greatest entries.
 
+    Raises:
+        StructureError: nothing is left.
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.trim_mean([1.0, 2.0, 3.0, 100.0], 0.25))
     2.5
@@ -357,7 +391,10 @@ def trim_mean(a: ArrayLike, proportiontocut: float, axis: int | None = 0, *, kee
     n = sample.shape[along]
     cut = int(proportiontocut * n)
     if 2 * cut >= n:
-        raise StructureError(f"trim_mean: proportiontocut={proportiontocut} leaves nothing of {n} entries")
+        raise StructureError(
+            f"trim_mean: proportiontocut={proportiontocut} leaves nothing of {n} entries",
+            hint="a share below 0.5 of each end",
+        )
     rest = (slice(None),) * along + (slice(cut, n - cut),)
     return keep_axis(fnp.mean(fnp.sort(sample, axis=along)[rest], axis=along), a, axis, keepdims)
 
@@ -376,12 +413,18 @@ def entropy(
     """The entropy -Σ p·log p of probabilities, or their divergence Σ p·log(p/q) from others (Kullback and Leibler, "On
     information and sufficiency", 1951); what does not sum to 1 is normalized.
 
+    Raises:
+        StructureError: `base` is not positive.
+        UnsupportedError: another `nan_policy` than "propagate".
+
     >>> import fxgrad as fx
     >>> print(fx.scipy.stats.entropy([1.0, 1.0], base=2))
     1.0
     """
     if base is not None and not base > 0:
-        raise StructureError(f"entropy: base is a positive number, not {base}")
+        raise StructureError(
+            f"entropy: base is a positive number, not {base}", hint="base=2 for bits, None for natural units"
+        )
     values, dtype = as_floats([pk, *([] if qk is None else [qk])], "entropy")
     if nan_policy != "propagate":
         raise UnsupportedError(f"entropy: nan_policy={nan_policy!r}", hint="select the entries first")

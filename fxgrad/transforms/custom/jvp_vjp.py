@@ -15,6 +15,7 @@ from ... import ops
 from ...core import pytree
 from ...core.aval import Aval, aval_of, is_differentiable, kind_of
 from ...core.cache import Cache
+from ...core.common_errors import not_a_function
 from ...core.errors import CustomRuleError, EscapedTracerError, StructureError
 from ...core.interpreter import api_boundary, is_plain
 from ...core.key import key_of
@@ -130,7 +131,8 @@ class Application:
             if expected not in (None, found):
                 differ = expected[0] == found[0]  # in the avals
                 raise CustomRuleError(
-                    f"{what}: its result is {found[differ]}, the function's is {expected[differ]}"
+                    f"{what}: its result is {found[differ]}, the function's is {expected[differ]}",
+                    hint="return what the function returns, with the same containers, shapes and dtypes",
                 )
             self.custom.result_cache[key] = found
         return ys
@@ -214,7 +216,10 @@ class Application:
             try:
                 parts = ct_structure.flatten_up_to(argument)
             except ValueError:
-                raise CustomRuleError(f"{place} has the structure {ct_structure}, expected {child}") from None
+                raise CustomRuleError(
+                    f"{place} has the structure {ct_structure}, expected {child}",
+                    hint="a cotangent built as the argument is, or None for zeros",
+                ) from None
             for c, part in zip(cts, parts):
                 leaves, part_structure = pytree.flatten(part)
                 if c is None or type(c) is SymbolicZero:
@@ -229,7 +234,9 @@ class Application:
 def unpack_pair(result: Any, what: str, expected: str) -> tuple[Any, Any]:
     """Return the two parts of what a rule returned; raise unless it is a pair."""
     if not isinstance(result, tuple | list) or len(result) != 2:
-        raise CustomRuleError(f"{what} must return a pair {expected}, not a {type(result).__name__}")
+        raise CustomRuleError(
+            f"{what} must return a pair {expected}, not a {type(result).__name__}", hint=f"return {expected}"
+        )
     return result[0], result[1]
 
 
@@ -252,7 +259,7 @@ class CustomFunction(Generic[P, R]):
         nondiff_argnames: str | Sequence[str] = (),
     ):
         if not callable(fun):
-            raise StructureError(f"{type(self).__name__} takes a function, not a {type(fun).__name__}")
+            raise not_a_function(type(self).__name__, fun)
         self.fun, self.signature, self.__name__ = fun, signature_of(fun), function_name(fun)
         self.result_cache = Cache(
             256
@@ -264,7 +271,11 @@ class CustomFunction(Generic[P, R]):
         update_wrapper(self, fun, updated=())  # pyright: ignore[reportArgumentType]
 
     def positions_of(self, names: str | Sequence[str]) -> list[int]:
-        """Return the positions of the parameters with these names."""
+        """Return the positions of the parameters with these names.
+
+        Raises:
+            StructureError: `nondiff_argnames` names no parameter.
+        """
         names = [names] if isinstance(names, str) else list(names)
         known = [] if self.signature is None else list(self.signature.parameters)
         if unknown := [name for name in names if name not in known]:
@@ -338,7 +349,11 @@ class custom_jvp(CustomFunction[P, R]):
         return rule
 
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
-        """Define the rule by one function for each argument."""
+        """Define the rule by one function for each argument.
+
+        Raises:
+            CustomRuleError: there are `nondiff_argnums`, for which `defjvp` is.
+        """
         if self.nondiff_positions:
             raise CustomRuleError("defjvps cannot be used with nondiff_argnums", hint="use defjvp")
 
@@ -357,6 +372,7 @@ class custom_jvp(CustomFunction[P, R]):
         self.rule = rule
 
     def ensure_rules(self) -> None:
+        """Raise CustomRuleError unless there is a rule."""
         if self.rule is None:
             raise CustomRuleError(
                 f"custom_jvp function {self.__name__} has no rule", hint="define it with defjvp"
@@ -417,6 +433,7 @@ class custom_vjp(CustomFunction[P, R]):
         self.rules, self.symbolic_zeros = (fwd, bwd), symbolic_zeros
 
     def ensure_rules(self) -> None:
+        """Raise CustomRuleError unless there is a rule."""
         if self.rules is None:
             raise CustomRuleError(
                 f"custom_vjp function {self.__name__} has no rule", hint="define it with defvjp"
@@ -491,11 +508,18 @@ def check_rule_values(
 ) -> list[Any]:
     """Admit what a rule returned; raise unless it has the structure and shapes of `values`."""
     if not is_alike(structure, given_structure):
-        raise CustomRuleError(f"{what} has the structure {given_structure}, expected {structure}")
+        raise CustomRuleError(
+            f"{what} has the structure {given_structure}, expected {structure}",
+            hint="containers of the same kinds, with the same keys and lengths",
+        )
     found = [admit_or_float0(g, what) for g in given]
     for v, g in zip(values, found):
         if aval_of(g).shape != aval_of(v).shape:
-            raise CustomRuleError(f"{what} has shape {aval_of(g).shape}, expected {aval_of(v).shape}")
+            raise CustomRuleError(
+                f"{what} has shape {aval_of(g).shape}, expected {aval_of(v).shape}",
+                hint=f"fnp.broadcast_to(value, {aval_of(v).shape}) where it is too small, or sum it where it "
+                "is too large",
+            )
     return found
 
 

@@ -79,7 +79,8 @@ class CustomApplication(Application):
         if outline != self.out_structure or shapes != [a.shape for a in declared]:
             raise CustomRuleError(
                 f"{self.name}: the result has structure {outline} and shapes {shapes}; declared with out= are "
-                f"{self.out_structure} and {[a.shape for a in declared]}"
+                f"{self.out_structure} and {[a.shape for a in declared]}",
+                hint="return what out= declares, or declare what is returned",
             )
         return [cast_like(f"{self.name}: a result", y, a) for y, a in zip(results, declared)]
 
@@ -117,7 +118,10 @@ class CustomApplication(Application):
         for y, flag in results:
             shape = aval_of(y).shape
             if flag and shape[:1] != (size,):
-                raise CustomRuleError(f"{what}: a batched result has shape {shape}, expected ({size}, …)")
+                raise CustomRuleError(
+                    f"{what}: a batched result has shape {shape}, expected ({size}, …)",
+                    hint="put the mapped axis first: fnp.moveaxis(y, axis, 0)",
+                )
         return [kinds.ensure_batched(y, bool(flag), size) for y, flag in results]
 
     # -- the first use of each
@@ -237,6 +241,7 @@ class custom(CustomFunction[P, R]):
                 self.define_rule(name, rule)
 
     def define_rule(self, name: str, rule: Any) -> Any:
+        """Define the rule of a name, "jvp", "vjp", "transpose" or "vmap", and return `rule`."""
         self.rules[name] = rule
         if self.checked:
             self.unchecked_rules.add(name)
@@ -284,7 +289,9 @@ def peek_value(value: Any) -> Any:
     while isinstance(value, Tracer):
         if isinstance(value, BatchTracer):
             if value.interpreter.size == 0:
-                raise ConcretizationError("an empty batch has no entry")
+                raise ConcretizationError(
+                    "an empty batch has no entry", hint="look at the batch's size first"
+                )
             return peek_value(value.value)[0]
         value = value.concretize("the check of a rule")
     return value

@@ -201,7 +201,10 @@ class TangentMap(HigherOrder):
         pullback = params["pullback"]
         held, ts = split_list(operands, len(operands) - len(pullback.avals))
         if any(type(v) is Aval for v in held):
-            raise NotLinearError(f"the derivative of the {pullback.call.name} is not linear in its residuals")
+            raise NotLinearError(
+                f"the derivative of the {pullback.call.name} is not linear in its residuals",
+                hint="fx.vjp, which takes functions that are not linear",
+            )
         cts = [None if c is None else densify(c) for c in expand_list(ct, pullback.moved)]
         if not pullback.call.symbolic:
             beside = next(c for c in cts if c is not None)

@@ -82,6 +82,8 @@ VALUES = [
     "T.linspace(T.tensor(0.0), T.tensor(1.0), 3)",
     "T.linspace(0, 1j, 3)",
     "T.linspace(0, 1, 1)",
+    "T.linspace(-2, 2, 7).sign()",  # that of rounding, in the middle
+    "T.linspace(-1, 1, 21, dtype=T.float64).sign()",
     "T.logspace(0, 2, 3)",
     "T.logspace(0, 3, 4, base=2)",
     "T.eye(3)",
@@ -308,3 +310,12 @@ def test_traced_entries():
     x = fxt.arange(3.0)
     made = fxt.func.vmap(lambda v: fxt.tensor([[v, 2.0]]) + fxt.full((1, 2), v))(x)
     assert made.tolist() == [[[2 * v, v + 2]] for v in (0.0, 1.0, 2.0)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_equal_spaces_are_rounded_as_torch_rounds_them(dtype):
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        ends, steps = (3 * generator.normal(size=2)).tolist(), int(generator.integers(2, 200))
+        ours, theirs = (T.linspace(*ends, steps, dtype=getattr(T, dtype)).tolist() for T in (fxt, torch))
+        assert ours == theirs

@@ -199,3 +199,17 @@ def test_misuse(code):
         errors.append(caught.value)
     assert isinstance(errors[0], built_in(errors[1]))
     assert str(errors[0]).partition("\n  at:")[0] == str(errors[1])
+
+
+@pytest.mark.parametrize("kind", ["RNN", "LSTM", "GRU"])
+def test_dropout_between_layers_draws_for_the_packed_rows_only(kind):
+    def run(T):
+        T.manual_seed(0)
+        x = T.randn(5, 4, 6, dtype=T.float64)
+        layers = getattr(T.nn, kind)(6, 3, num_layers=3, bidirectional=True, dropout=0.5).double()
+        packed = T.nn.utils.rnn.pack_padded_sequence(x, T.tensor([5, 2, 4, 1]), enforce_sorted=False)
+        return layers(packed)[0].data.tolist(), T.rand(2).tolist()
+
+    (ours, drawn_after), (theirs, drawn_after_theirs) = run(fxt), run(torch)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    assert drawn_after == drawn_after_theirs

@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....core.aval import aval_of
-from ..dtypes import type_name
+from ..dtypes import from_numpy_dtype, type_name
+from ..error_messages import tensor_hint
 from ..errors import ArgumentError, TensorError
 from ..tape import node_and_index
 from ..tensor import Tensor, refresh
@@ -99,7 +100,9 @@ def result_gradients(node: Node, ct) -> tuple[Tensor | None, ...]:
 
 def not_a_gradient_error(found) -> ArgumentError:
     """Return the error for what a hook returned and is no Tensor."""
-    return ArgumentError(f"expected Variable, but hook returned '{type(found).__name__}'")
+    return ArgumentError(
+        f"expected Variable, but hook returned '{type(found).__name__}'", hint=tensor_hint(found)
+    )
 
 
 def check_replacement(hook, found, given: Tensor | None) -> Tensor:
@@ -110,20 +113,30 @@ def check_replacement(hook, found, given: Tensor | None) -> Tensor:
         have, want = aval_of(refresh(found).value), aval_of(given.value)
         if have.dtype != want.dtype:
             types = f"was {type_name(want.dtype)} got {type_name(have.dtype)}"
-            raise TensorError(f"hook '{hook_name(hook)}' has changed the type of value ({types})")
+            raise TensorError(
+                f"hook '{hook_name(hook)}' has changed the type of value ({types})",
+                hint=f"gradient.to({from_numpy_dtype(want.dtype)})",
+            )
         if have.shape != want.shape:
-            raise TensorError(f"hook '{hook_name(hook)}' has changed the size of value")
+            raise TensorError(
+                f"hook '{hook_name(hook)}' has changed the size of value",
+                hint=f"return a gradient of shape {list(want.shape)}, not {list(have.shape)}",
+            )
     return found
 
 
 def check_replacements(hook, found, given: Sequence[Any]) -> list[Any]:
     """Check the tuple that a hook of a Node returned in place of its gradients."""
     if not isinstance(found, tuple):
-        raise ArgumentError(f"expected tuple, but hook returned '{type(found).__name__}'")
+        raise ArgumentError(
+            f"expected tuple, but hook returned '{type(found).__name__}'",
+            hint=f"return a tuple of {len(given)} gradients, or None to leave them as they are",
+        )
     if len(found) != len(given):
         raise TensorError(
             f"hook '{hook_name(hook)}' has returned an incorrect number of values (got {len(found)}, but expected "
-            f"{len(given)})"
+            f"{len(given)})",
+            hint="None in the place of a gradient that there is none of",
         )
     return [None if f is None else check_replacement(hook, f, g) for f, g in zip(found, given)]
 

@@ -24,7 +24,7 @@ from ....ops.masked import Masked
 from ....transforms.vmap import vmap
 from ..anomaly import ensure_no_nan, error_reports
 from ..duals import DUAL_LEVEL, add_dual_level
-from ..errors import ArgumentError, TensorError
+from ..errors import ArgumentError
 from ..hooks import RUNNING
 from ..memory import VERSIONS, ensure_unmodified
 from ..modes import NO_GRAD, current_modes, tools_of, use_user_context, with_modes
@@ -32,13 +32,13 @@ from ..packing import unpack_residuals
 from ..tape import (
     BASE_TAPE,
     FREED,
-    FREED_MESSAGE,
     AccumulateGrad,
     Edge,
     Node,
     TapeInterpreter,
     TapeTracer,
     current_tape,
+    freed_error,
     node_and_index,
 )
 from ..tensor import unwrap
@@ -305,7 +305,7 @@ class Pass:
             else:
                 residuals = node.residuals  # once: another thread may free them
                 if residuals is FREED:
-                    raise TensorError(FREED_MESSAGE)
+                    raise freed_error()
                 if VERSIONS.latest_change > node.order:
                     check_residuals(node, residuals)
                 results = node.pull_plain(ct, residuals)
@@ -396,7 +396,7 @@ class Pass:
         """Return the cotangents that a node's rule gives."""
         residuals = node.residuals
         if residuals is FREED:
-            raise TensorError(FREED_MESSAGE)
+            raise freed_error()
         if VERSIONS.latest_change > node.order:
             check_residuals(node, residuals)
         if node.is_packed:
@@ -566,7 +566,10 @@ def check_residuals(node: Node, residuals) -> None:
 def call_node(node: Node, gradients: Sequence[Any]) -> Any:
     """Apply one node to gradients of its results, by itself; it is recorded where operations are."""
     if len(gradients) != node.num_results:
-        raise ArgumentError(f"expected {node.num_results} arguments, got {len(gradients)} instead")
+        raise ArgumentError(
+            f"expected {node.num_results} arguments, got {len(gradients)} instead",
+            hint="one gradient for each result of the node; None for a result that has none",
+        )
     create = current_modes().is_recording
     tape = current_tape()
     single = Pass(tape, CURRENT.get(), True, create, None, True)

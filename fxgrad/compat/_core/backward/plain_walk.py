@@ -15,9 +15,8 @@ from .... import ops  # noqa: F401 (the package before its parts)
 from ....core.aval import PLAIN
 from ....core.snapshot import SINGLE_REFCOUNT
 from ....ops.masked import Masked
-from ..errors import TensorError
 from ..memory import VERSIONS
-from ..tape import BASE_TAPE, FREED, FREED_MESSAGE, AccumulateGrad, Edge, Node
+from ..tape import BASE_TAPE, FREED, AccumulateGrad, Edge, Node, freed_error
 from ..tensor import Tensor, allocate_tensor
 from .accumulation import ACCUMULATE_LOCK, accumulate_grad
 
@@ -65,7 +64,7 @@ def walk_plain_nodes(
             return make_pass(cts, heap, leaves)
         residuals = node.residuals  # once: another thread may free them
         if residuals is FREED:
-            raise TensorError(FREED_MESSAGE)
+            raise freed_error()
         if residuals and last_change > node.order:
             check(node, residuals)
         results = pull(cts.pop(node), residuals)

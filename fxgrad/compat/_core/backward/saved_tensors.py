@@ -21,7 +21,7 @@ from ..packing import (
     saved_result,
 )
 from ..recorded_call import given_operands, recorded_params
-from ..tape import BASE_TAPE, FREED, FREED_MESSAGE, AccumulateGrad, Edge, Node, next_serial
+from ..tape import BASE_TAPE, FREED, AccumulateGrad, Edge, Node, freed_error, next_serial
 from ..tensor import Tensor, make_tensor
 
 if TYPE_CHECKING:
@@ -58,6 +58,9 @@ class SavedTensor:
         args: whatever they are.
         options: whatever they are.
 
+    Raises:
+        RuntimeError: when called: operations make them.
+
     >>> import fxgrad.compat as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = x * x
@@ -72,7 +75,10 @@ class SavedTensor:
     name: Any
 
     def __new__(cls, *args, **options) -> SavedTensor:
-        raise TensorError("Trying to create a SavedTensor object from Python is forbidden.")
+        raise TensorError(
+            "Trying to create a SavedTensor object from Python is forbidden.",
+            hint="y.grad_fn._raw_saved_self and its like are those that operations make",
+        )
 
     @classmethod
     def of(cls, node: Node, name) -> SavedTensor:
@@ -90,6 +96,10 @@ class SavedTensor:
         """Have the Tensor packed by a hook now, and unpacked by another wherever it is needed: see
         `torch.autograd.graph.saved_tensors_hooks`.
 
+        Args:
+            pack_hook: a function of the Tensor, whose result is kept.
+            unpack_hook: a function of that, which gives the Tensor.
+
         Raises:
             RuntimeError: nothing is saved here, or it has been freed, or has hooks already.
             TypeError: a hook cannot be called.
@@ -98,11 +108,14 @@ class SavedTensor:
         node, name = self.node, self.name
         residual = node.read_saved(name)
         if residual is FREED:
-            raise TensorError(FREED_HOOKS_MESSAGE)
+            raise freed_error(FREED_HOOKS_MESSAGE)
         if residual is None:
-            raise TensorError("Calling register_hooks on a saved tensor with value None is forbidden")
+            raise TensorError(
+                "Calling register_hooks on a saved tensor with value None is forbidden",
+                hint="the operation has not saved this one: ask `is None` of the attribute _saved_… before",
+            )
         if type(residual) is PackedValue:
-            raise TensorError(HOOKED_MESSAGE)
+            raise TensorError(HOOKED_MESSAGE, hint="one pair of functions that does what both do")
         packed = PackingHooks(pack_hook, unpack_hook).pack(as_tensor(node.open_saved(name)))
         packed.is_number = type(residual) in SCALARS
         node.write_saved(name, packed)
@@ -133,7 +146,7 @@ def as_tensor(value) -> Tensor:
 def find_saved(node: Node) -> dict[str, Saved]:
     """All that a node has saved, by the names that torch has for it, without prefix."""
     if node.residuals is FREED:
-        raise TensorError(FREED_MESSAGE)
+        raise freed_error()
     names, found = saved_operand_names(node), {}
 
     def operand(index: int, value) -> Any:

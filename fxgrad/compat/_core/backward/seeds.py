@@ -34,7 +34,8 @@ def implicit_cotangent(aval: Aval, value: Any = None, is_grads_batched: bool = F
     """The cotangent 1 of an output for which none was given, on the device of its value, where that is known."""
     if is_grads_batched:
         raise ArgumentValueError(
-            "is_grads_batched=True: every output needs a grad_output with a batch axis in front"
+            "is_grads_batched=True: every output needs a grad_output with a batch axis in front",
+            hint="grad_outputs=torch.eye(n) of an output with n entries: a row for each derivative",
         )
     if aval.size != 1:
         raise TensorError(
@@ -43,7 +44,8 @@ def implicit_cotangent(aval: Aval, value: Any = None, is_grads_batched: bool = F
         )
     if kind_of(aval.dtype) != "f":
         raise TensorError(
-            f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(aval.dtype)}"
+            f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(aval.dtype)}",
+            hint="y.abs().backward(), or another real number; or a gradient: y.backward(torch.ones_like(y))",
         )
     return put_array(np.ones(aval.shape, aval.dtype), device_of(value) or CPU)
 
@@ -78,12 +80,16 @@ def output_cotangent(
             f"{Size(aval.shape)}."
         )
         if not is_grads_batched:
-            raise TensorError(f"Mismatch in shape: {shapes}")
+            raise TensorError(
+                f"Mismatch in shape: {shapes}",
+                hint="torch.ones_like(output), or another Tensor of its shape",
+            )
         raise TensorError(
             "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
             "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
             f"mismatch was detected: {shapes} If you only want some tensors in `grad_output` to be considered batched, "
-            "consider using vmap."
+            "consider using vmap.",
+            hint=f"a batch axis in front of the shape of the output: (n, {', '.join(map(str, aval.shape))})",
         )
     return map_cotangent(ct, lambda c: cast_to_output(c, aval.dtype, position))
 
@@ -98,6 +104,7 @@ def cast_to_output(ct, dtype, position: int) -> Any:
         raise TensorError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{position}] has a dtype of {from_numpy_dtype(have)} and output[{position}] has a dtype of "
-            f"{from_numpy_dtype(dtype)}."
+            f"{from_numpy_dtype(dtype)}.",
+            hint=f"grad_output.to({from_numpy_dtype(dtype)})",
         )
     return ops.convert(ct, dtype=dtype)

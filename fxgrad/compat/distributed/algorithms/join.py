@@ -92,7 +92,10 @@ class Join:
         **kwargs: Any,
     ):
         if not joinables:
-            raise ArgumentValueError("The join context manager requires at least one joinable")
+            raise ArgumentValueError(
+                "The join context manager requires at least one joinable",
+                hint="Join([model]), model = DistributedDataParallel(…)",
+            )
         groups = {id(joinable.join_process_group) for joinable in joinables}
         if len(groups) > 1:
             raise ArgumentValueError(
@@ -125,7 +128,10 @@ class Join:
                 break
             if self.throws:
                 collectives.all_reduce(ones(1), group=self.group)
-                raise TensorError(f"Rank {get_rank(self.group)} exhausted all inputs.")
+                raise TensorError(
+                    f"Rank {get_rank(self.group)} exhausted all inputs.",
+                    hint="throw_on_early_termination=False, with which the others go on; or equal numbers of batches",
+                )
             for hook in self.hooks:
                 hook.main_hook()
             is_last_joiner = False
@@ -153,7 +159,8 @@ class Join:
             collectives.all_reduce(ended, group=group)
             if ended.item():
                 raise TensorError(
-                    "Detected at least one rank that exhausted inputs. Throwing across all ranks."
+                    "Detected at least one rank that exhausted inputs. Throwing across all ranks.",
+                    hint="throw_on_early_termination=False, with which the others go on; or equal numbers of batches",
                 )
         return work
 

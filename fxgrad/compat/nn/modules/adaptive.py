@@ -62,12 +62,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:
-            raise ArgumentValueError("cutoffs should be a sequence of length larger than 0")
+            raise ArgumentValueError(
+                "cutoffs should be a sequence of length larger than 0",
+                hint=f"cutoffs=[{max(n_classes // 10, 1)}]",
+            )
         increasing = all(a < b for a, b in pairwise([0, *cutoffs, n_classes]))
         if not increasing or any(int(c) != c for c in cutoffs):
             raise ArgumentValueError(
                 "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each "
-                "value is between 1 and n_classes-1"
+                "value is between 1 and n_classes-1",
+                hint=f"cutoffs={sorted({int(c) for c in cutoffs if 0 < c < n_classes})}",
             )
         self.in_features, self.n_classes = in_features, n_classes
         self.cutoffs = [*cutoffs, n_classes]
@@ -102,13 +106,20 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         """
         rank = target_.dim()
         if rank > 1:
-            raise TensorError("0D or 1D target tensor expected, multi-target not supported")
+            raise TensorError(
+                "0D or 1D target tensor expected, multi-target not supported",
+                hint="target.flatten(), with input.flatten(0, -2)",
+            )
         if rank == 1 and input_.shape[0] != target_.shape[0]:
-            raise TensorError("Input and target should have the same size in the batch dimension.")
+            raise TensorError(
+                "Input and target should have the same size in the batch dimension.",
+                hint=f"a target of shape ({input_.shape[0]},)",
+            )
         if input_.dim() != rank + 1:
             raise TensorError(
                 f"{rank}D target tensor expects {rank + 1}D input tensors, but found inputs with size "
-                f"{input_.shape}"
+                f"{input_.shape}",
+                hint=f"input.reshape({[-1] * rank + [input_.shape[-1]] if input_.dim() else [1] * (rank + 1)})",
             )
         single = rank == 0
         input, target = (x.unsqueeze(0) if single else x for x in (input_, target_))
@@ -116,7 +127,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if bool(outside.any()):
             raise TensorError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range "
-                f"[{target.min().item()}, {target.max().item()}] were found. "
+                f"[{target.min().item()}, {target.max().item()}] were found. ",
+                hint=f"n_classes={int(target.max()) + 1}, or target.clamp(0, {self.n_classes - 1})",
             )
         head = functional.log_softmax(self.head(input), 1)
         place, output = target.clone(), head.new_zeros(target.shape[0])

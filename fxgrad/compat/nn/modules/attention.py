@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.errors import ArgumentValueError
+from ..._core.errors import ArgumentValueError, RequirementError
+from ...ops.arguments import divisors
 from .. import functional, init
 from ..parameter import create_parameters
 from .linear import Linear
@@ -62,9 +63,13 @@ class MultiheadAttention(Module):
         if embed_dim <= 0 or num_heads <= 0:
             raise ArgumentValueError(
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
-                "instead"
+                "instead",
+                hint=f"embed_dim={abs(embed_dim) or num_heads or 1}, num_heads={abs(num_heads) or 1}",
             )
-        assert embed_dim % num_heads == 0, "embed_dim must be divisible by num_heads"
+        if embed_dim % num_heads:
+            raise RequirementError(
+                "embed_dim must be divisible by num_heads", hint=f"num_heads: one of {divisors(embed_dim)}"
+            )
         self.embed_dim, self.num_heads = embed_dim, num_heads
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
         self.kdim = embed_dim if kdim is None else kdim

@@ -86,7 +86,8 @@ def check_hook_result(given, gradients: tuple, hook: str, what: str) -> tuple:
     found = given if isinstance(given, tuple) else (given,)
     if len(found) != len(gradients):
         raise TensorError(
-            f"{hook} returned an invalid number of {what}, got {len(found)}, but expected {len(gradients)}"
+            f"{hook} returned an invalid number of {what}, got {len(found)}, but expected {len(gradients)}",
+            hint="return a tuple with one gradient, or None, for each; None alone changes nothing",
         )
     return found
 
@@ -165,6 +166,7 @@ class BackwardHooks:
             if hook(self.module, grad_input, self.grad_output) is not None:
                 raise TensorError(
                     "Backward hook for Modules where no input requires gradient should always return None or None "
-                    "for all gradients."
+                    "for all gradients.",
+                    hint="x.requires_grad_() for an input, or return None",
                 )
         self.grad_output = None

@@ -80,6 +80,10 @@ class CallMixin:
         """Have hook(module, args, output) called after `forward`: what it returns, if not None, is the output. With
         `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called after an error, too.
 
+        Args:
+            hook: the function.
+            prepend: whether it is called before the others.
+
         Returns:
             A handle whose `remove()` takes it away again.
         """
@@ -93,6 +97,10 @@ class CallMixin:
         """Have hook(module, grad_output) called when the gradients of the outputs are known: what it returns, if not
         None, is used in their place.
 
+        Args:
+            hook: the function.
+            prepend: whether it is called before the others.
+
         Returns:
             A handle whose `remove()` takes it away again.
         """
@@ -101,6 +109,10 @@ class CallMixin:
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Have hook(module, grad_input, grad_output) called when the gradients of the inputs are known: what it
         returns, if not None, is used in their place.
+
+        Args:
+            hook: the function.
+            prepend: whether it is called before the others.
 
         Returns:
             A handle whose `remove()` takes it away again.
@@ -281,7 +293,8 @@ def apply_pre_hook(module, hook: ModuleHook, args: tuple, kwargs: dict) -> tuple
         return args, kwargs
     if not (isinstance(found, tuple) and len(found) == 2):
         raise TensorError(
-            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {found}."
+            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {found}.",
+            hint="return args, kwargs",
         )
     return found
 

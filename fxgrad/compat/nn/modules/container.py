@@ -6,8 +6,9 @@ from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import ArgumentError, ArgumentValueError
+from ..._core.errors import ArgumentError, ArgumentValueError, DimensionError
 from ..._core.tensor import Tensor
+from ...ops.arguments import place_hint
 from ..parameter import Parameter
 from .module import Module, indent_lines
 
@@ -15,15 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
+def position_of(i, size: int) -> int:
+    """Count the position of an entry from the front."""
+    position = index(i)
+    if not -size <= position < size:
+        raise DimensionError(f"index {position} is out of range", hint=place_hint(size))
+    return position % size
+
+
 class IndexedContainer(Module):
     """The base of containers of modules in order, with the methods of a list."""
 
     def _name_at(self, i) -> str:
         """The name of the entry at a position."""
-        size, position = len(self), index(i)
-        if not -size <= position < size:
-            raise IndexError(f"index {position} is out of range")
-        return list(self._modules)[position % size]
+        return list(self._modules)[position_of(i, len(self))]
 
     def _set_entries(self, modules: Iterable[Any]) -> None:
         """Make these the entries."""
@@ -61,7 +67,12 @@ class IndexedContainer(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Add a module before the one at a position."""
+        """Add a module before the one at a position.
+
+        Args:
+            index: the position.
+            module: a Module.
+        """
         modules = list(self)
         modules.insert(index, module)
         self._set_entries(modules)
@@ -119,9 +130,13 @@ class Sequential(IndexedContainer):
     def _repeated(self, times: int) -> list[Module]:
         """The modules, so many times over."""
         if not isinstance(times, int):
-            raise ArgumentError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+            raise ArgumentError(
+                f"unsupported operand type(s) for *: {type(self)} and {type(times)}", hint="module * 2"
+            )
         if times <= 0:
-            raise ArgumentValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+            raise ArgumentValueError(
+                f"Non-positive multiplication factor {times} for {type(self)}", hint="module * 1"
+            )
         return list(self) * times
 
     def __mul__(self, other: int) -> Sequential:
@@ -138,7 +153,8 @@ def check_sequential(other) -> None:
     """Raise for what cannot be added to a Sequential."""
     if not isinstance(other, Sequential):
         raise ArgumentValueError(
-            f"add operator supports only objects of Sequential class, but {type(other)} is given."
+            f"add operator supports only objects of Sequential class, but {type(other)} is given.",
+            hint="torch.nn.Sequential(module)",
         )
 
 
@@ -306,10 +322,7 @@ class ParameterList(Module):
             self.extend(values)
 
     def _name_at(self, i) -> str:
-        position = index(i)
-        if not -self._size <= position < self._size:
-            raise IndexError(f"index {position} is out of range")
-        return str(position % self._size)
+        return str(position_of(i, self._size))
 
     def __getitem__(self, i) -> Any:
         if isinstance(i, slice):

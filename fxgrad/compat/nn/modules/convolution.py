@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import gcd
 from typing import Any
 
 from ..._core.errors import ArgumentValueError
 from ..._declare.late_text import complete_late
+from ...ops.arguments import divisors
 from ...ops.nn.spatial import per_dimension
 from .. import functional
 from ..parameter import create_parameters
@@ -36,22 +38,29 @@ class _ConvNd(LinearMap):
     ):
         super().__init__()
         if groups <= 0:
-            raise ArgumentValueError("groups must be a positive integer")
-        if in_channels % groups:
-            raise ArgumentValueError("in_channels must be divisible by groups")
-        if out_channels % groups:
-            raise ArgumentValueError("out_channels must be divisible by groups")
+            raise ArgumentValueError("groups must be a positive integer", hint="groups=1")
+        for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ArgumentValueError(
+                    f"{name} must be divisible by groups",
+                    hint=f"groups: one of {divisors(gcd(in_channels, out_channels))}",
+                )
         if padding_mode not in PADDING_MODES:
             raise ArgumentValueError(
-                f"padding_mode must be one of {set(PADDING_MODES)}, but got '{padding_mode}'"
+                f"padding_mode must be one of {set(PADDING_MODES)}, but got '{padding_mode}'",
+                hint="padding_mode='zeros'",
             )
         if isinstance(padding, str):
             if padding not in ("same", "valid"):
                 raise ArgumentValueError(
-                    f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}"
+                    f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}",
+                    hint="padding='same', which keeps the size",
                 )
             if padding == "same" and any(s != 1 for s in per_dimension(stride, self.dims)):
-                raise ArgumentValueError("padding='same' is not supported for strided convolutions")
+                raise ArgumentValueError(
+                    "padding='same' is not supported for strided convolutions",
+                    hint="padding=k // 2 for a kernel of k entries",
+                )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = per_dimension(kernel_size, self.dims, "kernel_size")
         self.stride = per_dimension(stride, self.dims, "stride")
@@ -122,7 +131,10 @@ class _ConvTransposeNd(_ConvNd):
         dtype=None,
     ):
         if padding_mode != "zeros":
-            raise ArgumentValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+            raise ArgumentValueError(
+                f'Only "zeros" padding mode is supported for {type(self).__name__}',
+                hint="padding_mode='zeros'; torch.nn.functional.pad of the result has other modes",
+            )
         super().__init__(
             in_channels,
             out_channels,
@@ -139,6 +151,12 @@ class _ConvTransposeNd(_ConvNd):
         self.output_padding = per_dimension(output_padding, self.dims, "output_padding")
 
     def forward(self, input, output_size=None) -> Any:
+        """The transposed convolution.
+
+        Args:
+            input: a batch (N, C, …), or one entry of it.
+            output_size: the spatial sizes of the result, where strides leave a choice.
+        """
         extra = self.output_padding if output_size is None else self._output_padding_for(input, output_size)
         function = getattr(functional, f"conv_transpose{self.dims}d")
         return function(
@@ -158,7 +176,8 @@ class _ConvTransposeNd(_ConvNd):
             largest = [low + s - 1 for low, s in zip(smallest, self.stride)]
             raise ArgumentValueError(
                 f"requested an output size of {tuple(output_size)}, but valid sizes range from {smallest} to {largest} "
-                f"(for an input of {input.shape[-self.dims :]})"
+                f"(for an input of {input.shape[-self.dims :]})",
+                hint=f"output_size={smallest}",
             )
         return [n - low for n, low in zip(sizes, smallest)]
 

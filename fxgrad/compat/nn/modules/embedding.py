@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._core.errors import RequirementError
 from ..._declare.constructors import make_constructor, parameters_of
 from ..._make.creation import empty
+from ...ops.nn.embedding import padding_row
 from .. import functional, init
 from ..parameter import Parameter
 from .module import Module
@@ -44,10 +46,8 @@ class TableModule(Module):
         weight, frozen = given.pop("_weight"), given.pop("_freeze", False)
         for name, value in given.items():
             setattr(self, name, value)
-        count, padding = self.num_embeddings, self.padding_idx
-        if padding is not None:
-            assert -count <= padding < count, "Padding_idx must be within num_embeddings"
-            self.padding_idx = padding % count
+        count = self.num_embeddings
+        self.padding_idx = padding_row(self.padding_idx, count)
         entries = empty(count, self.embedding_dim, **place) if weight is None else weight
         self.weight = Parameter(entries, requires_grad=not frozen)
         if weight is None:
@@ -55,8 +55,20 @@ class TableModule(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze: bool = True, **options) -> Any:
-        """A table of the rows of a matrix."""
-        assert embeddings.dim() == 2, "Embeddings parameter is expected to be 2-dimensional"
+        """A table of the rows of a matrix.
+
+        Args:
+            embeddings: the matrix.
+            freeze: whether it requires no gradient.
+
+        Raises:
+            AssertionError: `embeddings` is no matrix.
+        """
+        if embeddings.dim() != 2:
+            raise RequirementError(
+                "Embeddings parameter is expected to be 2-dimensional",
+                hint="a row for each entry: x.flatten(1), or x.unsqueeze(-1)",
+            )
         made = cls(*embeddings.shape, _weight=embeddings, **options)
         made.weight.requires_grad_(not freeze)
         return made
@@ -138,6 +150,13 @@ class EmbeddingBag(
     """
 
     def forward(self, input, offsets=None, per_sample_weights=None) -> Any:
+        """The sum, mean or greatest of the rows of each bag.
+
+        Args:
+            input: numbers of rows: a matrix of bags, or a vector with `offsets`.
+            offsets: where each bag begins in the vector.
+            per_sample_weights: a factor for each row of a sum.
+        """
         return functional.embedding_bag(
             input, self.weight, offsets, per_sample_weights=per_sample_weights, **self.options()
         )

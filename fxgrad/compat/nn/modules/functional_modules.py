@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor, parameters_of
 from ..._declare.late_text import complete_late
+from ...ops.nn.dropout import check_probability
 from .. import functional
 from .module import Module
 
@@ -60,8 +61,7 @@ class _DropoutNd(RandomModule):
     inplace: bool
 
     def _start(self, given: dict[str, Any]) -> None:
-        if not 0 <= given["p"] <= 1:
-            raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {given['p']}")
+        check_probability(given["p"])
         super()._start(given)
 
 
@@ -165,8 +165,12 @@ class Softmax2d(Module):
     """
 
     def forward(self, input) -> Any:
+        """The softmax over the channels of (N, C, H, W) or (C, H, W); ValueError of other shapes."""
         if input.dim() not in (3, 4):
-            raise ArgumentValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+            raise ArgumentValueError(
+                f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead",
+                hint="torch.nn.Softmax(dim=-3), for any number of dimensions",
+            )
         return functional.softmax(input, -3)
 
 

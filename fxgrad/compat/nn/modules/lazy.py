@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.constructors import make_constructor
 from ..._declare.late_text import complete_late
 from ...autograd.grad_mode import no_grad
+from ...ops.arguments import divisors
+from ...ops.nn.spatial import image_error
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from . import convolution, normalization
 from .linear import Linear
@@ -57,7 +60,10 @@ class LazyModuleMixin:
 
     def initialize_parameters(self, *args, **kwargs) -> None:
         """Give all parameters their shapes, for these arguments of `forward`; subclasses define it."""
-        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+        raise NotSupportedError(
+            f"initialize_parameters is not implemented for {type(self).__name__}",
+            hint="def initialize_parameters(self, x): self.weight.materialize(…)",
+        )
 
     def has_uninitialized_params(self) -> bool:
         """Whether any parameter or buffer has no shape yet."""
@@ -67,7 +73,10 @@ class LazyModuleMixin:
         """The hook before the first call."""
         self.initialize_parameters(*args, **(kwargs or {}))
         if self.has_uninitialized_params():
-            raise TensorError(f"module {type(self).__name__} has not been fully initialized")
+            raise TensorError(
+                f"module {type(self).__name__} has not been fully initialized",
+                hint="materialize every parameter in initialize_parameters: self.weight.materialize(shape)",
+            )
         for name in ("_initialize_hook", "_load_hook"):
             getattr(self, name).remove()
             delattr(self, name)
@@ -143,12 +152,19 @@ class _LazyConvXdMixin(LazyModuleMixin):
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input, *args, **kwargs) -> None:
-        """Take the number of channels of the input."""
+        """Take the number of channels of the input.
+
+        Raises:
+            ValueError: the number of channels is not divisible by that of groups.
+        """
         if not self.has_uninitialized_params():
             return
         self.in_channels = self._get_in_channels(input)
         if self.in_channels % self.groups:
-            raise ArgumentValueError("in_channels must be divisible by groups")
+            raise ArgumentValueError(
+                "in_channels must be divisible by groups",
+                hint=f"groups: one of {divisors(gcd(self.in_channels, self.out_channels))}",
+            )
         sizes = (self.out_channels, self.in_channels)
         first, second = sizes[::-1] if self.transposed else sizes
         with no_grad():
@@ -159,12 +175,8 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
     def _get_in_channels(self, input) -> int:
         """The number of channels of images with a batch or without."""
-        ranks = (self.dims + 1, self.dims + 2)
-        if input.dim() not in ranks:
-            raise TensorError(
-                f"Expected {ranks[0]}D (unbatched) or {ranks[1]}D (batched) input to {type(self).__name__}, but got "
-                f"input of size: {input.shape}"
-            )
+        if input.dim() not in (self.dims + 1, self.dims + 2):
+            raise image_error(type(self).__name__, input.shape, self.dims)
         return input.shape[input.dim() - self.dims - 1]
 
 

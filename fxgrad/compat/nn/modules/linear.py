@@ -90,6 +90,9 @@ class Bilinear(LinearMap):
         device: where the parameters are made.
         dtype: the dtype of the parameters.
 
+    Raises:
+        ValueError: `in1_features` is not positive.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
     torch.Size([5, 4])
@@ -106,7 +109,9 @@ class Bilinear(LinearMap):
     ):
         super().__init__()
         if in1_features <= 0:
-            raise ArgumentValueError(f"in1_features must be > 0, but got {in1_features}")
+            raise ArgumentValueError(
+                f"in1_features must be > 0, but got {in1_features}", hint="in1_features=input1.shape[-1]"
+            )
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         size, features = (out_features, in1_features, in2_features), out_features if bias else None
         create_parameters(self, device, dtype, weight=size, bias=features)
@@ -119,6 +124,12 @@ class Bilinear(LinearMap):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input1, input2) -> Any:
+        """`x₁ᵀ A x₂ + b` for each row A of the weight.
+
+        Args:
+            input1: a Tensor (…, in1_features).
+            input2: a Tensor (…, in2_features).
+        """
         return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -158,6 +169,9 @@ class Unflatten(Module):
         dim: the dimension.
         unflattened_size: the sizes in its place.
 
+    Raises:
+        TypeError: the sizes are no integers, or no names with sizes.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.Unflatten(1, (2, 3))(torch.zeros(5, 6)).shape
     torch.Size([5, 2, 3])
@@ -167,7 +181,8 @@ class Unflatten(Module):
         super().__init__()
         if not isinstance(unflattened_size, tuple | list):
             raise ArgumentError(
-                "unflattened_size must be a tuple of ints, but found type " + type(unflattened_size).__name__
+                "unflattened_size must be a tuple of ints, but found type " + type(unflattened_size).__name__,
+                hint="unflattened_size=(-1, 1)",
             )
         self.dim, self.unflattened_size = dim, unflattened_size
 

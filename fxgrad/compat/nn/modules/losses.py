@@ -146,12 +146,18 @@ class TripletMarginWithDistanceLoss(_Loss):
         super().__init__(reduction=reduction)
         if margin <= 0:
             raise ArgumentValueError(
-                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead",
+                hint="margin=1.0",
             )
         self.distance_function = distance_function or MODULES_OF_FUNCTIONS["PairwiseDistance"]()
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor, positive, negative) -> Any:
+        """The loss.
+
+        Args:
+            anchor, positive, negative: Tensors of one shape, a row each.
+        """
         return functional.triplet_margin_with_distance_loss(
             anchor,
             positive,
@@ -218,9 +224,15 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         options=None,
     ):
         if weight is not None and tuple(weight.shape) != (num_classes,):
-            raise TensorError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+            raise TensorError(
+                f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}",
+                hint=f"one weight for each class: torch.ones({num_classes})",
+            )
         if not 0 <= label_smoothing <= 1:
-            raise TensorError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+            raise TensorError(
+                f"expected label_smoothing to be in range [0, 1], got {label_smoothing}",
+                hint="label_smoothing=0.1",
+            )
         super().__init__(weight=weight, reduction=reduction)
         self.num_classes, self.out_features = num_classes, out_features
         self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
@@ -228,6 +240,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.linear = Linear(in_features, size, bias=bias, device=device, dtype=dtype)
 
     def forward(self, input, target) -> Any:
+        """The loss.
+
+        Args:
+            input: features (N, in_features).
+            target: classes (N), int64.
+        """
         shape = (self.num_classes, *self.out_features)
         bias = self.linear.bias
         return functional.linear_cross_entropy(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....core.aval import is_differentiable
 from ..._core.dtypes import as_numpy_dtype, is_dtype
-from ..._core.errors import ArgumentError
+from ..._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
 from ..._core.tensor import Tensor
 from ..._make.creation import empty_like
 from ...autograd.grad_mode import no_grad
@@ -42,6 +42,9 @@ class Module(CallMixin, StateMixin):
         args: those of the subclass.
         kwargs: those of the subclass.
 
+    Raises:
+        TypeError: there are arguments, which only subclasses take.
+
     >>> import fxgrad.compat as torch
     >>> class Scale(torch.nn.Module):
     ...     def __init__(self):
@@ -68,7 +71,10 @@ class Module(CallMixin, StateMixin):
                 if kwargs
                 else f"takes 1 positional argument but {len(args) + 1} were given"
             )
-            raise TypeError(f"{type(self).__name__}.__init__() {wrong}")
+            raise ArgumentError(
+                f"{type(self).__name__}.__init__() {wrong}",
+                hint="def __init__(self, …) in the class, which begins with super().__init__()",
+            )
         write = super().__setattr__
         write("training", True)
         write("_parameters", {})
@@ -80,8 +86,9 @@ class Module(CallMixin, StateMixin):
 
     def forward(self, *args, **kwargs) -> Any:
         """What the module computes: subclasses define it."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        raise NotSupportedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function',
+            hint="def forward(self, x): … in this class, spelled so",
         )
 
     # -- attributes ------------------------------------------
@@ -147,7 +154,9 @@ class Module(CallMixin, StateMixin):
     def _check_name(self, name, kind: str, members: dict) -> None:
         """Raise for what cannot be the name of a member."""
         if not isinstance(name, str):
-            raise ArgumentError(f"{kind} name should be a string. Got {torch_type_name(name)}")
+            raise ArgumentError(
+                f"{kind} name should be a string. Got {torch_type_name(name)}", hint=f"str({name!r})"
+            )
         if "." in name:
             raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
         if not name:
@@ -156,7 +165,16 @@ class Module(CallMixin, StateMixin):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None for one that there is not."""
+        """Add a parameter, or None for one that there is not.
+
+        Args:
+            name: the attribute.
+            param: a Parameter, or None.
+
+        Raises:
+            TypeError: `param` is no Parameter.
+            ValueError: `param` is no leaf.
+        """
         self._check_initialized("parameters" if param is not None else "parameter")
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
@@ -164,16 +182,25 @@ class Module(CallMixin, StateMixin):
                 param, f"object to parameter '{name}'", "torch.nn.Parameter or None required"
             )
         if param is not None and param.grad_fn is not None:
-            raise ValueError(
+            raise ArgumentValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
-                f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+                f"express '{name}' as a function of another Tensor, compute the value in the forward() method.",
+                hint="torch.nn.Parameter(x.detach()); torch.nn.utils.parametrize for a parameter that is computed",
             )
         self._parameters[name] = (
             None if param is None else apply_registration_hooks("parameter", self, name, param)
         )
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a Tensor that is no parameter; it is in the `state_dict` if `persistent`."""
+        """Add a Tensor that is no parameter; it is in the `state_dict` if `persistent`.
+
+        Args:
+            name: the attribute.
+            tensor: a Tensor, or None for one that there is not.
+
+        Raises:
+            TypeError: `tensor` is no Tensor.
+        """
         self._check_initialized("buffer")
         self._check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -183,9 +210,19 @@ class Module(CallMixin, StateMixin):
         (hidden.discard if persistent else hidden.add)(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a module, or None for one that there is not."""
+        """Add a module, or None for one that there is not.
+
+        Args:
+            name: the attribute.
+            module: a Module, or None.
+
+        Raises:
+            TypeError: `module` is no Module.
+        """
         if module is not None and not isinstance(module, Module):
-            raise ArgumentError(f"{torch_type_name(module)} is not a Module subclass")
+            raise ArgumentError(
+                f"{torch_type_name(module)} is not a Module subclass", hint=module_hint(module)
+            )
         self._check_name(name, "module", self._modules)
         self._modules[name] = apply_registration_hooks("module", self, name, module)
 
@@ -195,7 +232,13 @@ class Module(CallMixin, StateMixin):
     def named_modules(
         self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Yield (name, module) for this module and all inside it, each once."""
+        """Yield (name, module) for this module and all inside it, each once.
+
+        Args:
+            memo: a set of modules that are left out.
+            prefix: what stands before the names.
+            remove_duplicate: whether one that has two names is given once.
+        """
         memo = set() if memo is None else memo
         if self in memo:
             return
@@ -223,13 +266,25 @@ class Module(CallMixin, StateMixin):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """(name, parameter), each parameter once."""
+        """(name, parameter), each parameter once.
+
+        Args:
+            prefix: what stands before the names.
+            recurse: whether those of modules inside are given, too.
+            remove_duplicate: whether one that has two names is given once.
+        """
         return self._named_members("_parameters", prefix, recurse, remove_duplicate)
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """(name, buffer), each buffer once."""
+        """(name, buffer), each buffer once.
+
+        Args:
+            prefix: what stands before the names.
+            recurse: whether those of modules inside are given, too.
+            remove_duplicate: whether one that has two names is given once.
+        """
         return self._named_members("_buffers", prefix, recurse, remove_duplicate)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -253,7 +308,11 @@ class Module(CallMixin, StateMixin):
         return (m for _, m in self.named_children())
 
     def get_submodule(self, target: str) -> Module:
-        """The module at a path such as "layers.0.attention"."""
+        """The module at a path such as "layers.0.attention".
+
+        Raises:
+            AttributeError: there is no such module.
+        """
         module: Any = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
@@ -282,9 +341,13 @@ class Module(CallMixin, StateMixin):
         Tanh()
         """
         if not target:
-            raise ValueError("Cannot set the submodule without a target name!")
+            raise ArgumentValueError(
+                "Cannot set the submodule without a target name!", hint='target="layers.0", the path of one'
+            )
         if not isinstance(module, Module):
-            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+            raise ArgumentValueError(
+                f"`module` is not an nn.Module, found {type(module)}", hint=module_hint(module)
+            )
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
@@ -319,9 +382,15 @@ class Module(CallMixin, StateMixin):
         return self
 
     def train(self, mode: bool = True) -> Module:
-        """Set `training` everywhere, on which dropout and batch norm depend."""
+        """Set `training` everywhere, on which dropout and batch norm depend.
+
+        Raises:
+            ValueError: `mode` is no bool.
+        """
         if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
+            raise ArgumentValueError(
+                "training mode is expected to be boolean", hint="module.train(), or module.eval()"
+            )
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -359,7 +428,14 @@ class Module(CallMixin, StateMixin):
 
     def to(self, *args, dtype=None, device=None, non_blocking: bool = False, memory_format=None) -> Module:
         """Move all parameters and buffers to a device, those that are floating or complex to a dtype: to(device),
-        to(dtype), to(device, dtype), to(tensor)."""
+        to(dtype), to(device, dtype), to(tensor).
+
+        Args:
+            non_blocking, memory_format: accepted and without effect.
+
+        Raises:
+            TypeError: the dtype is neither floating nor complex.
+        """
         for given in args:
             if isinstance(given, Tensor):
                 dtype, device = given.dtype, given.device
@@ -369,7 +445,8 @@ class Module(CallMixin, StateMixin):
                 device = given
         if dtype is not None and not is_differentiable(as_numpy_dtype(dtype)):
             raise ArgumentError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}",
+                hint="module.to(torch.float64); x.to(…) for one Tensor",
             )
 
         def move(t) -> Tensor:
@@ -459,9 +536,21 @@ def torch_type_name(value) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
+def module_hint(value) -> str:
+    """Return how to make a module of what is given in place of one."""
+    if isinstance(value, type) and issubclass(value, Module):
+        return f"{value.__name__}(…), a module, in place of its class"
+    return "a subclass of torch.nn.Module, whose forward calls the function; torch.nn.ModuleList of several"
+
+
 def assignment_error(value, where: str, expected: str) -> ArgumentError:
     """The error for a value that cannot be a member."""
-    return ArgumentError(f"cannot assign '{torch_type_name(value)}' {where} ({expected})")
+    made = "x" if isinstance(value, Tensor) else "torch.as_tensor(x)"
+    hint = f"torch.nn.Parameter({made})" if "Parameter" in expected else made
+    return ArgumentError(
+        f"cannot assign '{torch_type_name(value)}' {where} ({expected})",
+        hint=module_hint(value) if "Module" in expected else hint,
+    )
 
 
 def join_path(prefix: str, name: str) -> str:

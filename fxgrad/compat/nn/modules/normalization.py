@@ -11,7 +11,9 @@ from ..._declare.late_text import complete_late
 from ..._make.creation import ones, tensor, zeros
 from ...autograd.grad_mode import no_grad
 from ...distributed.groups import get_world_size, is_initialized
+from ...ops.arguments import divisors
 from ...ops.joining import cat
+from ...ops.nn.normalization import single_value_error
 from .. import functional, init
 from ..parameter import create_parameters
 from .module import Module
@@ -127,6 +129,9 @@ class GroupNorm(AffineNorm):
         dtype: the dtype of the parameters.
         bias: whether there is a bias.
 
+    Raises:
+        ValueError: `num_channels` is not divisible by `num_groups`.
+
     >>> import fxgrad.compat as torch
     >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
@@ -146,7 +151,8 @@ class GroupNorm(AffineNorm):
         super().__init__()
         if num_channels % num_groups:
             raise ArgumentValueError(
-                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})"
+                f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})",
+                hint=f"num_groups: one of {divisors(num_channels)}",
             )
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self._create_affine(num_channels, affine, affine and bias, device, dtype)
@@ -218,7 +224,12 @@ class _NormBase(AffineNorm):
         rank = len(input.shape)
         if rank not in self.ranks:
             expected = " or ".join(f"{r}D" for r in self.ranks)
-            raise ArgumentValueError(f"expected {expected} input (got {rank}D input)")
+            raise ArgumentValueError(
+                f"expected {expected} input (got {rank}D input)",
+                hint=f"{type(self).__name__.rstrip('123d')}{max(rank - 2, 1)}d is for {rank}D input"
+                if 2 <= rank <= 5
+                else "x.unsqueeze(0), a batch of one; x.flatten(0, 1), one batch of two dimensions",
+            )
 
     def extra_repr(self) -> str:
         return (
@@ -243,7 +254,14 @@ class _BatchNorm(_NormBase):
         return self.normalize(input, mean, var, own, momentum)
 
     def normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
-        """The result, by the statistics of the batch (`own`) or by those given, which follow those of the batch."""
+        """The result, by the statistics of the batch (`own`) or by those given, which follow those of the batch.
+
+        Args:
+            input: the batch.
+            mean, var: statistics, one number for each channel.
+            own: whether those of the batch are used.
+            momentum: how fast the given ones follow.
+        """
         return functional.batch_norm(input, mean, var, self.weight, self.bias, own, momentum, self.eps)
 
     def forget_running_stats(self) -> None:
@@ -344,12 +362,22 @@ class SyncBatchNorm(_BatchNorm):
 
     def _check_input_dim(self, input) -> None:
         if input.dim() < 2:
-            raise ArgumentValueError(f"expected at least 2D input (got {input.dim()}D input)")
+            raise ArgumentValueError(
+                f"expected at least 2D input (got {input.dim()}D input)",
+                hint="x.unsqueeze(0), a batch of one",
+            )
         if not input.shape[1]:
-            raise ArgumentValueError("SyncBatchNorm number of input channels should be non-zero")
+            raise ArgumentValueError(
+                "SyncBatchNorm number of input channels should be non-zero",
+                hint="(batch, channels, …), with one channel or more",
+            )
 
     def normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
-        """The result, by the statistics of all processes where these train."""
+        """The result, by the statistics of all processes where these train.
+
+        Raises:
+            ValueError: there is one entry for each channel.
+        """
         alone = not is_initialized() or get_world_size(self.process_group) == 1
         if alone or not (own and self.training):
             return super().normalize(input, mean, var, own, momentum)
@@ -361,9 +389,7 @@ class SyncBatchNorm(_BatchNorm):
         sums = all_reduce(cat([x.sum(axes), count]), group=self.process_group)
         size = sums[-1].item()
         if size <= 1:
-            raise ArgumentValueError(
-                f"Expected more than 1 value per channel when training, got input size {input.shape}"
-            )
+            raise single_value_error(input)
         batch_mean = sums[:-1] / size
         centered = x - batch_mean.view(along)
         batch_var = all_reduce((centered * centered).sum(axes), group=self.process_group) / size

@@ -58,6 +58,13 @@ class _MaxUnpoolNd(FunctionalModule):
         super()._start({name: per_dimension(value, self._dims, name) for name, value in given.items()})
 
     def forward(self, input, indices, output_size=None) -> Any:
+        """A Tensor with the entries at their places, and zeros elsewhere.
+
+        Args:
+            input: what max pooling gave.
+            indices: the places that it gave.
+            output_size: the spatial sizes of the result, where strides leave a choice.
+        """
         function = getattr(functional, self._function)
         return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
@@ -156,11 +163,19 @@ class FractionalMaxPool(Module):
             self.output_ratio = tuple(map(float, given))
         name = type(self).__name__
         if output_size is None and output_ratio is None:
-            raise ArgumentValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+            raise ArgumentValueError(
+                f"{name} requires specifying either an output size, or a pooling ratio",
+                hint="output_ratio=0.5, or output_size=…",
+            )
         if output_size is not None and output_ratio is not None:
-            raise ArgumentValueError("only one of output_size and output_ratio may be specified")
+            raise ArgumentValueError(
+                "only one of output_size and output_ratio may be specified",
+                hint="output_size=None, or output_ratio=None",
+            )
         if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
-            raise ArgumentValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+            raise ArgumentValueError(
+                f"output_ratio must be between 0 and 1 (got {output_ratio})", hint="output_ratio=0.5"
+            )
 
     def forward(self, input) -> Any:
         return getattr(functional, f"fractional_max_pool{self._dims}d")(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
-from ..._core.errors import ArgumentError, ArgumentValueError, TensorError
+from ..._core.errors import ArgumentValueError, TensorError
 from ..._declare.spaces import SPACES
 from ..._make.creation import empty, zeros
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from .module import Module
+from .recurrent_options import check_options, check_sizes, refuse_projection
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
@@ -82,7 +82,7 @@ class RNNBase(Module):
         check_sizes(input_size, hidden_size, num_layers, proj_size)
         check_options(bias, batch_first, dropout, num_layers)
         if mode not in GATES:
-            raise ArgumentValueError(f"Unrecognized RNN mode: {mode}")
+            raise ArgumentValueError(f"Unrecognized RNN mode: {mode}", hint=f"one of {', '.join(GATES)}")
         self.mode, self.input_size, self.hidden_size, self.num_layers = (
             mode,
             input_size,
@@ -142,28 +142,38 @@ class RNNBase(Module):
         """Do nothing: the parameters of cuDNN lie in one piece, ours need not."""
 
     def check_input(self, input, batch_sizes) -> None:
-        """Raise unless the input has the dtype, dimensions and size of this network."""
+        """Raise unless the input fits this network; `batch_sizes` are those of a PackedSequence, or None.
+
+        Raises:
+            ValueError: the dtype differs.
+            RuntimeError: the dimensions or the size differ.
+        """
         dtype = self._flat_weights[0].dtype
         if input.dtype != dtype:
             raise ArgumentValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({dtype}). Convert input: "
-                f"input.to({dtype}), or convert model: model.to({input.dtype})"
+                f"input.to({dtype}), or convert model: model.to({input.dtype})",
+                hint=f"input.to({dtype})",
             )
         rank = 3 if batch_sizes is None else 2
         if input.dim() != rank:
-            raise TensorError(f"input must have {rank} dimensions, got {input.dim()}")
+            raise TensorError(
+                f"input must have {rank} dimensions, got {input.dim()}",
+                hint="one vector for each step: data.unsqueeze(-1), or data.flatten(1)",
+            )
         if input.shape[-1] != self.input_size:
             raise TensorError(
                 "input.size(-1) must be equal to input_size. "
-                f"Expected {self.input_size}, got {input.shape[-1]}"
+                f"Expected {self.input_size}, got {input.shape[-1]}",
+                hint=f"input_size={input.shape[-1]}",
             )
 
     def get_expected_hidden_size(self, input, batch_sizes) -> tuple[int, int, int]:
-        """The shape of the state h for this input."""
+        """The shape of the state h for an `input`; `batch_sizes` as of `check_input`."""
         return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
 
     def get_expected_cell_size(self, input, batch_sizes) -> tuple[int, int, int]:
-        """The shape of the state c for this input."""
+        """The shape of the state c for an `input`; `batch_sizes` as of `check_input`."""
         return self._state_size(input, batch_sizes, self.hidden_size)
 
     def _state_size(self, input, batch_sizes, size: int) -> tuple[int, int, int]:
@@ -173,17 +183,23 @@ class RNNBase(Module):
     def check_hidden_size(
         self, hx, expected_hidden_size: tuple, msg: str = "Expected hidden size {}, got {}"
     ) -> None:
-        """Raise unless a state has this shape."""
+        """Raise the message `msg` unless a state `hx` has the shape `expected_hidden_size`.
+
+        Raises:
+            RuntimeError: it has another shape.
+        """
         if tuple(hx.shape) != expected_hidden_size:
-            raise TensorError(msg.format(expected_hidden_size, list(hx.shape)))
+            raise TensorError(
+                msg.format(expected_hidden_size, list(hx.shape)), hint=f"torch.zeros{expected_hidden_size}"
+            )
 
     def check_forward_args(self, input, hidden, batch_sizes) -> None:
-        """Raise unless input and state fit this network."""
+        """Raise unless `input` and state, `hidden`, fit this network; `batch_sizes` as of `check_input`."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
     def permute_hidden(self, hx, permutation) -> Any:
-        """The states of the sequences in this order."""
+        """The states `hx` of the sequences in the order `permutation`."""
         return select_sequences(hx, permutation)
 
     def _initial_state(self, input, batch_sizes) -> Any:
@@ -198,7 +214,8 @@ class RNNBase(Module):
         if hx.dim() != rank:
             kind = "batched" if is_batched else "unbatched"
             raise TensorError(
-                f"For {kind} {rank}-D input, hx should also be {rank}-D but got {hx.dim()}-D tensor"
+                f"For {kind} {rank}-D input, hx should also be {rank}-D but got {hx.dim()}-D tensor",
+                hint="hx.unsqueeze(1)" if is_batched else "hx.squeeze(1)",
             )
 
     def forward(self, input, hx=None) -> tuple[Any, Any]:
@@ -232,7 +249,10 @@ class RNNBase(Module):
             kind = "LSTM" if self.mode == "LSTM" else "GRU" if self.mode == "GRU" else "RNN"
             tensor = " tensor" if kind == "RNN" else ""
             raise ArgumentValueError(
-                f"{kind}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead"
+                f"{kind}: Expected input to be 2D or 3D, got {input.dim()}D{tensor} instead",
+                hint="x.flatten(0, -3)"
+                if input.dim() > 3
+                else "x.unsqueeze(-1), a sequence of vectors of size 1",
             )
         is_batched, axis = input.dim() == 3, 0 if self.batch_first else 1
         if hx is not None:
@@ -271,44 +291,6 @@ def map_state(state, function) -> Any:
     return tuple(map(function, state)) if isinstance(state, tuple | list) else function(state)
 
 
-def check_sizes(input_size: int, hidden_size: int, num_layers: int, proj_size: int) -> None:
-    """Raise for sizes that a recurrent network cannot have."""
-    for name, size in (("input_size", input_size), ("hidden_size", hidden_size)):
-        if not isinstance(size, int):
-            raise ArgumentError(f"{name} should be of type int, got: {type(size).__name__}")
-        if size <= 0:
-            raise ArgumentValueError(f"{name} must be greater than zero")
-    if num_layers <= 0:
-        raise ArgumentValueError("num_layers must be greater than zero")
-    if proj_size < 0:
-        raise ArgumentValueError("proj_size should be a positive integer or zero to disable projections")
-    if proj_size >= hidden_size:
-        raise ArgumentValueError("proj_size has to be smaller than hidden_size")
-
-
-def check_options(bias: bool, batch_first: bool, dropout: float, num_layers: int) -> None:
-    """Raise for options of another type or range, and warn of dropout that is nowhere."""
-    if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
-        raise ArgumentValueError(
-            "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
-        )
-    if dropout > 0 and num_layers == 1:
-        warnings.warn(
-            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
-            f"greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-            stacklevel=4,
-        )
-    for name, value in (("bias", bias), ("batch_first", batch_first)):
-        if not isinstance(value, bool):
-            raise ArgumentError(f"{name} should be of type bool, got: {type(value).__name__}")
-
-
-def refuse_projection(options: dict[str, Any]) -> None:
-    """Raise where a network other than an LSTM is to have projections."""
-    if "proj_size" in options:
-        raise ArgumentValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-
-
 class RNN(RNNBase):
     """The recurrent layer h′ = tanh(W_ih·x + b_ih + W_hh·h + b_hh), or with relu. Source: Elman, 1990,
     doi:10.1207/s15516709cog1402_1.
@@ -319,6 +301,9 @@ class RNN(RNNBase):
         bias, batch_first, dropout, bidirectional, device, dtype: see `RNNBase`.
         args: those of `RNNBase` but for the mode.
         kwargs: those of `RNNBase` but for the mode.
+
+    Raises:
+        ValueError: there is no such `nonlinearity`, or `proj_size` is given, which is for the LSTM.
 
     >>> import fxgrad.compat as torch
     >>> network = torch.nn.RNN(3, 4, num_layers=2)
@@ -332,7 +317,10 @@ class RNN(RNNBase):
         options = list(args)
         nonlinearity = options.pop(3) if len(options) > 3 else kwargs.pop("nonlinearity", "tanh")
         if nonlinearity not in ("tanh", "relu"):
-            raise ArgumentValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+            raise ArgumentValueError(
+                f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.",
+                hint="nonlinearity='tanh'",
+            )
         super().__init__(f"RNN_{nonlinearity.upper()}", *options, **kwargs)
         self.nonlinearity = nonlinearity
 
@@ -382,7 +370,8 @@ class LSTM(RNNBase):
             kind = "batched" if is_batched else "unbatched"
             raise TensorError(
                 f"For {kind} {rank}-D input, hx and cx should also be {rank}-D but got ({hx[0].dim()}-D, "
-                f"{hx[1].dim()}-D) tensors"
+                f"{hx[1].dim()}-D) tensors",
+                hint=f"h.{'un' * is_batched}squeeze(1) for each of both",
             )
 
     def permute_hidden(self, hx, permutation) -> tuple[Any, Any]:
@@ -404,6 +393,9 @@ class GRU(RNNBase):
     Args:
         args: those of `RNNBase` but for the mode.
         kwargs: those of `RNNBase` but for the mode.
+
+    Raises:
+        ValueError: `proj_size` is given, which is for the LSTM.
 
     >>> import fxgrad.compat as torch
     >>> torch.nn.GRU(3, 4, batch_first=True)(torch.zeros(2, 5, 3))[0].shape
@@ -461,12 +453,18 @@ class RNNCellBase(Module):
         """One step of a batch, or of a single input."""
         name = type(self).__name__
         if input.dim() not in (1, 2):
-            raise ArgumentValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+            raise ArgumentValueError(
+                f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead",
+                hint="x.flatten(0, -2)" if input.dim() else "x.reshape(1)",
+            )
         states: Any = () if hx is None else hx if kind == "lstm" else (hx,)
         for i, h in enumerate(states):
             if h.dim() not in (1, 2):
                 which = f"hx[{i}]" if kind == "lstm" else "hidden"
-                raise ArgumentValueError(f"{name}: Expected {which} to be 1D or 2D, got {h.dim()}D instead")
+                raise ArgumentValueError(
+                    f"{name}: Expected {which} to be 1D or 2D, got {h.dim()}D instead",
+                    hint="h.flatten(0, -2)" if h.dim() else "h.reshape(1)",
+                )
         single = input.dim() == 1
         if single:
             input, states = input.unsqueeze(0), [h.unsqueeze(0) for h in states]
@@ -512,9 +510,13 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input, hx=None) -> Any:
-        """The next state; zeros are the state where none is given."""
+        """The next state for an `input`; zeros are the state `hx` where none is given.
+
+        Raises:
+            RuntimeError: there is no such nonlinearity.
+        """
         if self.nonlinearity not in ("tanh", "relu"):
-            raise TensorError(f"Unknown nonlinearity: {self.nonlinearity}")
+            raise TensorError(f"Unknown nonlinearity: {self.nonlinearity}", hint="nonlinearity='tanh'")
         return self._step(f"rnn_{self.nonlinearity}", input, hx)
 
 
@@ -534,7 +536,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input, hx=None) -> tuple[Any, Any]:
-        """The next states; zeros are the states where none are given."""
+        """The next states for an `input`; zeros are the states `hx` where none are given."""
         return self._step("lstm", input, hx)
 
 
@@ -553,5 +555,5 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input, hx=None) -> Any:
-        """The next state; zeros are the state where none is given."""
+        """The next state for an `input`; zeros are the state `hx` where none is given."""
         return self._step("gru", input, hx)

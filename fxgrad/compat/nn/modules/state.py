@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._core.errors import ArgumentError, TensorError
+from ..._core.errors import ArgumentError, RequirementError, TensorError
 from ..._core.hooks import HookList, RemovableHandle
 from ..._core.meta import is_meta
 from ..._core.tensor import Tensor
@@ -38,6 +38,15 @@ class IncompatibleKeys(NamedTuple):
 def quote_names(names: list[str]) -> str:
     """Quote names for a message."""
     return ", ".join(f'"{name}"' for name in names)
+
+
+def loading_hint(found: IncompatibleKeys, strict: bool) -> str:
+    """Return what to do about a state that does not fit a module."""
+    if found.unexpected_keys and all(name.startswith("module.") for name in found.unexpected_keys):
+        return "torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state_dict, 'module.')"
+    if strict and (found.missing_keys or found.unexpected_keys):
+        return "strict=False loads what fits by name"
+    return "a module of the sizes that were saved, or leave out what has another shape, with strict=False"
 
 
 class StateMixin:
@@ -124,12 +133,25 @@ class StateMixin:
 
     # -- out ------------------------------------------
     def get_extra_state(self) -> Any:
-        """Return what else belongs to the state; subclasses define it, with `set_extra_state`."""
-        raise TensorError("get_extra_state: this module has none")
+        """Return what else belongs to the state; subclasses define it, with `set_extra_state`.
+
+        Raises:
+            RuntimeError: the class has none.
+        """
+        raise TensorError(
+            "get_extra_state: this module has none", hint="def get_extra_state(self): …, with set_extra_state"
+        )
 
     def set_extra_state(self, state) -> None:
-        """Take back what `get_extra_state` returned."""
-        raise TensorError("set_extra_state: this module has none")
+        """Take back what `get_extra_state` returned.
+
+        Raises:
+            RuntimeError: the class has none.
+        """
+        raise TensorError(
+            "set_extra_state: this module has none",
+            hint="def set_extra_state(self, state): …, with get_extra_state",
+        )
 
     def _own_state(self) -> dict[str, Tensor]:
         """The members of the state that belong to this module itself."""
@@ -192,6 +214,9 @@ class StateMixin:
         """Copy a state into the parameters and buffers; with `assign`, make its Tensors those of the module, whose
         parameters keep their `requires_grad`.
 
+        Args:
+            state_dict: what `state_dict()` gave: Tensors by their names.
+
         Returns:
             The names that it did not find, and those that it did not look for.
 
@@ -200,7 +225,12 @@ class StateMixin:
             RuntimeError: there are any of these names, where `strict`; or other shapes.
         """
         if not isinstance(state_dict, Mapping):
-            raise ArgumentError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            raise ArgumentError(
+                f"Expected state_dict to be dict-like, got {type(state_dict)}.",
+                hint="module.load_state_dict(other.state_dict())"
+                if hasattr(state_dict, "state_dict")
+                else "torch.load(path), of a file that torch.save(module.state_dict(), path) wrote",
+            )
         state: Any = OrderedDict(state_dict)
         metadata = getattr(state_dict, "_metadata", None)
         if metadata is not None:
@@ -217,7 +247,10 @@ class StateMixin:
             ]
         if errors:
             lines = "\n\t".join(errors)
-            raise TensorError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}")
+            raise TensorError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{lines}",
+                hint=loading_hint(found, strict),
+            )
         return found
 
     def _load(
@@ -246,9 +279,10 @@ class StateMixin:
                 module._load(inside[name], f"{prefix}{name}.", metadata, assign, found, errors)
         for hook in self._list_hooks("_load_state_dict_post_hooks"):
             if hook(self, found) is not None:
-                raise AssertionError(
+                raise RequirementError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                    "values, if incompatible_keys need to be modified, it should be done inplace."
+                    "values, if incompatible_keys need to be modified, it should be done inplace.",
+                    hint="change the lists of incompatible_keys, and return None",
                 )
 
     def _load_from_state_dict(

@@ -46,7 +46,10 @@ def activation_of(given: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
     if not isinstance(given, str):
         return given
     if given not in ("relu", "gelu"):
-        raise TensorError(f"activation should be relu/gelu, not {given}")
+        raise TensorError(
+            f"activation should be relu/gelu, not {given}",
+            hint="activation=torch.nn.functional.silu: any function of a Tensor is taken",
+        )
     return getattr(functional, given)
 
 
@@ -282,7 +285,12 @@ class TransformerEncoder(Module):
         self.mask_check = mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal: bool | None = None) -> Any:
-        """Change a sequence by all layers; without `is_causal` they look whether `mask` hides all later keys."""
+        """Change a sequence by all layers; without `is_causal` they look whether `mask` hides all later keys.
+
+        Args:
+            src: the sequence.
+            src_key_padding_mask: where keys are padding.
+        """
         batch_first = self.layers[0].self_attn.batch_first
         causal = is_causal_mask(mask, is_causal, length_of(src, batch_first))
         for layer in self.layers:
@@ -322,7 +330,15 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
-        """Change a sequence by all layers; without `tgt_is_causal` they look whether `tgt_mask` hides later keys."""
+        """Change a sequence by all layers; without `tgt_is_causal` they look whether `tgt_mask` hides later keys.
+
+        Args:
+            tgt: the sequence.
+            memory: what the encoder made of the other one.
+            tgt_mask, memory_mask: what is hidden from whom: see `nn.functional.scaled_dot_product_attention`.
+            tgt_key_padding_mask, memory_key_padding_mask: where keys are padding.
+            memory_is_causal: whether `memory_mask` hides all later keys.
+        """
         batch_first = self.layers[0].self_attn.batch_first
         causal = is_causal_mask(tgt_mask, tgt_is_causal, length_of(tgt, batch_first))
         for layer in self.layers:
@@ -419,9 +435,17 @@ class Transformer(Module):
         """
         axis = 0 if self.batch_first else 1
         if src.dim() == 3 and src.shape[axis] != tgt.shape[axis]:
-            raise TensorError("the batch number of src and tgt must be equal")
+            raise TensorError(
+                "the batch number of src and tgt must be equal",
+                hint=f"batch_first={not self.batch_first}"
+                if src.shape[1 - axis] == tgt.shape[1 - axis]
+                else "src.expand(…)",
+            )
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
-            raise TensorError("the feature number of src and tgt must be equal to d_model")
+            raise TensorError(
+                "the feature number of src and tgt must be equal to d_model",
+                hint=f"torch.nn.Linear(n, {self.d_model}) before, for vectors of another size n",
+            )
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
@@ -439,6 +463,10 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device=None, dtype=None) -> Any:
         """The mask (sz, sz) that hides all later keys: −∞ above the diagonal, and 0 elsewhere.
+
+        Args:
+            sz: the length of the sequence.
+            device, dtype: of the mask.
 
         >>> import fxgrad.compat as torch
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from ..._core.errors import ArgumentValueError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,7 +36,9 @@ def _list_with_default(out_size: Sequence[int | None] | int, defaults: Sequence[
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
-        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+        raise ArgumentValueError(
+            f"Input dimension should be at least {len(out_size) + 1}", hint="x.unsqueeze(0), a batch of one"
+        )
     return [
         default if size is None else size
         for size, default in zip(out_size, defaults[-len(out_size) :], strict=True)

@@ -49,7 +49,8 @@ def get_total_norm(
         raise TensorError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so it cannot "
             "be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-            "`error_if_nonfinite=False`"
+            "`error_if_nonfinite=False`",
+            hint="torch.autograd.set_detect_anomaly(True), under which backward says where NaN comes from",
         )
     return total
 

@@ -34,6 +34,9 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     Returns:
         None.
 
+    Raises:
+        TypeError: `vec` is no Tensor.
+
     >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(1, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([2.0, 3.0]), layer.parameters())
@@ -41,7 +44,10 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     (2.0, 3.0)
     """
     if not isinstance(vec, Tensor):
-        raise ArgumentError(f"expected torch.Tensor, but got: {type(vec).__name__}")
+        raise ArgumentError(
+            f"expected torch.Tensor, but got: {type(vec).__name__}",
+            hint="torch.nn.utils.parameters_to_vector(parameters), which makes such a vector",
+        )
     start = 0
     for p in parameters:
         count = p.shape.numel()

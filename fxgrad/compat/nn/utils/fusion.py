@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from ..._core.errors import RequirementError
 from ..._core.tensor import Tensor
 from ..._make.creation import ones_like, zeros_like
 from ..modules.module import Module
@@ -129,9 +130,10 @@ def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
     """
     check_evaluation(linear, bn)
     if linear.out_features != bn.num_features and bn.num_features != 1:
-        raise AssertionError(
+        raise RequirementError(
             "To fuse, linear.out_features == bn.num_features or bn.num_features == 1, got "
-            f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}"
+            f"linear.out_features={linear.out_features} and bn.num_features={bn.num_features}",
+            hint=f"torch.nn.BatchNorm1d({linear.out_features})",
         )
     fused = deepcopy(linear)
     fused.weight, fused.bias = fuse_linear_bn_weights(
@@ -143,6 +145,9 @@ def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
 def check_evaluation(layer: Module, bn: Module) -> None:
     """Raise for layers in training."""
     if layer.training or bn.training:
-        raise AssertionError("Fusion only for eval!")
+        raise RequirementError("Fusion only for eval!", hint="layer.eval(), bn.eval()")
     if bn.running_mean is None or bn.running_var is None:
-        raise AssertionError("Expected batch norm running_mean and running_var to be set, got None")
+        raise RequirementError(
+            "Expected batch norm running_mean and running_var to be set, got None",
+            hint="track_running_stats=True for the batch norm",
+        )

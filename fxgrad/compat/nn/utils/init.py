@@ -25,9 +25,15 @@ def skip_init(module_cls: type[Module], *args, **kwargs) -> Any:
     torch.Size([3, 2])
     """
     if not (isinstance(module_cls, type) and issubclass(module_cls, Module)):
-        raise TensorError(f"Expected a Module; got {module_cls}")
+        raise TensorError(
+            f"Expected a Module; got {module_cls}",
+            hint="torch.nn.utils.skip_init(torch.nn.Linear, 2, 3): the class, then its arguments",
+        )
     if "device" not in inspect.signature(module_cls).parameters:
-        raise TensorError("Module must support a 'device' arg to skip initialization")
+        raise TensorError(
+            "Module must support a 'device' arg to skip initialization",
+            hint="def __init__(self, …, device=None), which goes on to the parameters",
+        )
     state = default_generator.get_state()
     try:
         return module_cls(*args, **kwargs)

@@ -12,13 +12,14 @@ from ..._core.tensor import Tensor, make_tensor, refresh
 from ..._make.creation import eye, zeros_like
 from ..._make.sampling import randn
 from ...autograd.grad_mode import no_grad
+from ...ops.arguments import shape_hint
 from ...ops.decompositions import linalg_householder_product, linalg_qr
 from ...ops.joining import cat
 from ...ops.linalg import linalg_solve
 from .. import functional
 from ..modules.module import Module
 from .parametrize import register_parametrization
-from .spectral_norm import output_dim
+from .spectral_norm import check_iterations, output_dim
 from .weight_norm import norm_except_dim
 
 
@@ -51,7 +52,10 @@ class _Orthogonal(Module):
     def __init__(self, weight: Tensor, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
         super().__init__()
         if weight.is_complex() and orthogonal_map == "householder":
-            raise ArgumentValueError("The householder parametrization does not support complex tensors.")
+            raise ArgumentValueError(
+                "The householder parametrization does not support complex tensors.",
+                hint='orthogonal_map="matrix_exp", or "cayley"',
+            )
         self.shape, self.orthogonal_map = weight.shape, orthogonal_map
         if use_trivialization:
             self.register_buffer("base", None)
@@ -91,7 +95,8 @@ class _Orthogonal(Module):
         """
         if Q.shape != self.shape:
             raise ArgumentValueError(
-                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}."
+                f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {Q.shape}.",
+                hint=shape_hint("Q", Q.shape, self.shape),
             )
         start = Q
         n, k = Q.shape[-2:]
@@ -102,7 +107,8 @@ class _Orthogonal(Module):
             if self.orthogonal_map != "householder":
                 raise NotSupportedError(
                     "It is not possible to assign to the matrix exponential or the Cayley parametrizations when "
-                    "use_trivialization=False."
+                    "use_trivialization=False.",
+                    hint='use_trivialization=True, or orthogonal_map="householder"',
                 )
             A, tau = find_reflections(Q)
             diagonal = A.diagonal(dim1=-2, dim2=-1)
@@ -132,12 +138,10 @@ class _SpectralNorm(Module):
         ndim = weight.dim()
         if dim >= ndim or dim < -ndim:
             raise DimensionError(
-                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})"
+                f"Dimension out of range (expected to be in range of [-{ndim}, {ndim - 1}] but got {dim})",
+                hint=f"dim={ndim - 1}" if ndim else "a weight of one dimension or more",
             )
-        if n_power_iterations <= 0:
-            raise ArgumentValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.dim, self.eps = dim if dim >= 0 else dim + ndim, eps
         if ndim > 1:
             self.n_power_iterations = n_power_iterations
@@ -193,7 +197,10 @@ def find_tensor(module: Module, name: str) -> Tensor:
     """Return a parameter or buffer of a module."""
     found = getattr(module, name, None)
     if not isinstance(found, Tensor):
-        raise ArgumentValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+        raise ArgumentValueError(
+            f"Module '{module}' has no parameter or buffer with name '{name}'",
+            hint=f"one of {', '.join([*module._parameters, *module._buffers])}",
+        )
     return found
 
 
@@ -224,14 +231,16 @@ def orthogonal(
     weight = find_tensor(module, name)
     if weight.dim() < 2:
         raise ArgumentValueError(
-            f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions."
+            f"Expected a matrix or batch of matrices. Got a tensor of {weight.dim()} dimensions.",
+            hint="torch.nn.utils.parametrizations.weight_norm, for a vector",
         )
     if orthogonal_map is None:
         square = weight.shape[-2] == weight.shape[-1]
         orthogonal_map = "matrix_exp" if square or weight.is_complex() else "householder"
     if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
         raise ArgumentValueError(
-            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}'
+            f'orthogonal_map has to be one of "matrix_exp", "cayley", "householder". Got: {orthogonal_map}',
+            hint='orthogonal_map="matrix_exp"',
         )
     made = _Orthogonal(weight, orthogonal_map, use_trivialization=use_trivialization)
     return register_parametrization(module, name, made, unsafe=True)
@@ -255,6 +264,9 @@ def spectral_norm(
 
     Returns:
         The module.
+
+    Raises:
+        ValueError: the module has no such Tensor.
 
     >>> import fxgrad.compat as torch
     >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 3))

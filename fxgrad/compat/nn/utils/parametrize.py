@@ -66,7 +66,10 @@ class ParametrizationList(ModuleList):
 
     def __init__(self, modules: Sequence[Module], original: Tensor | Parameter, unsafe: bool = False) -> None:
         if len(modules) == 0:
-            raise ArgumentValueError("ParametrizationList requires one or more modules.")
+            raise ArgumentValueError(
+                "ParametrizationList requires one or more modules.",
+                hint="register_parametrization(module, name, parametrization), which makes the list",
+            )
         super().__init__(modules)
         self.unsafe = unsafe
         shape, dtype = original.shape, original.dtype
@@ -80,14 +83,16 @@ class ParametrizationList(ModuleList):
         if not isinstance(new, Tensor | Sequence):
             raise ArgumentValueError(
                 "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
-                f"{type(new).__name__}"
+                f"{type(new).__name__}",
+                hint="return a Tensor of which forward makes the parameter",
             )
         self.ntensors = 1 if self.is_tensor else len(new)
         if isinstance(new, Tensor):
             if original.dtype != new.dtype:
                 raise ArgumentValueError(
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\n"
-                    f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}"
+                    f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}",
+                    hint=f".to({original.dtype}) in right_inverse",
                 )
             with no_grad():
                 original.data = new.detach()
@@ -97,7 +102,8 @@ class ParametrizationList(ModuleList):
                 if not isinstance(part, Tensor):
                     raise ArgumentValueError(
                         "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
-                        f"{i} of the sequence with type {type(part).__name__}."
+                        f"{i} of the sequence with type {type(part).__name__}.",
+                        hint="return a Tensor of which forward makes the parameter",
                     )
                 if isinstance(original, Parameter):
                     part = Parameter(part, original.requires_grad)
@@ -121,35 +127,43 @@ class ParametrizationList(ModuleList):
             for module in reversed(self):  # type: ignore[call-overload]
                 if not hasattr(module, "right_inverse"):
                     raise TensorError(
-                        f"parametrization {type(module).__name__} does not implement right_inverse."
+                        f"parametrization {type(module).__name__} does not implement right_inverse.",
+                        hint=f"def right_inverse(self, value): … in {type(module).__name__}, or assign to the original",
                     )
                 value = module.right_inverse(value)
             if self.is_tensor:
                 if not isinstance(value, Tensor):
                     raise ArgumentValueError(
-                        f"`right_inverse` should return a tensor. Got {type(value).__name__}"
+                        f"`right_inverse` should return a tensor. Got {type(value).__name__}",
+                        hint="return a Tensor of which forward makes the parameter",
                     )
                 parts: Sequence[Any] = [value]
             else:
                 parts = value  # type: ignore[assignment]
                 if not isinstance(parts, Sequence) or isinstance(parts, Tensor):
                     raise ArgumentValueError(
-                        f"'right_inverse' must return a sequence of tensors. Got {type(parts).__name__}."
+                        f"'right_inverse' must return a sequence of tensors. Got {type(parts).__name__}.",
+                        hint=f"return a tuple of {self.ntensors} Tensors, as for the first value",
                     )
                 if len(parts) != self.ntensors:
                     raise ArgumentValueError(
                         f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence "
-                        f"of length {len(parts)}."
+                        f"of length {len(parts)}.",
+                        hint=f"return {self.ntensors} Tensors, as for the first value",
                     )
             for i, (original, part) in enumerate(zip(self._originals(), parts)):
                 where = "" if self.is_tensor else f" {i}"
                 if not isinstance(part, Tensor):
-                    raise ArgumentValueError(f"`right_inverse` must return a sequence of tensors. Got element{where} "
-                                             f"of type {type(part).__name__}")  # fmt: skip
+                    raise ArgumentValueError(
+                        f"`right_inverse` must return a sequence of tensors. Got element{where} of type "
+                        f"{type(part).__name__}",
+                        hint="return Tensors, of which forward makes the parameter",
+                    )
                 if original.dtype != part.dtype:
                     raise ArgumentValueError(
                         f"The tensor{where} returned by `right_inverse` has dtype {part.dtype} while `original{where}` "
-                        f"has dtype {original.dtype}"
+                        f"has dtype {original.dtype}",
+                        hint=f".to({original.dtype}) in right_inverse",
                     )
                 original.data = part.detach()
 
@@ -173,12 +187,15 @@ def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
 def check_registration(found, shape, dtype) -> None:
     """Raise for what is not a Tensor of this shape and dtype."""
     if not isinstance(found, Tensor):
-        raise ArgumentValueError(f"A parametrization must return a tensor. Got {type(found).__name__}.")
+        raise ArgumentValueError(
+            f"A parametrization must return a tensor. Got {type(found).__name__}.", hint="return x in forward"
+        )
     words = "Registering a parametrization may not change the {0} of the tensor, unless `unsafe` flag is enabled.\n"
     for name, before, after in (("dtype", dtype, found.dtype), ("shape", shape, found.shape)):
         if before != after:
             raise ArgumentValueError(
-                f"{words.format(name)}unparametrized {name}: {before}\nparametrized {name}: {after}"
+                f"{words.format(name)}unparametrized {name}: {before}\nparametrized {name}: {after}",
+                hint=f"unsafe=True, or .to({before}) in forward" if name == "dtype" else "unsafe=True",
             )
 
 
@@ -206,7 +223,8 @@ def refuse_pickling(self) -> None:
     raise TensorError(
         "Serialization of parametrized modules is only supported through state_dict(). See:\n"
         "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
-        "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+        "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training",
+        hint="torch.save(module.state_dict(), path), or remove_parametrizations before",
     )
 
 
@@ -275,7 +293,8 @@ def register_parametrization(
     if tensor_name not in module._buffers and tensor_name not in module._parameters:
         raise ArgumentValueError(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
-            f"'{tensor_name}'"
+            f"'{tensor_name}'",
+            hint=f"one of {', '.join([*module._parameters, *module._buffers])}",
         )
     original = getattr(module, tensor_name)
     made = ParametrizationList([parametrization], original, unsafe=unsafe)
@@ -300,14 +319,18 @@ def check_chained(parametrization: Module, before: Tensor) -> None:
         return
     if not isinstance(back, Tensor):
         raise ArgumentValueError(
-            f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}"
+            f"parametrization.right_inverse must return a tensor. Got: {type(back).__name__}",
+            hint="return a Tensor of which forward makes the parameter",
         )
     for name in ("shape", "dtype"):
         if getattr(back, name) != getattr(before, name):
             raise ArgumentValueError(
                 f"The tensor returned by parametrization.right_inverse must have the same {name} as "
                 f"module.{name}.\nunparametrized {name}: {getattr(before, name)}\n"
-                f"right_inverse {name}: {getattr(back, name)}"
+                f"right_inverse {name}: {getattr(back, name)}",
+                hint="unsafe=True"
+                if name == "shape"
+                else f".to({before.dtype}) in right_inverse, or unsafe=True",
             )
 
 
@@ -357,7 +380,10 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     True
     """
     if not is_parametrized(module, tensor_name):
-        raise ArgumentValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+        raise ArgumentValueError(
+            f"Module {module} does not have a parametrization on {tensor_name}",
+            hint="torch.nn.utils.parametrize.is_parametrized(module, name) tells",
+        )
     known = module.parametrizations[tensor_name]
     if known.is_tensor:
         tensor = known.original
@@ -370,7 +396,8 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     else:
         raise ArgumentValueError(
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a "
-            "sequence of tensors."
+            "sequence of tensors.",
+            hint="leave_parametrized=True",
         )
     del module.parametrizations[tensor_name]
     set_parametrized_class(module)

@@ -59,13 +59,22 @@ def call_for_per_sample_grads(
         TensorError, a RuntimeError: an argument is not as above, or a parameter has a `grad_sample` already.
     """
     if loss_reduction not in ("sum", "mean"):
-        raise TensorError(f"Expected loss_reduction argument to be sum or mean, got {loss_reduction}")
+        raise TensorError(
+            f"Expected loss_reduction argument to be sum or mean, got {loss_reduction}",
+            hint='loss_reduction="sum", or "mean"',
+        )
     if not isinstance(module, Module):
-        raise TensorError(f"Module passed must be nn.Module, got {type(module).__name__}")
+        raise TensorError(
+            f"Module passed must be nn.Module, got {type(module).__name__}",
+            hint="a subclass of torch.nn.Module; torch.func.vmap(torch.func.grad(f)) for a function",
+        )
     if not (batch_size is None or isinstance(batch_size, int)):
-        raise TensorError(f"Batch size passed must be None or an integer, got {type(batch_size).__name__}")
+        raise TensorError(
+            f"Batch size passed must be None or an integer, got {type(batch_size).__name__}",
+            hint="batch_size=x.shape[0]",
+        )
     if batch_size is not None and batch_size < 1:
-        raise TensorError(f"Batch size must be positive, got {batch_size}")
+        raise TensorError(f"Batch size must be positive, got {batch_size}", hint="batch_size=x.shape[0]")
     for parameter in module.parameters():
         if getattr(parameter, "grad_sample", None) is not None:
             raise TensorError(
@@ -112,12 +121,14 @@ def find_batch_size(arguments: Any, dim: int) -> int:
     if not sizes:
         raise TensorError(
             "Unable to find a tensor in the passed args and kwargs. They may not be pytree-able and so ExpandedWeights "
-            "cannot compute the batch size from the inputs. Please specify it explicitly"
+            "cannot compute the batch size from the inputs. Please specify it explicitly",
+            hint="batch_size=x.shape[0]",
         )
     for size in sizes:
         if size != sizes[0]:
             raise TensorError(
                 f"When computing batch size, found at least one input with batch size {sizes[0]} and one with batch "
-                f"size {size}. Please specify it explicitly using the batch size kwarg in call_for_per_sample_grads"
+                f"size {size}. Please specify it explicitly using the batch size kwarg in call_for_per_sample_grads",
+                hint=f"batch_size={sizes[0]}, and every Tensor with its samples in dimension {dim}",
             )
     return sizes[0]

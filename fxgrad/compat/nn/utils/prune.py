@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
-from ..._core.errors import ArgumentError, ArgumentValueError, DimensionError
+from ..._core.errors import ArgumentError, ArgumentValueError, DimensionError, RequirementError
 from ..._core.tensor import Tensor
 from ..._make.creation import ones_like, zeros_like
 from ..._make.sampling import rand, rand_like
+from ...ops.arguments import shape_hint
 from ...ops.joining import cat
 from ..modules.module import Module
+from .pruning_amounts import check_amount, count_pruned
 
 
 class BasePruningMethod(ABC):
@@ -43,7 +44,12 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for the importances t: zero where it prunes, as `default_mask` elsewhere."""
+        """The mask for the importances t: zero where it prunes, as `default_mask` elsewhere.
+
+        Raises:
+            ValueError, IndexError, AssertionError: the Tensor has not the dimensions that the method needs, or a mask
+                another shape.
+        """
 
     def apply_mask(self, module: Module) -> Tensor:
         """The pruned parameter of a module."""
@@ -62,10 +68,15 @@ class BasePruningMethod(ABC):
         Args:
             args, kwargs: of the constructor of the method.
             importance_scores: by what entries are chosen; None: by the parameter itself.
+            module: the module.
+            name: that of the parameter.
+
+        Raises:
+            AssertionError: `importance_scores` has another shape.
         """
         method: BasePruningMethod = cls(*args, **kwargs)
         method._tensor_name = name
-        before = find_pruning(module, name)
+        before = cls._find(module, name)
         if before is not None:
             known = module._forward_pre_hooks.pop(before)
             container = known if isinstance(known, PruningContainer) else PruningContainer(known)
@@ -74,9 +85,10 @@ class BasePruningMethod(ABC):
         original = getattr(module, name)
         scores = original if importance_scores is None else importance_scores
         if scores.shape != original.shape:
-            raise AssertionError(
+            raise RequirementError(
                 f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs "
-                f"{original.shape}"
+                f"{original.shape}",
+                hint=shape_hint("importance_scores", scores.shape, original.shape),
             )
         if before is None:
             default_mask = ones_like(original.detach())
@@ -94,14 +106,32 @@ class BasePruningMethod(ABC):
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Tensor:
-        """The pruned Tensor, without a module."""
+        """The pruned Tensor, without a module.
+
+        Args:
+            t: the Tensor.
+            default_mask: what is pruned already; None: nothing.
+            importance_scores: by what entries are chosen; None: by `t`.
+
+        Raises:
+            AssertionError: `importance_scores` has another shape.
+        """
         scores = t if importance_scores is None else importance_scores
         if scores.shape != t.shape:
-            raise AssertionError(
-                f"importance_scores should have the same shape as tensor t, got {scores.shape} vs {t.shape}"
+            raise RequirementError(
+                f"importance_scores should have the same shape as tensor t, got {scores.shape} vs {t.shape}",
+                hint=shape_hint("importance_scores", scores.shape, t.shape),
             )
         default_mask = ones_like(t) if default_mask is None else default_mask
         return t * self.compute_mask(scores, default_mask=default_mask)  # type: ignore[operator]
+
+    @staticmethod
+    def _find(module: Module, name: str | None) -> int | None:
+        """The number of the hook that prunes a parameter, or any, of a module."""
+        for number, hook in module._forward_pre_hooks.items():
+            if isinstance(hook, BasePruningMethod) and name in (None, hook._tensor_name):
+                return number
+        return None
 
     def remove(self, module: Module) -> None:
         """Make the pruned parameter a plain one, with the zeros in it."""
@@ -111,14 +141,6 @@ class BasePruningMethod(ABC):
         del module._buffers[f"{self._tensor_name}_mask"]
         delattr(module, self._tensor_name)
         setattr(module, self._tensor_name, original)
-
-
-def find_pruning(module: Module, name: str | None) -> int | None:
-    """The number of the hook that prunes a parameter, or any, of a module."""
-    for number, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, BasePruningMethod) and name in (None, hook._tensor_name):
-            return number
-    return None
 
 
 class PruningContainer(BasePruningMethod):
@@ -145,16 +167,25 @@ class PruningContainer(BasePruningMethod):
                 self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod | None) -> None:
-        """Append a method of the same parameter."""
+        """Append a method of the same parameter.
+
+        Raises:
+            TypeError: it is no pruning method.
+            ValueError: it prunes another parameter.
+        """
         if method is None:
             return
         if not isinstance(method, BasePruningMethod):
-            raise ArgumentError(f"{type(method)} is not a BasePruningMethod subclass")
+            raise ArgumentError(
+                f"{type(method)} is not a BasePruningMethod subclass",
+                hint="torch.nn.utils.prune.L1Unstructured(amount=0.5)",
+            )
         name = getattr(self, "_tensor_name", method._tensor_name)
         if name != method._tensor_name:
             raise ArgumentValueError(
                 f"Can only add pruning methods acting on the parameter named '{name}' to PruningContainer {self}. "
-                f"Found '{method._tensor_name}'"
+                f"Found '{method._tensor_name}'",
+                hint=f"a container for each parameter: {type(method).__name__}.apply(module, {method._tensor_name!r})",
             )
         self._tensor_name = name
         self._pruning_methods += (method,)
@@ -182,7 +213,10 @@ class PruningContainer(BasePruningMethod):
         elif method.PRUNING_TYPE == "global":
             place = (slice(None),) * t.dim()
         else:
-            raise ArgumentValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+            raise ArgumentValueError(
+                f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}",
+                hint='PRUNING_TYPE = "unstructured", "structured" or "global" in the class',
+            )
         partial = method.compute_mask(t[place], default_mask=mask[place])
         made = mask.clone()
         made[place] = partial.to(dtype=made.dtype)
@@ -204,7 +238,7 @@ class Identity(BasePruningMethod):
         return default_mask
 
 
-class UnstructuredMethod(BasePruningMethod):
+class _Unstructured(BasePruningMethod):
     """The base of those that prune an amount of single entries: those of least importance."""
 
     PRUNING_TYPE = "unstructured"
@@ -226,7 +260,7 @@ class UnstructuredMethod(BasePruningMethod):
         return mask
 
 
-class RandomUnstructured(UnstructuredMethod):
+class RandomUnstructured(_Unstructured):
     """Prune random entries.
 
     Args:
@@ -241,7 +275,7 @@ class RandomUnstructured(UnstructuredMethod):
         return rand_like(t)
 
 
-class L1Unstructured(UnstructuredMethod):
+class L1Unstructured(_Unstructured):
     """Prune the entries of least absolute value.
 
     Args:
@@ -256,7 +290,7 @@ class L1Unstructured(UnstructuredMethod):
         return t.abs()
 
 
-class StructuredMethod(BasePruningMethod):
+class _Structured(BasePruningMethod):
     """The base of those that prune an amount of channels: those of least importance.
 
     Args:
@@ -277,10 +311,13 @@ class StructuredMethod(BasePruningMethod):
         if t.dim() <= 1:
             raise ArgumentValueError(
                 "Structured pruning can only be applied to multidimensional tensors. Found tensor of shape "
-                f"{t.shape} with {t.dim()} dims"
+                f"{t.shape} with {t.dim()} dims",
+                hint="an unstructured method, such as prune.l1_unstructured",
             )
         if not -t.dim() <= self.dim < t.dim():
-            raise DimensionError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+            raise DimensionError(
+                f"Invalid index {self.dim} for tensor of size {t.shape}", hint=f"dim={t.dim() - 1}"
+            )
         size = t.shape[self.dim]
         count = count_pruned(self.amount, size)
         if count == 0:
@@ -291,7 +328,7 @@ class StructuredMethod(BasePruningMethod):
         return mask * default_mask.to(dtype=mask.dtype)  # type: ignore[operator]
 
 
-class RandomStructured(StructuredMethod):
+class RandomStructured(_Structured):
     """Prune random channels along a dimension.
 
     Args:
@@ -307,7 +344,7 @@ class RandomStructured(StructuredMethod):
         return rand(t.shape[self.dim])
 
 
-class LnStructured(StructuredMethod):
+class LnStructured(_Structured):
     """Prune the channels of least norm of order n along a dimension.
 
     Args:
@@ -347,34 +384,13 @@ class CustomFromMask(BasePruningMethod):
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         if default_mask.shape != self.mask.shape:
-            raise AssertionError(
-                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}"
+            raise RequirementError(
+                f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}",
+                hint=shape_hint("default_mask", default_mask.shape, self.mask.shape),
             )
         return default_mask * self.mask.to(dtype=default_mask.dtype)  # type: ignore[operator]
 
 
-def check_amount(amount: float) -> None:
-    """Raise for what is neither a number of entries nor a part of them."""
-    if not isinstance(amount, Real):
-        raise ArgumentError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, Integral) and amount > 1):
-        raise ArgumentValueError(
-            f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer"
-        )
-
-
-def count_pruned(amount: float, size: int) -> int:
-    """How many of so many entries an amount is."""
-    if not isinstance(amount, Integral):
-        return round(amount * size)
-    if amount > size:
-        raise ArgumentValueError(
-            f"amount={amount} should be smaller than the number of parameters to prune={size}"
-        )
-    return int(amount)
-
-
-# -- what users call ------------------------------------------
 def identity(module: Module, name: str) -> Module:
     """Prune nothing of a parameter, but make its mask; returns the module.
 
@@ -492,10 +508,16 @@ def global_unstructured(
     4
     """
     if not isinstance(parameters, Iterable):
-        raise ArgumentError("global_unstructured(): parameters is not an Iterable")
+        raise ArgumentError(
+            "global_unstructured(): parameters is not an Iterable",
+            hint="[(module, 'weight'), (other, 'weight')]",
+        )
     scores: Any = {} if importance_scores is None else importance_scores
     if not isinstance(scores, dict):
-        raise ArgumentError("global_unstructured(): importance_scores must be of type dict")
+        raise ArgumentError(
+            "global_unstructured(): importance_scores must be of type dict",
+            hint="{(module, 'weight'): scores}",
+        )
     pairs = list(parameters)
     values = [scores.get((module, name), getattr(module, name)).detach() for module, name in pairs]
     masks = [getattr(module, f"{name}_mask", ones_like(x)) for (module, name), x in zip(pairs, values)]
@@ -504,7 +526,8 @@ def global_unstructured(
     if method.PRUNING_TYPE != "unstructured":
         raise ArgumentError(
             f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of '
-            f"type {method.PRUNING_TYPE}"
+            f"type {method.PRUNING_TYPE}",
+            hint="prune.L1Unstructured, or prune.ln_structured for one parameter at a time",
         )
     whole = PruningContainer(method).compute_mask(
         cat([x.reshape(-1) for x in values]), cat([mask.reshape(-1) for mask in masks])
@@ -545,10 +568,11 @@ def remove(module: Module, name: str) -> Module:
     >>> torch.nn.utils.prune.is_pruned(layer), int((layer.weight == 0).sum())
     (False, 1)
     """
-    number = find_pruning(module, name)
+    number = BasePruningMethod._find(module, name)
     if number is None:
         raise ArgumentValueError(
-            f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed"
+            f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed",
+            hint="prune.is_pruned(module) tells",
         )
     module._forward_pre_hooks.pop(number).remove(module)
     return module
@@ -566,4 +590,4 @@ def is_pruned(module: Module) -> bool:
     >>> torch.nn.utils.prune.is_pruned(layer)
     True
     """
-    return any(find_pruning(part, None) is not None for part in module.modules())
+    return any(BasePruningMethod._find(part, None) is not None for part in module.modules())

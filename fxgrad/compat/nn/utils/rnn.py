@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ... import _surface  # noqa: F401  Tensors have all their methods
 from ..._core import dtypes
-from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.errors import ArgumentValueError, RequirementError, TensorError
 from ..._core.tensor import Tensor
 from ..._declare.spaces import SPACES
-from ..._make.creation import arange, as_tensor, empty_like
+from ..._make.creation import as_tensor, empty_like
 from ..._make.creation import tensor as make_tensor
+from ..._make.sequences import arange
 from ...ops.joining import cat, stack
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class PackedSequence(PackedSequenceFields):
 
     Raises:
         ValueError: `batch_sizes` are not on the CPU.
+        AssertionError: without `batch_sizes`, `data` is no pair of data and sizes.
 
     >>> import fxgrad.compat as torch
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
@@ -50,14 +52,18 @@ class PackedSequence(PackedSequenceFields):
 
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None) -> PackedSequence:
         if batch_sizes is None:
-            assert isinstance(data, list | tuple) and len(data) == 2, (
-                "Expected data to be a list or tuple of length 2"
-            )
+            if not (isinstance(data, list | tuple) and len(data) == 2):
+                raise RequirementError(
+                    "Expected data to be a list or tuple of length 2",
+                    hint="torch.nn.utils.rnn.pack_sequence(sequences)",
+                )
             data, batch_sizes = data
         if batch_sizes.device.type != "cpu":
             raise ArgumentValueError(
                 "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
-                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in "
+                "nn.utils.rnn.",
+                hint="batch_sizes.cpu(), or pack_padded_sequence",
             )
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
@@ -202,7 +208,8 @@ def pad_packed_sequence(
     if total_length is not None and total_length < longest:
         raise ArgumentValueError(
             "Expected total_length to be at least the length of the longest sequence in input, but got "
-            f"total_length={total_length} and max sequence length being {longest}"
+            f"total_length={total_length} and max sequence length being {longest}",
+            hint=f"total_length={longest}, or more",
         )
     pad = SPACES["function"]["_pad_packed_sequence"]
     padded, lengths = pad(sequence.data, sequence.batch_sizes, batch_first, padding_value, total_length)
@@ -236,13 +243,17 @@ def pad_sequence(
     """
     if not isinstance(sequences, Iterable):
         raise TensorError(
-            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}",
+            hint="a list of Tensors",
         )
     parts = list(sequences)
     if not parts:
-        raise TensorError("received an empty list of sequences")
+        raise TensorError("received an empty list of sequences", hint="only where there is a sequence")
     if padding_side not in ("left", "right"):
-        raise TensorError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+        raise TensorError(
+            f"Expected padding_side to be one of left or right, but got {padding_side}.",
+            hint='padding_side="right"',
+        )
     longest = max(x.shape[0] for x in parts)
     rows = []
     for x in parts:

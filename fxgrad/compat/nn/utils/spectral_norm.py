@@ -24,6 +24,15 @@ def output_dim(module: Module) -> int:
     return 1 if any(cls.__name__ in TRANSPOSED for cls in type(module).__mro__) else 0
 
 
+def check_iterations(count: int) -> None:
+    """Raise unless there is a step of the power method."""
+    if count <= 0:
+        raise ArgumentValueError(
+            f"Expected n_power_iterations to be positive, but got n_power_iterations={count}",
+            hint="n_power_iterations=1",
+        )
+
+
 class SpectralNorm:
     """A hook that divides a weight by its spectral norm before each call of its module. Source: Miyato et al., 2018,
     arXiv:1802.05957."""
@@ -31,10 +40,7 @@ class SpectralNorm:
     def __init__(
         self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
     ) -> None:
-        if n_power_iterations <= 0:
-            raise ArgumentValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.name, self.dim, self.n_power_iterations, self.eps = name, dim, n_power_iterations, eps
 
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
@@ -70,11 +76,17 @@ class SpectralNorm:
     def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
         """Replace a weight by what the hook needs of it."""
         if find_hook(module, SpectralNorm, name) is not None:
-            raise TensorError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
+            raise TensorError(
+                f"Cannot register two spectral_norm hooks on the same parameter {name}",
+                hint=f"torch.nn.utils.remove_spectral_norm(module, {name!r}) before",
+            )
         made = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
-            raise ArgumentValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+            raise ArgumentValueError(
+                f"`SpectralNorm` cannot be applied as parameter `{name}` is None",
+                hint=f"{name} as a Parameter: torch.nn.Parameter(…)",
+            )
         with no_grad():
             matrix = made.reshape_weight_to_matrix(weight)
             h, w = matrix.shape

@@ -39,7 +39,10 @@ class WeightNorm:
             stacklevel=3,
         )
         if find_hook(module, WeightNorm, name) is not None:
-            raise TensorError(f"Cannot register two weight_norm hooks on the same parameter {name}")
+            raise TensorError(
+                f"Cannot register two weight_norm hooks on the same parameter {name}",
+                hint=f"torch.nn.utils.remove_weight_norm(module, {name!r}) before",
+            )
         made = WeightNorm(name, dim)
         weight = getattr(module, name)
         del module._parameters[name]
@@ -73,7 +76,9 @@ def remove_hook(module: Module, kind: type, name: str, what: str) -> None:
     """Take a hook for a weight away, which makes the weight a parameter again."""
     number = find_hook(module, kind, name)
     if number is None:
-        raise ArgumentValueError(f"{what} of '{name}' not found in {module}")
+        raise ArgumentValueError(
+            f"{what} of '{name}' not found in {module}", hint="the module and the name that it was applied to"
+        )
     module._forward_pre_hooks.pop(number).remove(module)
 
 

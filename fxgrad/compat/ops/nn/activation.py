@@ -100,10 +100,12 @@ def hardtanh(input, min_val: float = -1.0, max_val: float = 1.0) -> Any:
     """The piecewise linear tanh: x limited to [min_val, max_val]."""
     if min_val > max_val:
         raise ArgumentValueError(
-            "min_val cannot be greater than max_val", hint=f"they are {min_val} and {max_val}"
+            "min_val cannot be greater than max_val", hint=f"min_val={max_val}, max_val={min_val}"
         )
     if kind(input) == "u" and min(min_val, max_val) < 0:
-        raise TensorError("cannot do hardtanh on an unsigned type with negative limits")
+        raise TensorError(
+            "cannot do hardtanh on an unsigned type with negative limits", hint="x.int(), or min_val=0"
+        )
     return hard_clip(input, min_val, max_val)
 
 
@@ -150,7 +152,8 @@ def softshrink(input, lambd: float = 0.5) -> Any:
     if not 0 <= lambd <= greatest:
         raise TensorError(
             f"lambda must be in range [0, {greatest:g}] for input dtype {short_name(value_dtype(input))}, but found "
-            f"{lambd:g}"
+            f"{lambd:g}",
+            hint=f"lambd={-lambd:g}" if lambd < 0 else f"lambd={greatest:g}, or x.to(torch.float64)",
         )
     above, below = ops.greater(input, lambd), ops.less(input, -lambd)
     return ops.where(above, input - lambd, ops.where(below, input + lambd, input * 0))
@@ -197,7 +200,10 @@ def celu(input, alpha: float = 1.0) -> Any:
     elsewhere."""
     alpha = number_like(alpha, input)
     if alpha == 0:
-        raise TensorError("ZeroDivisionError: alpha cannot be 0 for CELU")
+        raise TensorError(
+            "ZeroDivisionError: alpha cannot be 0 for CELU",
+            hint="torch.nn.functional.relu(x), which alpha=0 would be",
+        )
     return scaled_elu(input, 1, alpha, 1 / alpha)
 
 
@@ -291,7 +297,9 @@ def gelu(input, *, approximate: str = "none") -> Any:
     """The Gaussian error linear unit: x·Φ(x) with the distribution function Φ of the normal law; approximate="tanh"
     replaces it by (1 + tanh(√(2/π)·(x + 0.044715·x³)))/2."""
     if approximate not in ("none", "tanh"):
-        raise TensorError("approximate argument must be either none or tanh.", hint=f"not {approximate!r}")
+        raise TensorError(
+            "approximate argument must be either none or tanh.", hint='approximate="none", or "tanh"'
+        )
     return gelu_values(input, approximate)[0]
 
 
@@ -312,11 +320,17 @@ def tanhshrink(input) -> Any:
 def glu(input, dim: int = -1) -> Any:
     """The gated linear unit: a·sigmoid(b) for the halves a and b along a dimension."""
     if not input.ndim:
-        raise TensorError("glu does not support scalars because halving size must be even")
+        raise TensorError(
+            "glu does not support scalars because halving size must be even",
+            hint="x.reshape(-1), or torch.stack([a, b]) with dim=0",
+        )
     axis = normalize_dim(dim, input.ndim)
     size = input.shape[axis]
     if size % 2:
-        raise TensorError(f"Halving dimension must be even, but dimension {axis} is size {size}")
+        raise TensorError(
+            f"Halving dimension must be even, but dimension {axis} is size {size}",
+            hint=f"a dim of even size; x.narrow({axis}, 0, {size - 1}) leaves the last entry out",
+        )
     head = (slice(None, None, None),) * axis
     a, b = (
         ops.getitem(input, index=(*head, part))

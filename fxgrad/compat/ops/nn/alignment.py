@@ -9,10 +9,11 @@ import numpy as np
 from .... import ops
 from ....core.aval import aval_of
 from ....core.interpreter import concretize
-from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import SPACES, expose
+from .loss import check_reduction
 
 LOG_ZERO = -1e30  # the logarithm of what is impossible, with which one can still compute
 
@@ -112,23 +113,31 @@ def ctc_loss(
     >>> torch.nn.functional.ctc_loss(even, torch.tensor([[1]]), [2], [1]).exp().item()
     1.3333333730697632
     """
-    if reduction not in ("none", "mean", "sum"):
-        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
     single = log_probs.ndim == 2
     if single:
         log_probs = log_probs.unsqueeze(1)
     steps, count, classes = log_probs.shape
     times, sizes = np.atleast_1d(as_integers(input_lengths)), np.atleast_1d(as_integers(target_lengths))
     if not 0 <= blank < classes:
-        raise TensorError("blank must be in label range")
+        raise TensorError(
+            "blank must be in label range",
+            hint=f"blank={classes - 1}, the last class, or a class more in log_probs"
+            if classes
+            else "log_probs of one class or more",
+        )
     for name, lengths in (("input_lengths", times), ("target_lengths", sizes)):
         if len(lengths) != count:
-            raise TensorError(f"{name} must be of size batch_size")
+            raise TensorError(
+                f"{name} must be of size batch_size",
+                hint=f"{name} of {count} entries, the size of the batch, which is log_probs.shape[1]",
+            )
     if times.max(initial=0) > steps:
         n = int(times.argmax())
         raise TensorError(
             f"Expected input_lengths to have value at most {steps}, but got value {times[n]} (while checking arguments "
-            "for ctc_loss_allocate_outputs)"
+            "for ctc_loss_allocate_outputs)",
+            hint=f"input_lengths.clamp(max={steps}); log_probs is (time, batch, classes)",
         )
     given = as_integers(targets)
     longest = sizes.max(initial=0)

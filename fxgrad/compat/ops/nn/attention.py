@@ -54,7 +54,8 @@ def attention_arguments(
     """Heads are repeated, the factors of dropout drawn."""
     if is_causal and attn_mask is not None:
         raise TensorError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True",
+            hint="is_causal=False with attn_mask.tril(), or no attn_mask",
         )
     if enable_gqa:
         count = query.shape[-3] // max(key.shape[-3], 1)
@@ -97,7 +98,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: 
     if len({*dtypes}) > 1:
         raise TensorError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            "{} key.dtype: {} and value.dtype: {} instead.".format(*dtypes)
+            "{} key.dtype: {} and value.dtype: {} instead.".format(*dtypes),
+            hint=f"convert all to one: .to({dtypes[0]})",
         )
     scores = fnp.matmul(query, swap_last_axes(key)) * scale
     if not aval_of(scores).shape[-1]:  # no keys

@@ -17,6 +17,7 @@ from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.tensor import refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ..arguments import shape_hint
 from .class_scores import mean_class_loss
 from .linear import linear
 from .loss import legacy_reduction, loss, reduce_losses
@@ -41,7 +42,11 @@ def check_classes(target, count: int, ignore_index: int) -> None:
     with use_device_of([target], "cross_entropy"):
         wrong = (target != ignore_index) & ((target < 0) | (target >= count))
         if wrong.any():
-            raise DimensionError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
+            bad = int(target[wrong].reshape(-1)[0])
+            raise DimensionError(
+                f"Target {bad} is out of bounds.",
+                hint=f"classes are 0 … {count - 1}; ignore_index={bad} leaves this one out",
+            )
 
 
 def target_scores(scores, target) -> Any:
@@ -53,13 +58,20 @@ def target_scores(scores, target) -> Any:
 def check_shapes(input, target) -> None:
     have, want = tuple(target.shape), tuple(input.shape)
     if (have != ()) if len(want) == 1 else (want and not have):
-        raise TensorError(f"size mismatch (got input: {list(want)}, target: {list(have)})")
+        raise TensorError(
+            f"size mismatch (got input: {list(want)}, target: {list(have)})",
+            hint=shape_hint("target", have, want[:-1]),
+        )
     if want and have and want[0] != have[0]:
         raise ArgumentValueError(
-            f"Expected input batch_size ({want[0]}) to match target batch_size ({have[0]})."
+            f"Expected input batch_size ({want[0]}) to match target batch_size ({have[0]}).",
+            hint=f"scores as ({have[0]}, classes): x.flatten(0, -2), or x.movedim(-1, 1) where classes are last",
         )
     if have[1:] != want[2:]:
-        raise TensorError(f"Expected target size {[want[0], *want[2:]]}, got {list(have)}")
+        raise TensorError(
+            f"Expected target size {[want[0], *want[2:]]}, got {list(have)}",
+            hint="x.movedim(-1, 1), where the classes are last; target.argmax(1), where they are one-hot",
+        )
 
 
 @operation("input target weight", name="nll_loss", spaces="", out=False, by_value=False)
@@ -165,7 +177,10 @@ def cross_entropy(
     [[0.25, 0.25, -0.75, 0.25]]
     """
     if not 0 <= label_smoothing <= 1:
-        raise TensorError(f"label_smoothing must be between 0.0 and 1.0. Got: {float(label_smoothing):.6g}")
+        raise TensorError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {float(label_smoothing):.6g}",
+            hint=f"label_smoothing={max(0.0, min(label_smoothing / 100, 1.0)):g}",
+        )
     reduction = legacy_reduction(size_average, reduce, reduction)
     scores = log_softmax(input, 0 if input.ndim == 1 else 1)
     if tuple(target.shape) == tuple(input.shape) and target.dtype.is_floating_point:
@@ -186,7 +201,10 @@ def as_batch(name: str, x, target, classwise: bool) -> tuple[Any, Any]:
     rows, count = (1, *(shape or (1,)))[-2:]
     wanted = (rows, count) if classwise else (rows,)
     if aval_of(target).size != prod(wanted) or len(given) > max(len(shape), 1):
-        raise TensorError(f"inconsistent target size: {list(given)} for input of size: {list(shape)}")
+        raise TensorError(
+            f"inconsistent target size: {list(given)} for input of size: {list(shape)}",
+            hint=shape_hint("target", given, wanted),
+        )
     return ops.reshape(x, shape=(rows, count)), ops.reshape(target, shape=wanted)
 
 
@@ -196,7 +214,7 @@ def multi_margin_loss(
 ) -> Any:
     """The mean over the classes i of max(margin − x[target] + xᵢ, 0)ᵖ, that of the target left out."""
     if p not in (1, 2):
-        raise ArgumentValueError("only p == 1 and p == 2 supported")
+        raise ArgumentValueError("only p == 1 and p == 2 supported", hint="p=1 or p=2")
     shape = aval_of(target).shape
     x, target = as_batch("multi_margin_loss", input, target, False)
     count = aval_of(x).shape[1]
@@ -256,19 +274,24 @@ def one_hot_arguments(input, num_classes: int = -1) -> Any:
     """The classes are checked, and counted where their number is not given."""
     aval = aval_of(input.value)
     if kind_of(aval.dtype) != "i" or aval.dtype.itemsize != 8:
-        raise TensorError("one_hot is only applicable to index tensor of type LongTensor.")
+        raise TensorError("one_hot is only applicable to index tensor of type LongTensor.", hint="x.long()")
     if num_classes == -1 or not isinstance(input.value, Tracer):
         classes = concretize(input.value, "one_hot")
         if num_classes == -1 and not aval.size:
-            raise TensorError("Can not infer total number of classes from empty tensor.")
+            raise TensorError(
+                "Can not infer total number of classes from empty tensor.", hint="num_classes=…"
+            )
         if aval.size:
             low, high = int(classes.min()), int(classes.max())
             if low < 0:
-                raise TensorError("Class values must be non-negative.")
+                raise TensorError("Class values must be non-negative.", hint="x.clamp(min=0), or x - x.min()")
             if num_classes == -1:
                 num_classes = high + 1
             if high >= num_classes:
-                raise TensorError("Class values must be smaller than num_classes.")
+                raise TensorError(
+                    "Class values must be smaller than num_classes.",
+                    hint=f"num_classes={high + 1}, or num_classes=-1, which counts them",
+                )
     return (input,), {"num_classes": num_classes}
 
 
@@ -317,25 +340,41 @@ def linear_cross_entropy(
     4.0
     """
     if input.ndim not in (1, 2):
-        raise TensorError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+        raise TensorError(
+            f"expected input with dimensionality 1 or 2, got {input.ndim}",
+            hint="x.flatten(0, -2)" if input.ndim else "x.reshape(1)",
+        )
     if linear_weight.ndim < 2:
-        raise TensorError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}")
+        raise TensorError(
+            f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}",
+            hint="linear_weight.unsqueeze(0), one class",
+        )
     classes, *places, size = linear_weight.shape
     if input.shape[-1] != size:
         raise TensorError(
             "expected equal input and linear_weight last dimensions (in_features), got "
-            f"{input.shape[-1]} and {size}, respectively"
+            f"{input.shape[-1]} and {size}, respectively",
+            hint="linear_weight.movedim(…): (classes, …, in_features)"
+            if input.shape[-1] not in linear_weight.shape[:1]
+            else "linear_weight.mT, (classes, in_features)",
         )
     if linear_bias is not None and tuple(linear_bias.shape) != (classes, *places):
-        raise TensorError(f"expected linear_bias shape {(classes, *places)}, got {tuple(linear_bias.shape)}")
+        raise TensorError(
+            f"expected linear_bias shape {(classes, *places)}, got {tuple(linear_bias.shape)}",
+            hint=shape_hint("linear_bias", linear_bias.shape, (classes, *places)),
+        )
     if places and input.ndim == 1:
         raise TensorError(
             f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
-            f"(N, {size}), got unbatched input with shape {tuple(input.shape)}"
+            f"(N, {size}), got unbatched input with shape {tuple(input.shape)}",
+            hint="input.unsqueeze(0)",
         )
     shape = (*input.shape[:-1], classes, *places)
     if tuple(target.shape) == shape and ignore_index is not None:
-        raise TensorError("ignore_index cannot be specified when target contains probabilities")
+        raise TensorError(
+            "ignore_index cannot be specified when target contains probabilities",
+            hint="ignore_index=None; weight=… with 0 for that class",
+        )
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     scores = linear(input, linear_weight.reshape(-1, size), bias).reshape(shape)
     ignored = -100 if ignore_index is None else ignore_index

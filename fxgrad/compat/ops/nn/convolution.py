@@ -10,6 +10,7 @@ from ....core.aval import aval_of
 from ..._core.dtypes import short_name
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
+from ..arguments import divisors, shape_hint
 from .spatial import add_batch_axis, per_dimension, remove_batch_axis, spatial_operations
 
 CONVOLUTION: dict[str, Any] = {
@@ -46,17 +47,22 @@ def check_operands(x, w, bias, rank: int, groups: int, channels: int, features: 
     if groups < 1 or given.shape[0] % groups:
         raise TensorError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, and divisible by it, but "
-            f"got weight of size {list(given.shape)} instead"
+            f"got weight of size {list(given.shape)} instead",
+            hint=f"groups: one of {divisors(given.shape[0])}",
         )
     if have.shape[1] != channels:
         raise TensorError(
             f"Given groups={groups}, weight of size {list(given.shape)}, expected input{list(have.shape)} to have "
-            f"{channels} channels, but got {have.shape[1]} channels instead"
+            f"{channels} channels, but got {have.shape[1]} channels instead",
+            hint="x.movedim(-1, 1), where channels are last"
+            if have.shape[-1] == channels
+            else f"in_channels={have.shape[1]} in the layer, or x of {channels} channels",
         )
     if bias is not None and aval_of(bias).shape != (features,):
         raise TensorError(
             f"Given weight of size {list(given.shape)}, expected bias to be 1-dimensional with "
-            f"{features} elements, but got bias of size {list(aval_of(bias).shape)} instead"
+            f"{features} elements, but got bias of size {list(aval_of(bias).shape)} instead",
+            hint=shape_hint("bias", aval_of(bias).shape, (features,)),
         )
 
 
@@ -66,14 +72,20 @@ def paddings(padding, sizes, steps, dilations) -> tuple[tuple[int, int], ...]:
         return ((0, 0),) * len(sizes)
     if padding == "same":
         if any(s != 1 for s in steps):
-            raise TensorError("padding='same' is not supported for strided convolutions")
+            raise TensorError(
+                "padding='same' is not supported for strided convolutions",
+                hint=f"padding={tuple([(k - 1) * d // 2 for k, d in zip(sizes, dilations)])}",
+            )
         totals = [(k - 1) * d for k, d in zip(sizes, dilations)]
         return tuple((n // 2, n - n // 2) for n in totals)
     if isinstance(padding, str):
-        raise TensorError(f"Invalid padding string: '{padding}', should be one of 'valid', 'same'")
+        raise TensorError(
+            f"Invalid padding string: '{padding}', should be one of 'valid', 'same'",
+            hint="padding='same', which keeps the size",
+        )
     numbers = per_dimension(padding, len(sizes), "padding")
     if min(numbers) < 0:
-        raise TensorError("negative padding is not supported")
+        raise TensorError("negative padding is not supported", hint="crop: x[..., 1:-1]")
     return tuple((n, n) for n in numbers)
 
 
@@ -94,9 +106,9 @@ def conv(rank: int, input, weight, bias=None, stride=1, padding=0, dilation=1, g
     check_operands(input, weight, bias, rank, groups, shape[1] * groups, shape[0])
     steps, dilations = per_dimension(stride, rank, "stride"), per_dimension(dilation, rank, "dilation")
     if min(steps) < 1:
-        raise TensorError("non-positive stride is not supported")
+        raise TensorError("non-positive stride is not supported", hint="stride=1")
     if min(dilations) < 1:
-        raise TensorError("dilation should be greater than zero")
+        raise TensorError("dilation should be greater than zero", hint="dilation=1")
     pads = paddings(padding, shape[2:], steps, dilations)
     for n, (low, high), k, d in zip(aval_of(input).shape[2:], pads, shape[2:], dilations):
         if n + low + high < (k - 1) * d + 1:
@@ -104,7 +116,8 @@ def conv(rank: int, input, weight, bias=None, stride=1, padding=0, dilation=1, g
             kernel = " x ".join(str((k - 1) * d + 1) for k, d in zip(shape[2:], dilations))
             raise TensorError(
                 f"Calculated padded input size per channel: ({padded}). Kernel size: ({kernel}). Kernel size can't be "
-                "greater than actual input size"
+                "greater than actual input size",
+                hint=f"a kernel of {padded} at most, or more padding",
             )
     return correlate_groups(
         input,
@@ -140,7 +153,8 @@ def conv_transpose(
             raise TensorError(
                 "output padding must be smaller than either stride or dilation, but got output_padding_height: "
                 f"{outer[0]} output_padding_width: {outer[-1]} stride_height: {strides[0]} stride_width: {strides[-1]} "
-                f"dilation_height: {dilations[0]} dilation_width: {dilations[-1]}"
+                f"dilation_height: {dilations[0]} dilation_width: {dilations[-1]}",
+                hint=f"output_padding={tuple([min(e, max(s, d) - 1) for e, s, d in zip(outer, strides, dilations)])}",
             )
     pads = [
         ((k - 1) * d - p, (k - 1) * d - p + extra)
@@ -165,7 +179,9 @@ def conv_tbc(input, weight, bias, pad: int = 0) -> Any:
     """The convolution conv1d of a sequence (time, batch, channels) by a weight (taps, in_channels, out_channels);
     the result has the form of the input."""
     if aval_of(input).ndim != 3:
-        raise TensorError("Input must have 3 dims: time, batch, in_channel")
+        raise TensorError(
+            "Input must have 3 dims: time, batch, in_channel", hint="x.unsqueeze(1), a batch of one sequence"
+        )
     x, w = ops.permute(input, axes=(1, 2, 0)), ops.permute(weight, axes=(2, 1, 0))
     found = conv[0].operation.function(
         input=x, weight=w, bias=bias, stride=1, padding=pad, dilation=1, groups=1
@@ -200,14 +216,16 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1) -> An
     if rows % prod(sizes):
         raise TensorError(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-            f"input.size(1)={rows} and kernel_size=({sizes[0]}, {sizes[1]})."
+            f"input.size(1)={rows} and kernel_size=({sizes[0]}, {sizes[1]}).",
+            hint=f"(batch, channels · {prod(sizes)}, blocks), as unfold gives them",
         )
     if columns != prod(counts):
         raise TensorError(
             f"Given output_size=({outer[0]}, {outer[1]}), kernel_size=({sizes[0]}, {sizes[1]}), "
             f"dilation=({dilations[0]}, {dilations[1]}), padding=({pads[0]}, {pads[1]}), stride=({steps[0]}, "
             f"{steps[1]}), expected size of input's dimension 2 to match the calculated number of sliding blocks "
-            f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={columns}."
+            f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={columns}.",
+            hint="output_size=… of the image before unfold, and unfold's own kernel_size, stride, padding and dilation",
         )
     u = ops.reshape(x, shape=(n, rows // prod(sizes), *sizes, *counts))
     y = ops.col2im(u, shape=padded, steps=steps, dilations=dilations)

@@ -27,7 +27,7 @@ def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors: ⟨x1, x2⟩/(‖x1‖·‖x2‖) along a dimension; norms are not taken for less
     than eps."""
     if not eps >= 0:
-        raise TensorError(f"eps must be non-negative, got: {eps}")
+        raise TensorError(f"eps must be non-negative, got: {eps}", hint=f"eps={-eps:g}")
     shape = np.broadcast_shapes(aval_of(x1).shape, aval_of(x2).shape)
     axes = normalize_dims(dim, len(shape))
     x1, x2 = (ops.broadcast_to(x, shape=shape) for x in (x1, x2))
@@ -42,9 +42,12 @@ def cosine_similarity(x1, x2, dim: int = 1, eps: float = 1e-8) -> Any:
 def pdist(input, p: float = 2.0) -> Any:
     """The p-norm distances of all pairs of rows i < j, in this order."""
     if aval_of(input).ndim != 2:
-        raise TensorError(f"pdist only supports 2D tensors, got: {aval_of(input).ndim}D")
+        raise TensorError(
+            f"pdist only supports 2D tensors, got: {aval_of(input).ndim}D",
+            hint="x.flatten(0, -2), or torch.cdist(x, x) of batches",
+        )
     if not p >= 0:
-        raise TensorError("pdist only supports non-negative p values", hint=f"not {p}")
+        raise TensorError("pdist only supports non-negative p values", hint=f"p={abs(p)}")
     first, second = np.triu_indices(aval_of(input).shape[0], 1)
     take = (ops.ARRAY, slice(None, None, None))
     return p_norm(ops.getitem(input, first, index=take) - ops.getitem(input, second, index=take), p, 1)
@@ -73,7 +76,7 @@ def cosine_embedding_loss(input1, input2, target, margin: float = 0, reduction: 
 def check_margin(margin: float) -> None:
     """Raise for a margin that would ask for nothing."""
     if margin <= 0:
-        raise ArgumentValueError(f"margin must be greater than 0, got {margin}")
+        raise ArgumentValueError(f"margin must be greater than 0, got {margin}", hint="margin=1.0")
 
 
 @loss("anchor positive negative", "function", promote="float")

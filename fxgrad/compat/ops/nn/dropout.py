@@ -17,6 +17,7 @@ from ..._make.creation import like_order
 from ..._make.generators import draw_for_each, draw_tensor
 from .activation import leaky_relu
 from .softmax import softmax
+from .spatial import batch_hint
 
 DOUBLE = np.dtype(float)
 ALPHA = 1.7580993408473766  # the value at which selu saturates, but for its sign
@@ -24,7 +25,10 @@ ALPHA = 1.7580993408473766  # the value at which selu saturates, but for its sig
 
 def check_probability(p: float) -> None:
     if not 0 <= p <= 1:
-        raise ArgumentValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        raise ArgumentValueError(
+            f"dropout probability has to be between 0 and 1, but got {p}",
+            hint=f"p={p / 100:g}, of percent" if 1 < p <= 100 else "p=0.5",
+        )
 
 
 def draw_kept(input, shape, p: float, scale: float = 1.0) -> Any:
@@ -71,7 +75,8 @@ def feature_shape(input, rank: int | None) -> tuple[int, ...]:
     ndim = input.ndim
     if rank is not None and ndim not in (rank + 1, rank + 2):
         raise TensorError(
-            f"dropout{rank}d: Expected {rank + 1}D or {rank + 2}D input, but received a {ndim}D input"
+            f"dropout{rank}d: Expected {rank + 1}D or {rank + 2}D input, but received a {ndim}D input",
+            hint=batch_hint(tuple(input.shape), rank),
         )
     if rank == 2 and ndim == 3:
         warnings.warn(
@@ -178,7 +183,8 @@ def rrelu(
     upper]; the middle one unless `training`."""
     if lower > upper:
         raise TensorError(
-            f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}"
+            f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}",
+            hint=f"lower={upper:g}, upper={lower:g}",
         )
     if not training:
         y = leaky_relu(input, (lower + upper) / 2)

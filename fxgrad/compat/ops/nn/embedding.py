@@ -10,11 +10,18 @@ from .... import ops
 from ....core.aval import aval_of, kind_of
 from ....core.interpreter import CURRENT, Tracer, use_context
 from ..._core.dtypes import type_name
-from ..._core.errors import ArgumentValueError, DimensionError, TensorError
+from ..._core.errors import (
+    ArgumentValueError,
+    DimensionError,
+    NotSupportedError,
+    RequirementError,
+    TensorError,
+)
 from ..._core.modes import with_modes
 from ..._core.tensor import make_tensor, refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ..arguments import place_hint, shape_hint
 from ..joining import cat
 from ..reduction import p_norm
 from ..sparse_gradient import choose_sparsely
@@ -31,7 +38,10 @@ def check_indices(indices, count: int) -> None:
             hint="indices.long()",
         )
     if not isinstance(indices, Tracer) and ((indices < 0) | (indices >= count)).any():
-        raise DimensionError("index out of range in self")
+        raise DimensionError(
+            "index out of range in self",
+            hint=f"{place_hint(count, 0)}; num_embeddings={int(indices.max()) + 1} has all of these",
+        )
 
 
 def look_up_rows(weight, indices, padding_idx: int | None, by_frequency: bool) -> Any:
@@ -85,7 +95,7 @@ def padding_row(padding_idx: int | None, count: int) -> int | None:
     if padding_idx is None:
         return None
     if not -count <= padding_idx < count:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+        raise RequirementError("Padding_idx must be within num_embeddings", hint=place_hint(count))
     return padding_idx % count
 
 
@@ -124,7 +134,9 @@ def embedding(
 def choose_rows(op, weight, input, padding_idx: int | None, scale_grad_by_freq: bool) -> Any:
     """Look up rows so that the gradient of the table is sparse; None where it cannot be."""
     if scale_grad_by_freq:
-        raise TensorError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        raise TensorError(
+            "embedding_backward: scale_grad_by_freq not supported with sparse gradients", hint="sparse=False"
+        )
     index = refresh(input).value
     if type(index) is not np.ndarray:
         return None
@@ -150,26 +162,35 @@ def bag_arguments(
 ) -> Any:
     """The bags are checked, rows that are too long shortened."""
     if mode not in ("sum", "mean", "max"):
-        raise ArgumentValueError("mode has to be one of sum, mean or max")
+        raise ArgumentValueError("mode has to be one of sum, mean or max", hint='mode="mean", "sum" or "max"')
     if input.ndim == 2 and offsets is not None:
         raise ArgumentValueError(
             "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
-            "sequences. However, found offsets of type <class 'torch.Tensor'>"
+            "sequences. However, found offsets of type <class 'torch.Tensor'>",
+            hint="input.flatten() with offsets, or no offsets",
         )
     if input.ndim == 1 and offsets is None:
-        raise ArgumentValueError("offsets has to be a 1D Tensor but got None")
+        raise ArgumentValueError(
+            "offsets has to be a 1D Tensor but got None",
+            hint="offsets=torch.tensor([0]) for one bag, or input.unsqueeze(0)",
+        )
     if input.ndim not in (1, 2):
-        raise ArgumentValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+        raise ArgumentValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}",
+            hint="input.flatten(0, -2), a bag in each row" if input.ndim else "input.reshape(1, 1)",
+        )
     if per_sample_weights is not None:
         if mode != "sum":
-            raise NotImplementedError(
+            raise NotSupportedError(
                 "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                f"(got mode='{mode}'). Please open a feature request on GitHub."
+                f"(got mode='{mode}'). Please open a feature request on GitHub.",
+                hint="mode='sum'; weights that add up to 1 in each bag give a mean",
             )
         if per_sample_weights.shape != input.shape:
             raise ArgumentValueError(
                 f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, it must have "
-                f"the same shape as the input ({tuple(input.shape)})"
+                f"the same shape as the input ({tuple(input.shape)})",
+                hint=shape_hint("per_sample_weights", per_sample_weights.shape, input.shape),
             )
     padding_idx = padding_row(padding_idx, weight.shape[0])
     if max_norm is not None:

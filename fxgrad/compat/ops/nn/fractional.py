@@ -88,7 +88,10 @@ def expose_fractional(rank: int) -> None:
         _random_samples=None,
     ) -> tuple[Any, Any]:
         if output_size is None and output_ratio is None:
-            raise ArgumentValueError(f"{name} requires specifying either an output_size or an output_ratio")
+            raise ArgumentValueError(
+                f"{name} requires specifying either an output_size or an output_ratio",
+                hint="output_ratio=0.5, or output_size=…",
+            )
         shape = tuple(input.shape[-rank:])
         if output_size is None:
             ratios = output_ratio if isinstance(output_ratio, list | tuple) else (output_ratio,) * rank
@@ -96,7 +99,10 @@ def expose_fractional(rank: int) -> None:
         counts, sizes = per_dimension(output_size, rank), per_dimension(kernel_size, rank, "kernel_size")
         for what, n, count, width in zip(("time", "height", "width")[-rank:], shape, counts, sizes):
             if count + width - 1 > n:
-                raise TensorError(f"{name}(): pool {what} {width} too large relative to input {what} {n}")
+                raise TensorError(
+                    f"{name}(): pool {what} {width} too large relative to input {what} {n}",
+                    hint=f"output_size={n - width + 1} at most in this dimension, or a smaller kernel_size",
+                )
         lead = tuple(input.shape[:-rank])
         lead = lead if len(lead) == 2 else (1, *lead)
         if _random_samples is None:

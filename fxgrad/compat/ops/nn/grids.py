@@ -11,7 +11,7 @@ import numpy as np
 from .... import numpy as fnp
 from .... import ops
 from ....core.aval import aval_of
-from ..._core.errors import ArgumentValueError, TensorError
+from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from .embedding import ROWS
@@ -132,31 +132,42 @@ def grid_sample(
     """
     if mode not in MODES:
         raise ArgumentValueError(
-            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'",
+            hint='mode="bilinear"',
         )
     if padding_mode not in PADDINGS:
         raise ArgumentValueError(
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
-            f"'{padding_mode}'"
+            f"'{padding_mode}'",
+            hint='padding_mode="zeros"',
         )
     have, places = tuple(input.shape), tuple(grid.shape)
     if len(have) not in (4, 5) or len(have) != len(places):
         raise TensorError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-            f"{list(have)} and grid with sizes {list(places)}"
+            f"{list(have)} and grid with sizes {list(places)}",
+            hint="input (batch, channels, height, width), grid (batch, height, width, 2); unsqueeze(0) adds a batch",
         )
     if have[0] != places[0]:
         raise TensorError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
-            f"{list(have)} and grid with sizes {list(places)}"
+            f"{list(have)} and grid with sizes {list(places)}",
+            hint=f"grid.expand({', '.join(map(str, (have[0], *places[1:])))})"
+            if places[0] == 1
+            else f"input.expand({', '.join(map(str, (places[0], *have[1:])))})"
+            if have[0] == 1
+            else "one grid for each image",
         )
     if places[-1] != len(have) - 2:
         raise TensorError(
             f"grid_sampler(): expected grid to have size {len(have) - 2} in last dimension, but got grid with sizes "
-            f"{list(places)}"
+            f"{list(places)}",
+            hint=f"torch.stack([x, y{', z' * (len(have) == 5)}], -1)",
         )
     if mode == "bicubic" and len(have) == 5:
-        raise TensorError("grid_sampler(): bicubic interpolation only supports 4D input")
+        raise TensorError(
+            "grid_sampler(): bicubic interpolation only supports 4D input", hint='mode="bilinear"'
+        )
     return SAMPLERS[len(have) - 2](
         input, grid, mode, padding_mode, resolve_align_corners("grid_sample", align_corners)
     )
@@ -165,21 +176,28 @@ def grid_sample(
 def affine_arguments(theta, size, align_corners: bool | None = None) -> Any:
     """The maps and the size are checked."""
     if not theta.is_floating_point():
-        raise ArgumentValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+        raise ArgumentValueError(
+            f"Expected theta to have floating point type, but got {theta.dtype}", hint="theta.float()"
+        )
     size, have = tuple(size), tuple(theta.shape)
     count = len(size) - 2
     if count not in (2, 3):
-        raise NotImplementedError(
+        raise NotSupportedError(
             "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
-            f"{list(size)}."
+            f"{list(size)}.",
+            hint="size: (batch, channels, height, width)",
         )
     if len(have) != 3 or have[1:] != (count, count + 1):
         raise ArgumentValueError(
             f"Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size {list(size)}. Got "
-            f"{list(have)}."
+            f"{list(have)}.",
+            hint=f"theta.reshape(-1, {count}, {count + 1})",
         )
     if min(size) <= 0:
-        raise ArgumentValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+        raise ArgumentValueError(
+            f"Expected non-zero, positive output size. Got {list(size)}",
+            hint="size: (batch, channels, height, width), each 1 or more",
+        )
     corners = resolve_align_corners("affine_grid", align_corners)
     return (theta,), {"size": size, "align_corners": corners}
 

@@ -36,7 +36,12 @@ def linear(input, weight, bias=None) -> Any:
     if not a.ndim or a.shape[-1] != w.shape[-1]:
         rows = a.size // a.shape[-1] if a.ndim and a.shape[-1] else 1
         shapes = f"{rows}x{a.shape[-1] if a.ndim else 1} and {'x'.join(map(str, w.shape[::-1]))}"
-        raise TensorError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
+        raise TensorError(
+            f"mat1 and mat2 shapes cannot be multiplied ({shapes})",
+            hint="weight.T"
+            if a.ndim and a.shape[-1] == w.shape[0]
+            else f"a weight of shape (out_features, {a.shape[-1] if a.ndim else 1})",
+        )
     head = LETTERS[: a.ndim - 1]
     own = "Y" * (w.ndim - 1)
     y = ops.contract(input, weight, spec=f"{head}Z,{own}Z->{head}{own}")
@@ -49,12 +54,14 @@ def bilinear(input1, input2, weight, bias=None) -> Any:
     left, right, shape = aval_of(input1).shape, aval_of(input2).shape, aval_of(weight).shape
     if left[:-1] != right[:-1]:
         raise TensorError(
-            f"bilinear(): input batch dimensions do not match at dim 0: got {left[0]} and {right[0]}"
+            f"bilinear(): input batch dimensions do not match at dim 0: got {left[0]} and {right[0]}",
+            hint="input1.expand_as(input2), or input1[:, None] and input2[None]",
         )
     for i, (n, m) in enumerate(((left[-1], shape[1]), (right[-1], shape[2])), 1):
         if n != m:
             raise TensorError(
-                f"bilinear(): input{i} size does not match weight size: got {n} but expected {m}"
+                f"bilinear(): input{i} size does not match weight size: got {n} but expected {m}",
+                hint=f"a weight of shape (out_features, {left[-1]}, {right[-1]})",
             )
     head = LETTERS[: len(left) - 1]
     half = ops.contract(input1, weight, spec=f"{head}X,ZXY->{head}ZY")

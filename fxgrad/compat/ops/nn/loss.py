@@ -16,6 +16,7 @@ from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.primitives import declare_primitive
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
+from ..arguments import shape_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,14 +57,21 @@ def add_deprecated(place: str, given: list[Parameter]) -> list[Parameter]:
     return found
 
 
+def check_reduction(reduction: str) -> None:
+    """Raise unless losses can be reduced so."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ArgumentValueError(
+            f"{reduction} is not a valid value for reduction", hint='reduction="mean", "sum" or "none"'
+        )
+
+
 def reduce_losses(losses, reduction: str) -> Any:
     """Reduce losses: by "mean", "sum", or not at all ("none")."""
     if reduction == "none":
         return losses
     if reduction == "sum":
         return fnp.sum(losses)
-    if reduction != "mean":
-        raise ArgumentValueError(f"{reduction} is not a valid value for reduction")
+    check_reduction(reduction)
     size = aval_of(losses).size
     return fnp.sum(losses) / size if size else fnp.sum(losses) * math.nan
 
@@ -115,7 +123,7 @@ def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) ->
     """The smoothed absolute difference: d²/(2·beta) of the difference d where |d| < beta, and |d| − beta/2
     elsewhere."""
     if not beta >= 0:
-        raise TensorError("smooth_l1_loss does not support negative values for beta.")
+        raise TensorError("smooth_l1_loss does not support negative values for beta.", hint=f"beta={-beta}")
     d = input - target
     size = ops.absolute(d)
     losses = size if beta == 0 else ops.where(ops.less(size, beta), 0.5 / beta * d * d, size - 0.5 * beta)
@@ -126,7 +134,9 @@ def smooth_l1_loss(input, target, reduction: str = "mean", beta: float = 1.0) ->
 def huber_loss(input, target, reduction: str = "mean", delta: float = 1.0, weight=None) -> Any:
     """Huber's loss: d²/2 of the difference d where |d| < delta, and delta·(|d| − delta/2) elsewhere."""
     if not delta > 0:
-        raise TensorError("huber_loss does not support non-positive values for delta.")
+        raise TensorError(
+            "huber_loss does not support non-positive values for delta.", hint=f"delta={-delta or 1.0}"
+        )
     d = input - target
     size = ops.absolute(d)
     losses = ops.where(ops.less(size, delta), 0.5 * d * d, delta * (size - 0.5 * delta))
@@ -163,10 +173,14 @@ def binary_cross_entropy(input, target, weight=None, reduction: str = "mean") ->
     if have != want:
         raise ArgumentValueError(
             f"Using a target size (torch.Size({list(have)})) that is different to the input size "
-            f"(torch.Size({list(want)})) is deprecated. Please ensure they have the same size."
+            f"(torch.Size({list(want)})) is deprecated. Please ensure they have the same size.",
+            hint=shape_hint("target", have, want),
         )
     if not isinstance(input, Tracer) and not ((input >= 0) & (input <= 1)).all():
-        raise TensorError("all elements of input should be between 0 and 1")
+        raise TensorError(
+            "all elements of input should be between 0 and 1",
+            hint="binary_cross_entropy_with_logits(x, target), or torch.sigmoid(x)",
+        )
     losses = binary_entropy(input, target)
     return reduce_losses(losses if weight is None else losses * weight, reduction)
 
@@ -179,7 +193,8 @@ def binary_cross_entropy_with_logits(
     have, want = aval_of(target).shape, aval_of(input).shape
     if have != want:
         raise ArgumentValueError(
-            f"Target size (torch.Size({list(have)})) must be the same as input size (torch.Size({list(want)}))"
+            f"Target size (torch.Size({list(have)})) must be the same as input size (torch.Size({list(want)}))",
+            hint=shape_hint("target", have, want),
         )
     scale = 1 if pos_weight is None else 1 + (pos_weight - 1) * target
     losses = (1 - target) * input + scale * ops.softplus(ops.negative(input))
@@ -223,7 +238,10 @@ def gaussian_arguments(
         if tuple(input.shape[:-1]) == tuple(var.shape):
             var = var.unsqueeze(-1)
         elif tuple(input.shape[:-1]) != tuple(var.shape[:-1]) or var.shape[-1] != 1:
-            raise ArgumentValueError("var is of incorrect size")
+            raise ArgumentValueError(
+                "var is of incorrect size",
+                hint=shape_hint("var", var.shape, input.shape),
+            )
     return (input, target, var), {"full": full, "eps": eps, "reduction": reduction}
 
 
@@ -239,7 +257,9 @@ def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str
     """The loss of a normal law: (log(var) + (x − target)²/var)/2 for mean x and variance; `full` adds log(2π)/2.
     The variance is not less than eps; its derivative is as if it were not limited."""
     if not isinstance(var, Tracer) and (var < 0).any():
-        raise ArgumentValueError("var has negative entry/entries")
+        raise ArgumentValueError(
+            "var has negative entry/entries", hint="var.clamp(min=eps), or log_var.exp()"
+        )
     var = var + ops.stop_gradient(ops.maximum(var, eps) - var)
     losses = 0.5 * (ops.log(var) + ops.square(input - target) / var)
     return reduce_losses(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

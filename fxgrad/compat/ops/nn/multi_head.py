@@ -7,8 +7,9 @@ import math
 import warnings
 from typing import Any
 
-from ..._core.errors import TensorError
+from ..._core.errors import RequirementError, TensorError
 from ..._declare.spaces import SPACES, expose
+from ..arguments import divisors, shape_hint
 from ..joining import cat
 from .attention import scaled_dot_product_attention
 from .dropout import dropout
@@ -23,7 +24,10 @@ def mask_to_bias(mask, name: str, dtype, other_dtype=None, other: str = "") -> A
         return None
     is_floating = mask.is_floating_point()
     if not is_floating and str(mask.dtype) != "torch.bool":
-        raise AssertionError(f"only bool and floating types of {name} are supported")
+        raise RequirementError(
+            f"only bool and floating types of {name} are supported",
+            hint=f"{name}.bool(): True where a key is not attended to",
+        )
     if other_dtype is not None and mask.dtype != other_dtype:
         warnings.warn(
             f"Support for mismatched {name} and {other} is deprecated. Use same type for both instead.",
@@ -38,27 +42,37 @@ def check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads: int) 
     """Return whether the inputs have a batch; raise unless all agree on it."""
     rank = query.dim()
     if rank not in (2, 3):
-        raise AssertionError(
-            f"query should be unbatched 2D or batched 3D tensor but received {rank}-D query tensor"
+        raise RequirementError(
+            f"query should be unbatched 2D or batched 3D tensor but received {rank}-D query tensor",
+            hint="(time, batch, embed_dim), or (time, embed_dim): query.flatten(0, -3)"
+            if rank > 3
+            else "query.unsqueeze(0), a sequence of one",
         )
     words = f"For {'batched' if rank == 3 else 'unbatched'} ({rank}-D) `query`, expected"
     if key.dim() != rank or value.dim() != rank:
-        raise AssertionError(
-            f"{words} `key` and `value` to be {rank}-D but found {key.dim()}-D and {value.dim()}-D tensors respectively"
+        raise RequirementError(
+            f"{words} `key` and `value` to be {rank}-D but found {key.dim()}-D and {value.dim()}-D tensors "
+            "respectively",
+            hint="key and value (time, batch, features), as the query" if rank == 3 else "query.unsqueeze(1)",
         )
     if key_padding_mask is not None and key_padding_mask.dim() != rank - 1:
-        raise AssertionError(
+        raise RequirementError(
             f"{words} `key_padding_mask` to be `None` or {rank - 1}-D but found {key_padding_mask.dim()}-D tensor "
-            "instead"
+            "instead",
+            hint=shape_hint("key_padding_mask", key_padding_mask.shape, key.shape[:-1][::-1]),
         )
     if attn_mask is not None and attn_mask.dim() not in (2, 3):
-        raise AssertionError(
-            f"{words} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead"
+        raise RequirementError(
+            f"{words} `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.dim()}-D tensor instead",
+            hint="(queries, keys), or (batch · num_heads, queries, keys)",
         )
     if rank == 2 and attn_mask is not None and attn_mask.dim() == 3:
         expected = (num_heads, query.shape[0], key.shape[0])
         if tuple(attn_mask.shape) != expected:
-            raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}")
+            raise RequirementError(
+                f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}",
+                hint=shape_hint("attn_mask", attn_mask.shape, expected),
+            )
     return rank == 3
 
 
@@ -67,7 +81,8 @@ def check_mask_shape(mask, queries: int, keys: int, rows: int) -> None:
     expected = (queries, keys) if mask.dim() == 2 else (rows, queries, keys)
     if tuple(mask.shape) != expected:
         raise TensorError(
-            f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}."
+            f"The shape of the {mask.dim()}D attn_mask is {mask.shape}, but should be {expected}.",
+            hint=f"a mask (queries, keys), or one for every head, {(rows, queries, keys)}",
         )
 
 
@@ -151,19 +166,30 @@ def multi_head_attention_forward(
     if is_causal and attn_mask is None:
         raise TensorError(
             "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
-            "`generate_square_subsequent_mask` to create this mask."
+            "`generate_square_subsequent_mask` to create this mask.",
+            hint=f"attn_mask=torch.nn.Transformer.generate_square_subsequent_mask({queries})",
         )
     if size != embed_dim_to_check:
-        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}")
+        raise RequirementError(
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got {size}",
+            hint=f"embed_dim={size}, or torch.nn.Linear({size}, {embed_dim_to_check}) before",
+        )
     if head * num_heads != size:
-        raise AssertionError(f"embed_dim {size} not divisible by num_heads {num_heads}")
+        raise RequirementError(
+            f"embed_dim {size} not divisible by num_heads {num_heads}",
+            hint=f"num_heads: one of {divisors(size)}",
+        )
     if use_separate_proj_weight:
         if key.shape[:2] != value.shape[:2]:
-            raise AssertionError(
-                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}"
+            raise RequirementError(
+                f"key's sequence and batch dims {key.shape[:2]} do not match value's {value.shape[:2]}",
+                hint="a value for each key",
             )
     elif key.shape != value.shape:
-        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+        raise RequirementError(
+            f"key shape {key.shape} does not match value shape {value.shape}",
+            hint="kdim=… and vdim=…, where keys and values have different sizes",
+        )
     mask = mask_to_bias(attn_mask, "attn_mask", query.dtype)
     if mask is not None:
         check_mask_shape(mask, queries, keys, batch * num_heads)
@@ -190,8 +216,9 @@ def multi_head_attention_forward(
         padding = pad(padding, (0, added)) if added else padding
         for i, n in enumerate((batch, k.shape[2])):
             if padding.shape[i] != n:
-                raise AssertionError(
-                    f"Expected key_padded_mask.shape[{i}] to be {n}, but got {padding.shape[i]}"
+                raise RequirementError(
+                    f"Expected key_padded_mask.shape[{i}] to be {n}, but got {padding.shape[i]}",
+                    hint=f"key_padding_mask of shape {(batch, keys)}, with batch_first or without",
                 )
         padding = padding.reshape(batch, 1, 1, -1)
         mask = padding if mask is None else mask + padding

@@ -19,7 +19,7 @@ from ..._core.modes import with_modes
 from ..._core.precision import SINGLE
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
-from ..arguments import normalize_dim
+from ..arguments import divisors, normalize_dim, shape_hint
 from ..declarers import expose_with, first_result
 from .standardization import deflate, standardize
 
@@ -244,13 +244,15 @@ def check_last_sizes(input, normalized_shape, weight, bias=None) -> tuple[int, .
         if v is not None and tuple(v.shape) != size:
             raise TensorError(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(v.shape)} and "
-                f"normalized_shape = {list(size)}"
+                f"normalized_shape = {list(size)}",
+                hint=shape_hint(name, v.shape, size),
             )
     if not size or tuple(input.shape)[-len(size) :] != size:
         wanted = ", ".join(["*", *map(str, size)])
         raise TensorError(
             f"Given normalized_shape={list(size)}, expected input with shape [{wanted}], but got input of size"
-            f"{list(input.shape)}"
+            f"{list(input.shape)}",
+            hint=f"normalized_shape={list(input.shape)[-max(len(size), 1) :]}",
         )
     return size
 
@@ -267,7 +269,8 @@ def group_norm_arguments(input, num_groups: int, weight=None, bias=None, eps: fl
     if num_groups < 1 or channels % num_groups:
         raise TensorError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(input.shape)} and num_groups={num_groups}"
+            f"{list(input.shape)} and num_groups={num_groups}",
+            hint=f"num_groups: one of {divisors(channels)}",
         )
     return (input, weight, bias), {"eps": eps, "size": num_groups}
 
@@ -362,7 +365,8 @@ def update_statistics(name: str, running: dict[str, Any], values, momentum: floa
     of them cannot be, none."""
     if type(momentum) is not float and not isinstance(momentum, int | float):
         raise ArgumentError(
-            f"{name}(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}"
+            f"{name}(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}",
+            hint="momentum=0.1",
         )
     factors = 1.0, count / max(count - 1, 1)
     moved = [
@@ -381,6 +385,14 @@ def update_statistics(name: str, running: dict[str, Any], values, momentum: floa
             if not abs(rate) <= FLOAT16_MAX:  # which a dtype may not have: to infinity, as in torch
                 value, rate = value * rate, 1
             x.mul_(1 - momentum).add_(value, alpha=rate)
+
+
+def single_value_error(input) -> ArgumentValueError:
+    """Return the error for a batch with one value a channel, of which there is no variance."""
+    return ArgumentValueError(
+        f"Expected more than 1 value per channel when training, got input size {input.shape}",
+        hint="more than one entry in the batch; model.eval(), or training=False, takes running statistics",
+    )
 
 
 @expose("nn.functional")
@@ -403,15 +415,22 @@ def batch_norm(
 
     Raises:
         ValueError: there is one value for each channel only, of which there is no variance.
+        RuntimeError: a statistic or weight has not one entry for each channel, or is needed and missing.
+        TypeError: `momentum` is no number.
     """
     if eps < 0 or (training and eps == 0):
         least = "positive during training" if training else "non-negative"
-        raise ArgumentValueError(f"batch_norm eps must be {least}, but got {eps}")
+        raise ArgumentValueError(f"batch_norm eps must be {least}, but got {eps}", hint="eps=1e-5")
     channels = input.shape[1] if len(input.shape) > 1 else 0
     statistics = {"running_mean": running_mean, "running_var": running_var}
     for name, v in (statistics | {"weight": weight, "bias": bias}).items():
         if v is not None and v.numel() != channels:
-            raise TensorError(f"{name} should contain {channels} elements not {v.numel()}")
+            raise TensorError(
+                f"{name} should contain {channels} elements not {v.numel()}",
+                hint="x.movedim(-1, 1), where the channels are last"
+                if len(input.shape) > 2 and input.shape[-1] == v.numel()
+                else f"{name} of shape ({channels},), one number for each channel",
+            )
     if not training:
         for name, v in statistics.items():
             if v is None:
@@ -423,9 +442,7 @@ def batch_norm(
     normalize_dim(1, len(input.shape))
     count = input.numel() // channels if channels else 0
     if count == 1:
-        raise ArgumentValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
-        )
+        raise single_value_error(input)
     y, middle, variance = batch_norm_values(input, weight, bias, eps, None)
     update_statistics("batch_norm", statistics, (middle, variance), momentum, count)
     return y
@@ -448,7 +465,8 @@ def instance_norm(
     count = prod(input.shape[2:])
     if count == 1:
         raise ArgumentValueError(
-            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+            f"Expected more than 1 spatial element when training, got input size {input.shape}",
+            hint="use_input_stats=False, or layer_norm",
         )
     y, middle, variance = instance_norm_values(input, weight, bias, eps, input.shape[1])
     statistics = {"running_mean": running_mean, "running_var": running_var}

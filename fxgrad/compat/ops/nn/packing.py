@@ -45,7 +45,10 @@ def pad_packed(data, batch_sizes, padding_value: float, total_length: int | None
     total, widest = int(sizes.sum()), int(sizes.max(initial=0))
     if total != data.shape[0]:
         raise TensorError(
-            f"Expected `data` to have {total} rows, as many as `batch_sizes` count, but it has {data.shape[0]}"
+            f"Expected `data` to have {total} rows, as many as `batch_sizes` count, but it has {data.shape[0]}",
+            hint=f"data[:{total}]"
+            if data.shape[0] > total
+            else "batch_sizes as pack_padded_sequence gave them",
         )
     steps = len(sizes) if total_length is None else total_length
     places = np.full((steps, widest), total)
@@ -71,24 +74,32 @@ def _pack_padded_sequence(input, lengths, batch_first: bool) -> tuple[Any, Any]:
     padded = input.transpose(0, 1) if batch_first else input
     if sizes.ndim != 1 or len(sizes) != padded.shape[1]:
         raise TensorError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {sizes.size} (batch_size={padded.shape[1]})"
+            f"Expected `len(lengths)` to be equal to batch_size, but got {sizes.size} (batch_size={padded.shape[1]})",
+            hint=f"batch_first={not batch_first}"
+            if sizes.size == padded.shape[0]
+            else f"{padded.shape[1]} lengths",
         )
     if not len(sizes):
-        raise TensorError("Cannot pack empty tensors.")
+        raise TensorError("Cannot pack empty tensors.", hint="only where there is a sequence")
     if sizes[-1] <= 0 or sizes.min() <= 0:
         raise TensorError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0",
+            hint="leave the empty sequences out: lengths > 0",
         )
     if (np.diff(sizes) > 0).any():
         raise TensorError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
             "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
-            "do not need ONNX exportability."
+            "do not need ONNX exportability.",
+            hint="enforce_sorted=False",
         )
     if sizes[0] > padded.shape[0]:
         raise TensorError(
             f"Expected `len(lengths)` to be at most the length of the padded sequences {padded.shape[0]}, but got "
-            f"{sizes[0]}"
+            f"{sizes[0]}",
+            hint=f"batch_first={not batch_first}"
+            if sizes[0] <= padded.shape[1]
+            else f"lengths.clamp(max={padded.shape[0]})",
         )
     counts = wrap(counts_at_times(sizes))
     return unpad_packed(padded, counts), counts

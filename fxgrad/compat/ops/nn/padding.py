@@ -27,11 +27,14 @@ def constant_pad(input, pad, value=0) -> Any:
     value = number_like(value, input)
     for n, (low, high) in zip(shape, widths):
         if remaining_size(n, low, high) < 0:
-            raise TensorError("narrow(): length must be non-negative.", hint=f"{n} entries are fewer")
+            raise TensorError(
+                "narrow(): length must be non-negative.", hint=f"{-n} or more, before and after together"
+            )
         if n + low + high < 0:
             raise TensorError(
                 f"The input size {n}, plus negative padding {low} and {high}, resulted in a negative output size, "
-                "which is invalid."
+                "which is invalid.",
+                hint=f"{-n} or more, before and after together",
             )
     x = ops.getitem(input, index=inside)
     widths = tuple((max(low, 0), max(high, 0)) for low, high in widths)
@@ -44,14 +47,23 @@ def remaining_size(n: int, low: int, high: int) -> int:
     return n + min(low, 0) + min(high, 0)
 
 
+def check_pairs(pad) -> None:
+    """Raise unless there are two widths for each dimension."""
+    if len(pad) % 2:
+        raise TensorError(
+            "Padding length must be divisible by 2",
+            hint="two widths for each dimension, the last dimension first: pad=(left, right, top, bottom)",
+        )
+
+
 def pad_widths(pad, ndim: int) -> tuple[tuple[int, int], ...]:
     """(before, after) for each axis; `pad` has those of the last axis first."""
-    if len(pad) % 2:
-        raise TensorError("Padding length must be divisible by 2")
+    check_pairs(pad)
     if len(pad) > 2 * ndim:
         raise TensorError(
             "Padding length should be less than or equal to two times the input dimension but got padding length "
-            f"{len(pad)} and input of dimension {ndim}"
+            f"{len(pad)} and input of dimension {ndim}",
+            hint=f"pad={tuple(pad[: 2 * ndim])}",
         )
     found = [(int(pad[i]), int(pad[i + 1])) for i in range(0, len(pad), 2)]
     return ((0, 0),) * (ndim - len(found)) + tuple(found[::-1])
@@ -77,10 +89,11 @@ def pad_values(input, pad, mode: str) -> Any:
 def check_pad(input, pad, mode: str) -> None:
     """Raise for what torch does not pad, or not so far."""
     if mode not in MODES:
-        raise NotSupportedError(f"Unrecognised padding mode {mode}")
+        raise NotSupportedError(
+            f"Unrecognised padding mode {mode}", hint='mode="constant", "reflect", "replicate" or "circular"'
+        )
     count, ndim = len(pad) // 2, input.ndim
-    if len(pad) % 2:
-        raise TensorError("Padding length must be divisible by 2")
+    check_pairs(pad)
     if ndim not in (count + 1, count + 2) or count not in (1, 2, 3):
         raise NotSupportedError(
             "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now",
@@ -92,7 +105,8 @@ def check_pad(input, pad, mode: str) -> None:
         if mode == "reflect" and max(low, high) >= n:
             raise TensorError(
                 "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-                f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
+                f"({low}, {high}) at dimension {axis} of input {list(input.shape)}",
+                hint=f'{n - 1} at most; mode="replicate" or "circular"',
             )
         if mode != "circular" and n + low + high < 1:
             raise TensorError(
@@ -100,9 +114,15 @@ def check_pad(input, pad, mode: str) -> None:
                 hint="negative widths leave nothing to fill in from",
             )
         if mode == "circular" and remaining_size(n, low, high) < 0:
-            raise TensorError("Negative padding value is resulting in an empty dimension")
+            raise TensorError(
+                "Negative padding value is resulting in an empty dimension",
+                hint=f"{1 - n} or more, before and after together",
+            )
         if mode == "circular" and max(low, high) > remaining_size(n, low, high):
-            raise TensorError("Padding value causes wrapping around more than once.")
+            raise TensorError(
+                "Padding value causes wrapping around more than once.",
+                hint=f"{max(remaining_size(n, low, high), 0)} at most, or x.repeat(…)",
+            )
 
 
 @expose("nn.functional")
@@ -121,6 +141,8 @@ def pad(input, pad, mode: str = "constant", value=None) -> Any:
     if mode == "constant":
         return constant_pad(input, pad, 0 if value is None else value)
     if value:
-        raise TensorError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise TensorError(
+            f'Padding mode "{mode}" doesn\'t take in value argument', hint='value=None, or mode="constant"'
+        )
     check_pad(input, pad, mode)
     return pad_values(input, pad, mode)

@@ -17,7 +17,7 @@ from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.spaces import expose
 from ..arguments import as_sizes
 from ..arithmetic import whole_quotient
-from .spatial import per_dimension, spatial_operations
+from .spatial import image_error, per_dimension, spatial_operations
 
 
 def rank_spaces(rank: int) -> str:
@@ -49,12 +49,16 @@ class Windows:
         self.dilations = per_dimension(dilation, rank, f"{name}: dilation")
         if min(self.sizes) < 1 or min(self.steps) < 1:
             what = "kernel size" if min(self.sizes) < 1 else "stride"
-            raise TensorError(f"{what} should be greater than zero, but got {min(self.sizes + self.steps)}")
+            raise TensorError(
+                f"{what} should be greater than zero, but got {min(self.sizes + self.steps)}",
+                hint=f"{what.replace(' ', '_')}=1, or more",
+            )
         for pad, size in zip(self.pads, self.sizes):
             if not 0 <= pad <= size // 2:
                 raise TensorError(
                     f"pad should be at most half of effective kernel size, but got pad={pad}, kernel_size={size} and "
-                    "dilation=1"
+                    "dilation=1",
+                    hint=f"padding={size // 2}; torch.nn.functional.pad takes any widths",
                 )
         self.counts = tuple(
             count_windows(*one, ceil_mode)
@@ -62,7 +66,8 @@ class Windows:
         )
         if min(self.counts) < 1:
             raise TensorError(
-                f"Given input size: {shape}. Calculated output size: {self.counts}. Output size is too small"
+                f"Given input size: {shape}. Calculated output size: {self.counts}. Output size is too small",
+                hint=f"kernel_size={tuple(map(min, shape, self.sizes))}, or padding",
             )
 
     @property
@@ -131,7 +136,9 @@ def avg_pool(
     windows = Windows(name, aval_of(input).shape[2:], kernel_size, stride, padding, 1, ceil_mode)
     total = ops.window_sum(input, **windows.params)
     if divisor_override == 0:
-        raise TensorError("divisor must be not zero")
+        raise TensorError(
+            "divisor must be not zero", hint="divisor_override=None, which divides by the size of the window"
+        )
     divisors: Any = divisor_override
     if divisor_override is None:
         divisors = windows.divisors(count_include_pad).astype(dtype)
@@ -147,11 +154,15 @@ def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Complete the output size: None stands for the input's."""
     given = output_size if isinstance(output_size, list | tuple) else (output_size,) * len(shape)
     if len(given) != len(shape):
-        raise TensorError(f"adaptive pooling: output_size must have {len(shape)} elements")
+        raise TensorError(
+            f"adaptive pooling: output_size must have {len(shape)} elements",
+            hint=f"output_size={(*given, *[None] * len(shape))[: len(shape)]}",
+        )
     sizes = tuple(n if m is None else int(m) for n, m in zip(shape, given))
     if any(n < 0 for n in sizes):
         raise TensorError(
-            f"adaptive pooling: elements of output_size must be greater than or equal to 0 but got {sizes}"
+            f"adaptive pooling: elements of output_size must be greater than or equal to 0 but got {sizes}",
+            hint=f"output_size={tuple([max(n, 1) for n in sizes])}; None keeps a size",
         )
     return sizes
 
@@ -301,13 +312,15 @@ def unpool_arguments(rank: int, input, indices, kernel_size, stride=None, paddin
     if len(output_size) not in (rank, rank + 2):
         raise ArgumentValueError(
             f"output_size should be a sequence containing {rank} or {rank + 2} elements, but it has a length of "
-            f"'{len(output_size)}'"
+            f"'{len(output_size)}'",
+            hint=f"output_size={list(outer)}",
         )
     shape = as_sizes(tuple(output_size)[-rank:])
     for d, (n, middle, s) in enumerate(zip(shape, outer, steps)):
         if not middle - s < n < middle + s:
             raise ArgumentValueError(
-                f'invalid output_size "{list(shape)}" (dim {d} must be between {middle - s} and {middle + s})'
+                f'invalid output_size "{list(shape)}" (dim {d} must be between {middle - s} and {middle + s})',
+                hint=f"output_size={list(outer)}, or x.shape of what was pooled",
             )
     return (input, indices), {"shape": shape}
 
@@ -320,18 +333,17 @@ def check_unpooled(name: str, rank: int, input, indices) -> None:
             hint="the places that max_pool gives with return_indices=True",
         )
     if len(input.shape) not in (rank + 1, rank + 2):
-        raise TensorError(
-            f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {name}, but got input of size: "
-            f"{list(input.shape)}"
-        )
+        raise image_error(name, list(input.shape), rank)
     if input.shape != indices.shape:
         raise TensorError(
             f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
-            f"tensor with shape: {list(indices.shape)}"
+            f"tensor with shape: {list(indices.shape)}",
+            hint="the indices that came with this input from max_pool",
         )
     if 0 in input.shape[-rank - 1 :]:
         raise TensorError(
-            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}"
+            f"{name}: Expected input to have non-zero size for non-batch dimensions, but got {list(input.shape)}",
+            hint="only where x.numel() > 0",
         )
 
 
@@ -359,7 +371,8 @@ def max_unpool(rank: int, input, indices, shape: tuple[int, ...]) -> Any:
     if isinstance(indices, np.ndarray):
         for place in indices[(indices < 0) | (indices >= size)][:1]:
             raise TensorError(
-                f"Found an invalid max index: {place} (output volumes are of size {'x'.join(map(str, shape))})"
+                f"Found an invalid max index: {place} (output volumes are of size {'x'.join(map(str, shape))})",
+                hint="output_size=x.shape of what was pooled",
             )
     first = np.arange(count).reshape((*lead, *(1,) * rank)) * size
     flat = ops.reshape(ops.add(indices, first), shape=(total,))

@@ -14,6 +14,7 @@ from ..._core.dtypes import short_name
 from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ..arguments import divisors
 from .antialiasing import WINDOWS, window_taps
 from .grids import cubic_weights
 from .pooling import adaptive_avg_pool
@@ -72,7 +73,9 @@ def upsample_values(input, size, scales, mode: str, align_corners: bool, antiali
     kind = aval_of(input).dtype
     is_bytes = kind == np.uint8 and not mode.startswith("nearest")
     if kind_of(kind) in "bi" or (kind_of(kind) == "u" and kind != np.uint8):
-        raise NotSupportedError(f"\"upsample_{mode}\" not implemented for '{short_name(kind)}'")
+        raise NotSupportedError(
+            f"\"upsample_{mode}\" not implemented for '{short_name(kind)}'", hint="x.float()"
+        )
     x = ops.convert(input, dtype=np.dtype("float32")) if is_bytes else input
     for axis, (count, scale) in reversed(list(enumerate(zip(size, scales), 2))):
         n = aval_of(x).shape[axis]
@@ -94,21 +97,31 @@ def check_mode(input, mode: str, align_corners: bool | None, antialias: bool) ->
     rank = input.ndim - 2
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ArgumentValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+            "trilinear",
+            hint=f"align_corners=None, which mode={mode!r} takes",
         )
     if antialias and not (mode in WINDOWS and rank == 2):
         raise ArgumentValueError(
-            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as "
+            "input",
+            hint='mode="bilinear"' if rank == 2 else "antialias=False",
         )
     if mode == "lanczos" and not antialias:
-        raise ArgumentValueError("Lanczos mode requires antialias=True")
+        raise ArgumentValueError("Lanczos mode requires antialias=True", hint="antialias=True")
     if rank in (1, 2, 3) and mode in LINEAR and LINEAR[mode] != rank:
-        raise NotSupportedError(f"Got {rank + 2}D input, but {mode} mode needs {LINEAR[mode] + 2}D input")
+        raise NotSupportedError(
+            f"Got {rank + 2}D input, but {mode} mode needs {LINEAR[mode] + 2}D input",
+            hint=f'mode="{next(m for m, r in LINEAR.items() if r == rank)}"',
+        )
     known = mode in LINEAR or mode in ("nearest", "nearest-exact", "area", *WINDOWS)
     if not known or rank not in (1, 2, 3) or (mode in WINDOWS and rank != 2):
         raise NotSupportedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
-            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})",
+            hint='mode="nearest"'
+            if rank in (1, 2, 3)
+            else "(batch, channels, …) with one, two or three more dimensions: x.unsqueeze(0)",
         )
 
 
@@ -120,7 +133,8 @@ def spatial_numbers(given, rank: int, what: str, words: str, input) -> tuple[Any
         raise ArgumentValueError(
             f"Input and {what} must have the same number of spatial dimensions, but got input with spatial dimensions "
             f"of {list(input.shape[2:])} and {words} {given}. Please provide input tensor in (N, C, d1, d2, ...,dK) "
-            f"format and {words.partition(' of')[0]} in ({what[0]}1, {what[0]}2, ...,{what[0]}K) format."
+            f"format and {words.partition(' of')[0]} in ({what[0]}1, {what[0]}2, ...,{what[0]}K) format.",
+            hint=f"{rank} numbers, or one for all",
         )
     return tuple(given)
 
@@ -156,9 +170,14 @@ def interpolate(
     rank = input.ndim - 2
     if (size is None) == (scale_factor is None):
         which = "either" if size is None else "only one of"
-        raise ArgumentValueError(f"{which} size or scale_factor should be defined")
+        raise ArgumentValueError(
+            f"{which} size or scale_factor should be defined", hint="scale_factor=2.0, or size=…"
+        )
     if recompute_scale_factor and size is not None:
-        raise ArgumentValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        raise ArgumentValueError(
+            "recompute_scale_factor is not meaningful with an explicit size.",
+            hint="recompute_scale_factor=None",
+        )
     check_mode(input, mode, align_corners, antialias)
     shape = tuple(input.shape[2:])
     scales: Any = (None,) * rank
@@ -170,7 +189,8 @@ def interpolate(
     size = tuple(map(int, spatial_numbers(size, rank, "output", "output size of", input)))
     if min(*shape, *size) < 1:
         raise TensorError(
-            f"Input and output sizes should be greater than 0, but got input {shape} and output {size}"
+            f"Input and output sizes should be greater than 0, but got input {shape} and output {size}",
+            hint=f"size={tuple([max(n, 1) for n in size])}",
         )
     if mode == "area":
         return adaptive_avg_pool[rank - 1](input, size)
@@ -206,7 +226,8 @@ def pixel_shuffle(input, upscale_factor: int) -> Any:
     if r < 1 or channels % (r * r):
         raise TensorError(
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
-            f"but input.size(-3)={channels} is not divisible by {r * r}"
+            f"but input.size(-3)={channels} is not divisible by {r * r}",
+            hint=f"upscale_factor: one of {[f for f in divisors(channels) if channels % (f * f) == 0]}",
         )
     k = len(lead)
     x = ops.reshape(input, shape=(*lead, channels // (r * r), r, r, height, width))
@@ -223,7 +244,8 @@ def pixel_unshuffle(input, downscale_factor: int) -> Any:
         if r < 1 or n % r:
             raise TensorError(
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but {name}={n} is not divisible "
-                f"by {r}"
+                f"by {r}",
+                hint=f"downscale_factor: one of {divisors(math.gcd(height, width))}",
             )
     k = len(lead)
     x = ops.reshape(input, shape=(*lead, channels, height // r, r, width // r, r))
@@ -237,7 +259,8 @@ def channel_shuffle(input, groups: int) -> Any:
     n, channels, *rest = aval_of(input).shape
     if groups < 1 or channels % groups:
         raise TensorError(
-            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.",
+            hint=f"groups: one of {divisors(channels)}",
         )
     x = ops.reshape(input, shape=(n, groups, channels // groups, prod(rest)))
     return ops.reshape(ops.permute(x, axes=(0, 2, 1, 3)), shape=(n, channels, *rest))

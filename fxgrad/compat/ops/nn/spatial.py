@@ -11,7 +11,7 @@ from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:
@@ -21,7 +21,10 @@ def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:
     if len(value) == 1:
         return (int(value[0]),) * rank
     if len(value) != rank:
-        raise TensorError(f"{name} must either be a single int, or a tuple of {rank} ints")
+        raise TensorError(
+            f"{name} must either be a single int, or a tuple of {rank} ints",
+            hint=f"({', '.join([str(value[0])] * rank)})" if len(value) else "1",
+        )
     return tuple(map(int, value))
 
 
@@ -57,6 +60,22 @@ def spatial_operations(
     return declare
 
 
+def batch_hint(shape: Sequence[int], rank: int) -> str:
+    """Return the hint for a shape that is not that of channels, or a batch of them, with `rank` dimensions each."""
+    if len(shape) <= rank:
+        return f"x.reshape({[*(1,) * (rank + 1 - len(shape)), *shape]}), of one channel"
+    return f"x.flatten(0, {len(shape) - rank - 2}), all as one batch"
+
+
+def image_error(operation: str, shape: Sequence[int], rank: int) -> TensorError:
+    """Return the error for what is neither an image, with `rank` dimensions after its channels, nor a batch of them."""
+    return TensorError(
+        f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {operation}, but got input of size: "
+        f"{shape}",
+        hint=batch_hint(shape, rank),
+    )
+
+
 def add_batch_axis(x, rank: int, operation: str) -> tuple[Any, bool]:
     """Return (x with a batch axis, whether it had one)."""
     aval = aval_of(x)
@@ -64,10 +83,7 @@ def add_batch_axis(x, rank: int, operation: str) -> tuple[Any, bool]:
         return x, True
     if aval.ndim == rank + 1:
         return ops.reshape(x, shape=(1, *aval.shape)), False
-    raise TensorError(
-        f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {operation}, but got input of size: "
-        f"{list(aval.shape)}"
-    )
+    raise image_error(operation, list(aval.shape), rank)
 
 
 def remove_batch_axis(y) -> Any:

@@ -44,7 +44,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return {key: default_collate([x[key] for x in batch]) for key in first}
     if isinstance(first, Sequence):
         if any(len(x) != len(first) for x in batch):
-            raise TensorError("each element in list of batch should be of equal size")
+            raise TensorError(
+                "each element in list of batch should be of equal size",
+                hint="collate_fn= a function that pads: torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)",
+            )
         columns = [default_collate(column) for column in zip(*batch)]
         return type(first)(*columns) if hasattr(first, "_fields") else columns
     raise ArgumentError(

@@ -86,19 +86,25 @@ class DataLoader:
         for name, given in (("shuffle", shuffle), ("sampler", sampler), ("batch_sampler", batch_sampler)):
             if streamed and given not in (None, False):
                 raise ArgumentValueError(
-                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}"
+                    f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={given}",
+                    hint=f"leave {name} out: an IterableDataset decides the order in its __iter__",
                 )
         if sampler is not None and shuffle:
-            raise ArgumentValueError("sampler option is mutually exclusive with shuffle")
+            raise ArgumentValueError(
+                "sampler option is mutually exclusive with shuffle",
+                hint="shuffle=False; RandomSampler(dataset) as the sampler shuffles",
+            )
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ArgumentValueError(
-                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last",
+                    hint="BatchSampler(sampler, batch_size, drop_last), or batch_size=… without batch_sampler",
                 )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
             raise ArgumentValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
+                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last",
+                hint="drop_last=False",
             )
         if sampler is None and not streamed:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
@@ -183,19 +189,24 @@ def check_workers(count: int, timeout: float, prefetched: int | None, persistent
     """Check the arguments about workers."""
     if count < 0:
         raise ArgumentValueError(
-            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+            "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.",
+            hint="num_workers=0",
         )
     if timeout < 0:
         raise ArgumentValueError("timeout option should be non-negative", hint=f"not {timeout}")
     if not count and prefetched is not None:
         raise ArgumentValueError(
             "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
-            "multiprocessing, otherwise set prefetch_factor to None."
+            "multiprocessing, otherwise set prefetch_factor to None.",
+            hint="num_workers=2, or leave prefetch_factor out",
         )
     if prefetched is not None and prefetched < 0:
         raise ArgumentValueError("prefetch_factor option should be non-negative", hint=f"not {prefetched}")
     if persistent and not count:
-        raise ArgumentValueError("persistent_workers option needs num_workers > 0")
+        raise ArgumentValueError(
+            "persistent_workers option needs num_workers > 0",
+            hint="num_workers=2, or persistent_workers=False",
+        )
 
 
 def find_context(context: BaseContext | str | None, count: int) -> BaseContext | None:
@@ -205,17 +216,20 @@ def find_context(context: BaseContext | str | None, count: int) -> BaseContext |
     if not count:
         raise ArgumentValueError(
             "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
-            f"num_workers={count}"
+            f"num_workers={count}",
+            hint="num_workers=2, or leave multiprocessing_context out",
         )
     if not isinstance(context, str):
         raise ArgumentError(
             "multiprocessing_context option should be a valid context object or a string specifying the start "
-            f"method, but got multiprocessing_context={context}"
+            f"method, but got multiprocessing_context={context}",
+            hint=f"multiprocessing_context={multiprocessing.get_start_method()!r}",
         )
     methods = multiprocessing.get_all_start_methods()
     if context not in methods:
         raise ArgumentValueError(
             f"multiprocessing_context option should specify a valid start method in {methods!r}, but got "
-            f"multiprocessing_context={context!r}"
+            f"multiprocessing_context={context!r}",
+            hint=f"multiprocessing_context={methods[0]!r}",
         )
     return multiprocessing.get_context(context)

@@ -101,11 +101,14 @@ class StackDataset(Dataset):
         if args and kwargs:
             raise ArgumentValueError(
                 "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both "
-                "types are given."
+                "types are given.",
+                hint="StackDataset(a, b) gives tuples, StackDataset(x=a, y=b) dicts",
             )
         self.datasets: Any = kwargs or args
         if not self.datasets:
-            raise ArgumentValueError("At least one dataset should be passed")
+            raise ArgumentValueError(
+                "At least one dataset should be passed", hint="StackDataset(images, labels)"
+            )
         lengths = {len(dataset) for dataset in (kwargs.values() if kwargs else args)}
         if len(lengths) > 1:
             raise ArgumentValueError("Size mismatch between datasets", hint=f"not {sorted(lengths)}")
@@ -197,7 +200,10 @@ class ConcatDataset(Dataset):
     def __getitem__(self, index: int) -> Any:
         position = index + len(self) if index < 0 else index
         if position < 0:
-            raise ArgumentValueError("absolute value of index should not exceed dataset length")
+            raise ArgumentValueError(
+                "absolute value of index should not exceed dataset length",
+                hint=f"-{len(self)} to {len(self) - 1}",
+            )
         which = bisect.bisect_right(self.cumulative_sizes, position)
         return self.datasets[which][position - (self.cumulative_sizes[which - 1] if which else 0)]
 
@@ -235,7 +241,10 @@ def random_split(dataset, lengths: Sequence[int | float], generator: Generator |
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         for i, fraction in enumerate(lengths):
             if not 0 <= fraction <= 1:
-                raise ArgumentValueError(f"Fraction at index {i} is not between 0 and 1")
+                raise ArgumentValueError(
+                    f"Fraction at index {i} is not between 0 and 1",
+                    hint="fractions whose sum is 1, or numbers of samples whose sum is len(dataset)",
+                )
         sizes = [math.floor(total * fraction) for fraction in lengths]
         for i in range(total - sum(sizes)):
             sizes[i % len(sizes)] += 1

@@ -46,7 +46,8 @@ class DistributedSampler(Sampler):
         rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ArgumentValueError(
-                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
+                f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]",
+                hint=f"rank=dist.get_rank(), num_replicas={rank + 1} or more",
             )
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
         self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, 0

@@ -94,7 +94,11 @@ class Pool:
                 raise
             if not ready:
                 self.finish()
-                raise TensorError(f"DataLoader timed out after {timeout} seconds")
+                raise TensorError(
+                    f"DataLoader timed out after {timeout} seconds",
+                    hint=f"timeout=0 waits without end, timeout={2 * timeout} longer; num_workers=0 shows what "
+                    "takes so long",
+                )
             if not messages:
                 self.fail()
             pickler: Any = ForkingPickler  # whose `loads` type checkers take for a method

@@ -85,7 +85,10 @@ class RandomSampler(Sampler):
         generator: Generator | None = None,
     ):
         if not isinstance(replacement, bool):
-            raise ArgumentError(f"replacement should be a boolean value, but got replacement={replacement}")
+            raise ArgumentError(
+                f"replacement should be a boolean value, but got replacement={replacement}",
+                hint="True or False",
+            )
         self.data_source, self.replacement = data_source, replacement
         self._num_samples, self.generator = num_samples, generator
         check_count("num_samples", self.num_samples)
@@ -163,7 +166,8 @@ class WeightedRandomSampler(Sampler):
         self.weights = as_tensor(weights, dtype=PUBLIC["float64"])
         if self.weights.ndim != 1:
             raise ArgumentValueError(
-                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}",
+                hint="weights.reshape(-1)",
             )
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
@@ -214,10 +218,15 @@ def draw_seed(generator: Generator | None = None) -> int:
 def check_count(name: str, value: int) -> None:
     """Check that an argument is a positive int."""
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-        raise ArgumentValueError(f"{name} should be a positive integer value, but got {name}={value}")
+        raise ArgumentValueError(
+            f"{name} should be a positive integer value, but got {name}={value}",
+            hint=f"{name}={int(value)}" if isinstance(value, float) and value.is_integer() else f"{name}=1",
+        )
 
 
 def check_flag(name: str, value: bool) -> None:
     """Check that an argument is a bool."""
     if not isinstance(value, bool):
-        raise ArgumentValueError(f"{name} should be a boolean value, but got {name}={value}")
+        raise ArgumentValueError(
+            f"{name} should be a boolean value, but got {name}={value}", hint="True or False"
+        )

@@ -1,0 +1,216 @@
+"""The operations that take index Tensors: entries at places along a dimension, and the places of entries.
+
+Indexing by brackets, `x[...]`, is in `indexing`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ... import ops
+from ...core.aval import aval_of, kind_of
+from ...core.interpreter import concretize
+from .._core.dtypes import short_name
+from .._core.errors import DimensionError, TensorError
+from .._core.memory import copy_rows
+from .._core.tape import current_tape
+from .._core.tensor import Tensor, make_tensor, refresh
+from .._declare.operation import operation
+from .._declare.out import with_out
+from .._declare.rearrangement import Rearrangement
+from .._declare.spaces import expose
+from .arguments import dim_index, normalize_dim, place_hint
+from .joining import cat
+from .sparse_gradient import choose_sparsely
+from .viewing import broadcast_shapes, expand_values, reshape
+
+
+# -- entries at places ------------------------------------------
+def ensure_integers(operation: str, index) -> None:
+    """Raise unless places are whole numbers."""
+    if kind_of(aval_of(index).dtype) not in "iu":
+        raise TensorError(f"{operation}(): Expected dtype int32/int64 for index", hint="index.long()")
+
+
+def check_index(operation: str, index, shape: tuple[int, ...], dim: int, error: type = TensorError) -> None:
+    """Raise unless the places along a dimension are integers within bounds."""
+    ensure_integers(operation, index)
+    n = shape[dim] if shape else 1
+    if type(index) is np.ndarray and index.size and (index.min() < 0 or index.max() >= n):
+        bad = index.min() if index.min() < 0 else index.max()
+        raise error(f"index {bad} is out of bounds for dimension {dim} with size {n}", hint=place_hint(n, 0))
+
+
+def check_index_fits(operation: str, index, input, dim: int, other: str = "input") -> None:
+    """Raise unless the index fits into a Tensor along the other dimensions."""
+    if max(index.ndim, 1) != max(input.ndim, 1):
+        raise TensorError(
+            f"Index tensor must have the same number of dimensions as {other} tensor",
+            hint=f"{input.ndim}, not {index.ndim}: index.unsqueeze(…), or torch.index_select for a vector of places",
+        )
+    for d, (n, m) in enumerate(zip(index.shape, input.shape)):
+        if n > m and d != dim:
+            raise TensorError(
+                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than self "
+                f"{list(input.shape)} apart from dimension {dim}",
+                hint=f"index.narrow({d}, 0, {m})",
+            )
+
+
+def matched_indices(index, dim: int) -> list[Any]:
+    """The index arrays of places along one dimension, matched with all positions along the others."""
+    shape = index.shape
+    return [
+        index if d == dim else np.arange(n).reshape((-1,) + (1,) * (len(shape) - d - 1))
+        for d, n in enumerate(shape)
+    ]
+
+
+def scatter_index(index, input, dim: int) -> tuple[list[Any], tuple[Any, ...]]:
+    """Return (index arrays, the index of a primitive) for places along one dimension."""
+    if not input.ndim:
+        return [], ()
+    index = index if index.ndim else ops.reshape(index, shape=(1,))
+    return matched_indices(index, dim), (ops.ARRAY,) * input.ndim
+
+
+@operation("input index", spaces="", name="gather", composite=Rearrangement)
+def gather_values(input, index, dim: int) -> Any:
+    """Take the entries at places along a dimension."""
+    rank = input.ndim if index.ndim else 0
+    arrays = matched_indices(index, dim) if index.ndim == rank else [index] * rank  # there are none
+    return ops.getitem, (input, *(arrays or [index])), {"index": (ops.ARRAY,) * rank}
+
+
+@expose("function method")
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False, out=None) -> Tensor:
+    """The entries at places along a dimension; entries along the others are matched. With `sparse_grad` the gradient
+    of `input`, where that is a leaf, is a sparse Tensor of the entries that were read.
+
+    >>> import fxgrad.compat as torch
+    >>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[1], [0]])).tolist()
+    [[2], [3]]
+    """
+    d = normalize_dim(dim, len(input.shape))
+    here, places = refresh(input).value, refresh(index).value
+    check_index("gather", places, here.shape, d)
+    if aval_of(places).size:
+        check_index_fits("gather", places, here, d)
+    if sparse_grad and out is None and len(input.shape) == len(index.shape) and type(places) is np.ndarray:
+        arrays = np.ix_(*map(np.arange, places.shape))
+        matched = [places if i == d else np.broadcast_to(x, places.shape) for i, x in enumerate(arrays)]
+        found = choose_sparsely(gather_values.operation, input, matched)
+        if found is not None:
+            return found
+    if len(input.shape) == len(index.shape) or not aval_of(places).size:
+        return gather_values.operation((input, index), {"dim": d}, out)
+    flat = gather_values.operation(
+        (reshape(input, (prod(input.shape),)), reshape(index, (prod(index.shape),))), {"dim": 0}
+    )
+    result = reshape(flat, index.shape)
+    return result if out is None else out.resize_(index.shape).copy_(result)
+
+
+@operation("input index", composite=Rearrangement)
+def index_select(input, dim: int, index) -> Any:
+    """The entries at places along a dimension, one after the other."""
+    d = normalize_dim(dim, input.ndim)
+    if index.ndim > 1:
+        raise DimensionError(
+            "index_select(): Index is supposed to be a vector",
+            hint=f"x.index_select({d}, index.flatten()), or x[{':, ' * d}index]",
+        )
+    if aval_of(index).dtype not in (np.dtype("i4"), np.dtype("i8")):
+        raise TensorError("index_select(): Expected dtype int32 or int64 for index", hint="index.long()")
+    n = input.shape[d] if input.ndim else 1
+    if type(index) is np.ndarray and index.size and (index.min() < 0 or index.max() >= n):
+        raise DimensionError("index out of range in self", hint=place_hint(n, 0))
+    if not input.ndim:
+        if (count := aval_of(index).size) != 1:
+            raise TensorError(
+                f"index_select(): Index to scalar can have only 1 value, got {count} value(s)",
+                hint=f"x.expand({count})",
+            )
+        return ops.getitem, (input, index), {"index": ()}
+    flat = index if index.ndim else ops.reshape(index, shape=(1,))
+    return ops.getitem, (input, flat), {"index": dim_index(d, ops.ARRAY)}
+
+
+@operation("input index", spaces="", name="take", composite=Rearrangement, out=False)
+def take_values(input, index) -> Any:
+    """The entries of a vector at these places."""
+    return ops.getitem, (input, index), {"index": (ops.ARRAY,)}
+
+
+@expose("function method")
+@with_out
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The entries at places in the flattened Tensor."""
+    size = prod(input.shape)
+    value = refresh(index).value
+    if kind_of(aval_of(value).dtype) not in "iu":
+        raise TensorError(
+            f"take(): Expected a long tensor for index, but got {short_name(index.dtype)}",
+            hint="index.long()",
+        )
+    if type(value) is np.ndarray and value.size and (value.min() < -size or value.max() >= size):
+        bad = value.min() if value.min() < -size else value.max()
+        raise DimensionError(
+            f"out of range: tried to access index {bad} on a tensor of {size} elements.",
+            hint=place_hint(size),
+        )
+    return take_values(reshape(input, (size,)), index)
+
+
+@expose("function method")
+@with_out
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """The entries at places along a dimension, negative ones counted from its end, the others broadcast; without a
+    dimension, those of the flattened Tensor."""
+    if dim is None:
+        return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
+    if len(input.shape) != len(indices.shape):
+        raise TensorError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(input.shape)} dimensions for input, and {len(indices.shape)} dimensions for indices",
+            hint="indices.unsqueeze(…): sizes of 1 broadcast",
+        )
+    d = normalize_dim(dim, len(input.shape))
+    own, theirs = list(input.shape), list(indices.shape)
+    common = broadcast_shapes((*own[:d], 1, *own[d + 1 :]), (*theirs[:d], 1, *theirs[d + 1 :]))
+    source = expand_values(input, (*common[:d], own[d], *common[d + 1 :]))
+    indices = indices + (indices < 0) * own[d]
+    return gather(source, d, expand_values(indices, (*common[:d], theirs[d], *common[d + 1 :])))
+
+
+# -- where entries are not zero ------------------------------------------
+@expose("function method")
+def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
+    """The places of the entries that are not zero, as rows, or as one index Tensor for each dimension."""
+    value = concretize(refresh(input).value, "nonzero()")
+    tape = current_tape()
+    if as_tuple:
+        return tuple([make_tensor(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])
+    found = np.argwhere(value)
+    found = found if found.flags.c_contiguous else copy_rows(found)
+    if out is not None:
+        return out.resize_(found.shape).copy_(make_tensor(tape, found))
+    return make_tensor(tape, found)
+
+
+@expose("function method")
+@with_out
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of `nonzero`; where there are fewer, rows of `fill_value`."""
+    found = nonzero(input)[:size]
+    rest = found.new_full((size - found.shape[0], input.ndim), fill_value)
+    return cat([found, rest])
+
+
+@expose("function method")
+def argwhere(input: Tensor) -> Tensor:
+    """The places of the entries that are not zero, as rows."""
+    return nonzero(input)

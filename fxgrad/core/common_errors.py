@@ -1,0 +1,95 @@
+"""The errors that many functions raise about their arguments, each worded once with its hint."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from math import prod
+from typing import Any
+
+from .advice import Shape
+from .errors import ShapeError, StructureError, UnsupportedError
+
+AXES = ("no axis", "one axis", "two axes", "three axes")
+
+
+def unknown_option(operation: str, parameter: str, value: object, options: Collection) -> StructureError:
+    """What to raise for an option that there is not. The hint begins with the one that is written most like it.
+
+    >>> print(unknown_option("pad", "mode", "reflekt", ("constant", "reflect")).hint)
+    mode='reflect' or 'constant'
+    """
+    from difflib import get_close_matches
+
+    written = {str(option): repr(option) for option in options}
+    nearest = get_close_matches(str(value), written, n=1)
+    *first, last = [written[name] for name in dict.fromkeys([*nearest, *written])]
+    hint = f"{parameter}={' or '.join([', '.join(first), last] if first else [last])}"
+    return StructureError(f"{operation}: there is no {parameter}={value!r}", hint=hint)
+
+
+def not_a_function(operation: str, given: object) -> StructureError:
+    """What to raise for a value where a transform takes a function: most often it is the result of a call.
+
+    >>> print(not_a_function("grad", 2.0).hint)
+    the function itself, grad(f), and not what it returns, grad(f(x))
+    """
+    return StructureError(
+        f"{operation} takes a function, not a {type(given).__name__}",
+        hint=f"the function itself, {operation}(f), and not what it returns, {operation}(f(x))",
+    )
+
+
+def wrong_ndim(operation: str, name: str, x: Any, ndim: int, *, or_more: bool = False) -> ShapeError:
+    """What to raise for an array with another number of axes, or with fewer where there may be more.
+
+    >>> import numpy as np
+    >>> print(wrong_ndim("vander", "x", np.ones((2, 3)), 1).hint)
+    x.ravel(), which has one axis, or fx.vmap over the first
+    >>> print(wrong_ndim("fliplr", "m", np.ones(3), 2, or_more=True).hint)
+    m[None], which has two axes
+    """
+    have = len(x.shape)
+    if have < ndim:
+        hint = f"{name}[{', '.join(['None'] * (ndim - have))}], which has {AXES[ndim]}"
+    elif ndim == 1:
+        hint = f"{name}.ravel(), which has one axis, or fx.vmap over the first"
+    else:
+        hint = f"fx.vmap over the first{' axis' * (have == ndim + 1) or f' {have - ndim} axes'}"
+    return ShapeError(
+        f"{operation}: {name} has shape {tuple(x.shape)}, expected {AXES[ndim]}{' or more' * or_more}",
+        hint=hint,
+    )
+
+
+def wrong_shape(operation: str, name: str, have: Shape, want: Shape) -> ShapeError:
+    """What to raise for an array of another shape than the one expected.
+
+    >>> print(wrong_shape("average", "weights", (3, 1), (3,)).hint)
+    weights.reshape((3,))
+    >>> print(wrong_shape("average", "weights", (1,), (3,)).hint)
+    fnp.broadcast_to(weights, (3,))
+    """
+    have, want = tuple(have), tuple(want)
+    pairs = zip(have[::-1], want[::-1])
+    if prod(have) == prod(want):
+        hint = f"{name}.reshape({want})"
+    elif len(have) <= len(want) and all(n in (1, m) for n, m in pairs):
+        hint = f"fnp.broadcast_to({name}, {want})"
+    else:
+        hint = f"{name} of shape {want}"
+    return ShapeError(f"{operation}: {name} has shape {have}, expected {want}", hint=hint)
+
+
+def no_kernel(name: str, xp: Any) -> UnsupportedError:
+    """What to raise for an operation that the arrays of a library, whose namespace is `xp`, do not have."""
+    return UnsupportedError(
+        f"{name} has no kernel for {xp.__name__}",
+        hint="fx.device_get(x), NumPy's array, in which it is computed; fx.device_put takes the result back",
+    )
+
+
+def no_key(operation: str, parameter: str) -> StructureError:
+    """What to raise where random numbers are asked for without a key."""
+    return StructureError(
+        f"{operation} draws random numbers, which need a key", hint=f"{parameter}=fx.random.key(0)"
+    )
