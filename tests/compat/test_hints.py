@@ -416,7 +416,7 @@ torch.load(saved(datetime.date(2020, 2, 29))) | state_dict()
 torch.save([1.0], io.BytesIO(), pickle_protocol=2.0) | pickle_protocol=2
     torch.save([1.0], io.BytesIO(), pickle_protocol=2)
 torch.serialization.add_safe_globals([(dict,)]) | "package.module.MyClass"
-    torch.serialization.add_safe_globals([(dict, 'builtins.dict')])
+    [torch.serialization.add_safe_globals([(dict, 'builtins.dict')]), torch.serialization.clear_safe_globals()]
 data.DataLoader([1, 2], sampler=[0], shuffle=True) | RandomSampler(dataset)
     data.DataLoader([1, 2], sampler=data.RandomSampler([1, 2]), shuffle=False)
 data.DataLoader([1, 2], persistent_workers=True) | persistent_workers=False
