@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .numpy.missing import MissingNameError
+from .numpy import missing
 
 # (reason, what to write instead, names)
 _GROUPS = [
@@ -49,7 +49,4 @@ MISSING_NAMES = {name: (reason, hint) for reason, hint, names in _GROUPS for nam
 
 def missing_name_error(name: str) -> AttributeError:
     """Return the error for a name that is not there."""
-    if name not in MISSING_NAMES:
-        return AttributeError(f"module 'fxgrad' has no attribute {name!r}")
-    reason, hint = MISSING_NAMES[name]
-    return MissingNameError(f"fxgrad has no {name}: {reason}", hint=hint)
+    return missing.missing_name_error(name, "fxgrad", MISSING_NAMES)

@@ -90,9 +90,11 @@ class MissingNameError(UnsupportedError, AttributeError):
     """
 
 
-def missing_name_error(name: str) -> AttributeError:
-    """Make the error for a name that is not in the namespace."""
-    if name not in MISSING_NAMES:
-        return AttributeError(f"module 'fxgrad.numpy' has no attribute {name!r}")
-    reason, hint = MISSING_NAMES[name]
-    return MissingNameError(f"fxgrad.numpy has no {name}: {reason}", hint=hint)
+def missing_name_error(
+    name: str, namespace: str = "fxgrad.numpy", missing: dict[str, tuple[str, str]] = MISSING_NAMES
+) -> AttributeError:
+    """Make the error for a name that is not in a namespace, where `missing` has (reason, hint) of names."""
+    if name not in missing:
+        return AttributeError(f"module {namespace!r} has no attribute {name!r}")
+    reason, hint = missing[name]
+    return MissingNameError(f"{namespace} has no {name}: {reason}", hint=hint)
