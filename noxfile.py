@@ -5,6 +5,7 @@ What follows `--` goes to the tool: `nox -s tests -- -k vmap`.
 """
 
 import re
+import shlex
 import shutil
 import tarfile
 import zipfile
@@ -21,11 +22,12 @@ ROOT = Path(__file__).parent
 WHEEL_LIMIT = 2_500_000  # bytes
 
 
-def run_readme_line(session, name, *, place=None, **env):
+def run_readme_line(session, name, *, place=None, python="python3", **env):
     """Runs the command that follows `<!-- name -->` in the README, in an environment that it makes itself: of its name,
-    or of another's place, which installs the same."""
+    or of another's place, which installs the same; with another `python` in the place of python3."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     line = re.search(rf"^<!-- {name} -->\n```sh\n(.+)\n```$", text, re.MULTILINE)[1]
+    line = line.replace("python3 -m venv", f"{shlex.quote(python)} -m venv")
     env["FXGRAD_VENV"] = str(Path(session.cache_dir).parent / f"readme-{place or name}")
     session.run("bash", "-euc", f'{line} "$@"', name, *session.posargs, env=env, external=True)
 
@@ -40,6 +42,33 @@ def quick(session):
 def tests(session):
     """All tests that a fresh machine has."""
     run_readme_line(session, "test")
+
+
+def other_python(session, *options):
+    """The path of a Python of this machine that is not the one of the other sessions: see `.ci/other_python.py`."""
+    found = session.run(
+        "python3", str(ROOT / ".ci/other_python.py"), *options,
+        silent=True, external=True, success_codes=(0, 1),
+    ).strip()  # fmt: skip
+    return found or session.error("this machine has no other Python that is supported")
+
+
+@nox.session(venv_backend="none")
+def other(session):
+    """All tests with the newest other Python that the machine has."""
+    run_readme_line(session, "test", place="other", python=other_python(session))
+
+
+@nox.session(venv_backend="none")
+def threads(session):
+    """The tests of threads with a free-threaded Python, and those of its packages that are made for it."""
+    place = Path(session.cache_dir).parent / "threads"
+    session.run(other_python(session, "--free-threaded"), "-m", "venv", str(place), external=True)
+    pip = (f"{place}/bin/pip", "install", "--quiet", "--prefer-binary")  # the newest often have none for it
+    tools = ("pytest", "pytest-randomly", "pytest-xdist", "array-api-strict", "cloudpickle")
+    session.run(*pip, ".[scipy,testing]", *tools, external=True)
+    tests = (f"{place}/bin/python", "-m", "pytest", "-n", "2", "-k", "thread", "tests", *session.posargs)
+    session.run(*tests, env={"PYTHON_GIL": "0"}, external=True)
 
 
 @nox.session(venv_backend="none")

@@ -78,7 +78,8 @@ _HOMES = {
         "UnsupportedError",
     ),
     "core.graph": ("Graph",),
-    "core.interpreter": ("Interpreter", "Tracer", "opened"),
+    "core.interpreter": ("Tracer", "opened"),
+    "core.user_level": ("Interpreter",),
     "core.source_info": ("set_traceback_filtering",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -163,9 +164,10 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from .core.graph import Graph
-    from .core.interpreter import Interpreter, Tracer, opened
+    from .core.interpreter import Tracer, opened
     from .core.source_info import set_traceback_filtering
     from .core.typing import Array
+    from .core.user_level import Interpreter
     from .distributed.counts import device_count, local_device_count, process_count, process_index
     from .numpy.missing import MissingNameError
     from .numpy.placement import device_get, device_put

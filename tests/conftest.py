@@ -57,6 +57,13 @@ collect_ignore += [str(TESTS / "cupy_stand_in" / name) for name in ("cupy", "cup
 
 # The lane `quick` has the first parameters of every test, but of these, which take over a second.
 SLOW = set((TESTS / "slow.txt").read_text(encoding="utf-8").split())
+# What hangs on the version of Python, or did: of these no run leaves some out.
+WHOLE = (
+    "numpy/test_in_place*.py",
+    "numpy/test_writing*.py",
+    "core/test_references.py",
+    "core/test_frames.py",
+)
 MET = pytest.StashKey[set]()
 
 # The same examples in every run; `--hypothesis-profile=search` looks for new ones, for as long as it takes.
@@ -93,6 +100,8 @@ def pytest_itemcollected(item):
     met.add(test)
     if oracles(item.path):
         item.add_marker("parity")
+    if any(map(item.path.match, WHOLE)):
+        item.add_marker("whole")
 
 
 def pytest_addoption(parser):
@@ -101,7 +110,7 @@ def pytest_addoption(parser):
         type=int,
         default=1,
         metavar="N",
-        help="of the tests that are neither quick nor parity, one in N, drawn by --randomly-seed",
+        help="of the tests that are neither quick, parity nor whole, one in N, drawn by --randomly-seed",
     )
 
 
@@ -112,7 +121,7 @@ def pytest_collection_modifyitems(config, items):
         item
         for item in items
         if n > 1
-        and not item.keywords.keys() & {"quick", "parity"}
+        and not item.keywords.keys() & {"quick", "parity", "whole"}
         and crc32(f"{seed} {item.nodeid}".encode()) % n
     ]
     if left_out:

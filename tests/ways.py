@@ -21,7 +21,7 @@ def same(actual, expected, tolerance=1e-12):
 def agree(function, *args, derivatives=True):
     """Check `function` of float64 arrays, with a pytree of real results, under jvp, vjp, jit, vmap and vmap of vjp."""
     rng = np.random.default_rng(0)
-    plain = function(*args)
+    plain = function(*map(np.copy, args))  # it may write into its arguments
     tangents = tuple(random_like(rng, *args))
     value, tangent = fx.jvp(function, args, tangents)
     same(value, plain)
@@ -35,7 +35,7 @@ def agree(function, *args, derivatives=True):
         )
     same(fx.jit(function)(*args), plain)
     batch = [np.stack([a, 0.75 * a]) for a in args]
-    rows = [function(*(a[i] for a in batch)) for i in range(2)]
+    rows = [function(*(a[i].copy() for a in batch)) for i in range(2)]
     same(fx.vmap(function)(*batch), pytree.map(lambda *ys: np.stack(ys), *rows))
     backs = [fx.vjp(function, *(a[i] for a in batch))[1](seed) for i in range(2)]
     same(

@@ -17,6 +17,7 @@ from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import CheckError, ConcretizationError, NotCheckableError
 from ..core.interpreter import Tracer
+from ..core.snapshot import hand_over
 from ..transforms.arguments import is_float0, path_at_positions, restrict_arguments
 from ..transforms.jit import function_name
 from ..transforms.jvp import instantiate_tangent, jvp
@@ -68,12 +69,11 @@ class FunctionAtPoint:
 
     def results(self, *leaves: Any) -> list[Any]:
         """Return all leaves of the result."""
-        args = self.structure.unflatten(leaves)
         with np.errstate(all="ignore"):
             try:
-                found = pytree.leaves(self.fun(*args))
+                found = pytree.leaves(self.fun(*self.structure.unflatten(hand_over(leaves))))
             except AttributeError:  # a method that only traced values have, such as x.at
-                found = pytree.leaves(vjp(self.fun, *args)[0])
+                found = pytree.leaves(vjp(self.fun, *self.structure.unflatten(leaves))[0])
         self.known(found)
         return found
 

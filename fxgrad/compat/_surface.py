@@ -46,7 +46,7 @@ Event, Stream = (
     _make_absent(f"torch.{_name}", "work on a device is in the stream that CuPy has chosen")
     for _name in ("Event", "Stream")
 )
-Tensor.attach(**SPACES["method"])
+Tensor._fx_attach(**SPACES["method"])
 globals().update(SPACES["function"] | PUBLIC)
 
 NAMESPACES = [

@@ -29,7 +29,7 @@ class ProcessException(Exception):
 
     def __init__(self, msg: str, error_index: int, error_pid: int):
         super().__init__(msg)
-        self.msg, self.error_index, self.pid = msg, error_index, error_pid
+        self.msg, self.error_index, self.error_pid = msg, error_index, error_pid
 
 
 class ProcessRaisedException(ProcessException):
@@ -82,7 +82,7 @@ class ProcessContext:
     """
 
     def __init__(self, processes: list[Any], errors: list[Any]):
-        self.processes, self.errors = processes, errors
+        self.processes, self._fx_errors = processes, errors
 
     def pids(self) -> list[int]:
         """The numbers of the processes."""
@@ -117,12 +117,12 @@ class ProcessContext:
                 process.terminate()
             process.join(grace_period or 30)
         process = self.processes[failed]
-        if self.errors[failed].empty():
+        if self._fx_errors[failed].empty():
             code = process.exitcode
             raise ProcessExitedException(
                 f"process {failed} terminated with exit code {code}", failed, process.pid, code
             )
-        text = self.errors[failed].get()
+        text = self._fx_errors[failed].get()
         raise ProcessRaisedException(
             f"\n\n-- Process {failed} terminated with the following error:\n{text}", failed, process.pid
         )

@@ -13,7 +13,6 @@ from . import _surface  # noqa: F401  Tensors have all their methods
 from ._core.overriding import (
     NEVER_OVERRIDDEN,
     NOT_OVERRIDDEN,
-    OWN_ATTRIBUTES,
     BaseTorchFunctionMode,
     TorchFunctionMode,
     asks,
@@ -215,7 +214,7 @@ def is_overridable(name: str, member: Any) -> bool:
 
 def tensor_attributes() -> dict[str, property]:
     """The properties of Tensors, by name."""
-    return {n: p for n, p in vars(Tensor).items() if type(p) is property and n not in OWN_ATTRIBUTES}
+    return {n: p for n, p in vars(Tensor).items() if type(p) is property}
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:

@@ -20,7 +20,7 @@ from ..core.observer import is_stepwise, observed_code
 from ..core.primitive import HigherOrder, bind
 from ..core.pullback import OperandPullback
 from ..core.snapshot import snapshot_constants
-from ..core.staging import stage
+from ..core.staging import stage, stages_effects
 from ..ops.kinds import ensure_batched
 from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
@@ -70,7 +70,7 @@ class Switch(HigherOrder, OperandPullback):
                 branch = branch_at(concretize(index, "bool()"), branches)
             except ConcretizationError:
                 return bind(self, (index, *operands), {"branches": branches})
-            if is_plain(operands) and not is_stepwise():
+            if is_plain(operands) and not is_stepwise() and not (branch.acts and stages_effects()):
                 return observed_code(numpy_function(branch))(*operands)
             return branch(*operands)
 
@@ -78,6 +78,11 @@ class Switch(HigherOrder, OperandPullback):
 
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["branches"][0].out_avals
+
+    def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
+        """Carry out the branch of an index that is known."""
+        index, *operands = args
+        return branch_at(concretize(index, "bool()"), params["branches"])(*operands)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         # Two operations, as for `checkpoint`.

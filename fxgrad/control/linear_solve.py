@@ -54,6 +54,10 @@ class LinearSolve(HigherOrder, PullbackRule):
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["solve"].out_avals
 
+    def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
+        """Carry out the solver."""
+        return params["solve"](*args)
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         matvec, consts = params["matvec"], params["consts"]
         results = self.call(*primals, **params)

@@ -15,9 +15,10 @@ import numpy as np
 from .. import ops
 from ..core import source_info
 from ..core.arrays import dtype_in
-from ..core.aval import Aval, aval_of
+from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
+from ..core.interpreter import concretize
 from ..core.observer import is_stepwise
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
@@ -105,6 +106,20 @@ class Scan(HigherOrder, PullbackRule):
         body, carry, length = params["body"], params["carry"], params["length"]
         outs = body.out_avals
         return [*outs[:carry], *(Aval((length, *a.shape), a.dtype) for a in outs[carry:])]
+
+    def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
+        """Take the steps one by one."""
+        body, length, (count, *operands) = params["body"], params["length"], args
+        fixed, state, xs = split_list(operands, params["consts"], params["carry"])
+        written: list[list[Any]] = [[None] * length for _ in body.out_avals[len(state) :]]
+        for i in step_rows(length, concretize(count, "use as an index"), params["reverse"]):
+            rows = [ops.getitem(x, index=(i,)) for x in xs]
+            weak = [v.aval.weak for v in body.inputs[len(fixed) + len(state) :]]
+            rows = [r.item() if w and type(r) in PLAIN else r for r, w in zip(rows, weak)]
+            state, ys = split_list(body(*fixed, *state, *rows), len(state))
+            for column, y in zip(written, ys):
+                column[i] = y
+        return [*state, *map(stack_steps, written, body.out_avals[len(state) :])]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         body, consts, carry = params["body"], params["consts"], params["carry"]
@@ -246,6 +261,16 @@ class Scan(HigherOrder, PullbackRule):
         return [*ends, *(ops.move_axis(y, 1, 0) if f else y for y, f in zip(ys, found[carry:]))], found
 
 
+def stack_steps(rows: Sequence[Any], aval: Aval) -> Any:
+    """Stack the rows into one array; those that no step wrote are zero."""
+    if not rows:
+        return np.zeros((0, *aval.shape), aval.dtype)
+    filled = [
+        np.zeros(aval.shape, aval.dtype) if r is None else ops.convert(r, dtype=aval.dtype) for r in rows
+    ]
+    return ops.concatenate(*[ops.reshape(r, shape=(1, *aval.shape)) for r in filled], axis=0)
+
+
 def add_zero_tangents(primals: Sequence[Any], tangents: Sequence[Any], active: Sequence[bool]) -> list[Any]:
     """Return the tangents, with zeros where the loop needs one and there is none."""
     return [
@@ -316,6 +341,15 @@ class While(HigherOrder, PullbackRule):
 
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["body"].out_avals
+
+    def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
+        """Take the steps one by one, as long as the condition, whose value must be known, holds."""
+        cond, body, steps = params["cond"], params["body"], 0
+        fixed, state = split_list(args, params["consts"])
+        while steps != params["max_steps"] and concretize(cond(*fixed, *state)[0], "bool()"):
+            state = body(*fixed, *state)
+            steps += 1
+        return state
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         body, consts = params["body"], params["consts"]
@@ -476,4 +510,5 @@ def unbounded_error(site: Any = None) -> NotDifferentiableError:
 
 scan_primitive = Scan()
 scan_call = scan_primitive.call
-while_call = While().call
+while_primitive = While()
+while_call = while_primitive.call

@@ -12,6 +12,13 @@ from .errors import ShapeError, StructureError, UnsupportedError
 AXES = ("no axis", "one axis", "two axes", "three axes")
 
 
+# What to write where traced values would be written into an array of NumPy's.
+BUFFER_REMEDY = (
+    "buffer = fnp.zeros(shape), fnp.full or fnp.array(a) inside the function (or import fxgrad.numpy as np), which "
+    "make arrays that can be written into, or buffer = fnp.at(buffer)[i].set(x)"
+)
+
+
 def unknown_option(operation: str, parameter: str, value: object, options: Collection) -> StructureError:
     """What to raise for an option that there is not. The hint begins with the one that is written most like it.
 
@@ -85,11 +92,4 @@ def no_kernel(name: str, xp: Any) -> UnsupportedError:
     return UnsupportedError(
         f"{name} has no kernel for {xp.__name__}",
         hint="fx.device_get(x), NumPy's array, in which it is computed; fx.device_put takes the result back",
-    )
-
-
-def no_key(operation: str, parameter: str) -> StructureError:
-    """What to raise where random numbers are asked for without a key."""
-    return StructureError(
-        f"{operation} draws random numbers, which need a key", hint=f"{parameter}=fx.random.key(0)"
     )

@@ -279,12 +279,12 @@ class ArrayConversionError(FxgradError, TypeError):
       try: x.astype('float64') converts a traced value; or use fxgrad.numpy (fnp.asarray, fnp.stack) ...
       see: errors/ArrayConversionError
 
-    Build the array from its parts, or make the buffer of the traced value, which can then be written into:
+    Build the array from its parts, or make the buffer by this library's function, which can then be written into:
 
     >>> print(fx.grad(lambda x: fnp.stack([x, 0.0 * x]).sum())(1.0))
     1.0
     >>> def loss(x):
-    ...     buffer = np.zeros(2, like=x)
+    ...     buffer = fnp.zeros(2)
     ...     buffer[:] = x
     ...     return buffer.sum()
     >>> print(fx.grad(loss)(1.0))
@@ -294,29 +294,39 @@ class ArrayConversionError(FxgradError, TypeError):
     _plain_values_needed = True
 
 
-class ImmutableError(FxgradError, TypeError):
+class ImmutableError(FxgradError, TypeError, ValueError):
     """An assignment into an array that cannot change.
 
-    An argument of a transformed function, and a traced value to which something else refers, never change; neither do
-    arrays from outside a function that is being staged. `out=` is refused for the same reason, and so is a `Ref` after
-    `fx.freeze`. Arrays that the function makes itself can be written into.
+    Arrays from outside of a function that is being staged do not: that would happen once, and not each time it runs.
+    Neither do read-only views, an array of which `np.asarray` has made another one that would not see it, and a `Ref`
+    after `fx.freeze`.
 
-    >>> import numpy as np, fxgrad as fx
+    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> def loss(x):
-    ...     x[0] = 0.0
-    ...     return x.sum()
-    >>> fx.grad(loss)(np.ones(3))
+    ...     total = fnp.zeros(1)
+    ...     def step(i, y):
+    ...         total[0] += y
+    ...         return y * 0.5
+    ...     fx.lax.fori_loop(0, 3, step, x)
+    ...     return total[0]
+    >>> fx.grad(loss)(1.0)
     Traceback (most recent call last):
         ...
-    fxgrad.core.errors.ImmutableError: item assignment x[…] = value on a traced value that is an argument, or to which
-    something else refers, which makes it immutable
-      in:  level 1: grad at ...
+    fxgrad.core.errors.ImmutableError: an array f64[1] made outside of fori_loop: ... is written into inside: that would
+    happen once, while the function is staged, and not each time it runs
+      in:  level 2: fori_loop: ...
       at:  ...
-      try: x = x.copy() before, which makes an array to write into; or x = x.at[…].set(value) ...
+      try: x = x.copy() inside, and return it; loops take it as part of their carry
       see: errors/ImmutableError
 
-    >>> fx.grad(lambda x: x.at[0].set(0.0).sum())(np.ones(3))
-    array([0., 1., 1.])
+    >>> def loss(x):
+    ...     def step(i, carry):
+    ...         y, total = carry
+    ...         total[0] += y
+    ...         return y * 0.5, total
+    ...     return fx.lax.fori_loop(0, 3, step, (x, fnp.zeros(1)))[1][0]
+    >>> print(fx.grad(loss)(1.0))
+    1.75
     """
 
 

@@ -82,9 +82,8 @@ class Equation:
     def has_trait(self, trait: str) -> bool:
         """Return whether the primitive, or one in a sub-graph, has a trait."""
         return getattr(self.primitive, trait) or any(
-            inner.has_trait(trait)
+            graph.has_trait(trait)
             for graph in self.primitive.subgraphs([a.aval for a in self.inputs], self.params)
-            for inner in graph.equations
         )
 
     @property
@@ -202,6 +201,18 @@ class Graph:
                 needed.update(v for v in equation.inputs if type(v) is Var)
         captured = {v: value for v, value in self.captured.items() if v in needed}
         return Graph(self.inputs, kept[::-1], self.outputs, captured, self.name)
+
+    def has_trait(self, trait: str) -> bool:
+        """Return whether the primitive of an equation, or of one in a sub-graph, has a trait; found once."""
+        key = Graph.has_trait, trait
+        if key not in self.cache:
+            self.cache[key] = any(equation.has_trait(trait) for equation in self.equations)
+        return self.cache[key]
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does something besides computing, or depends on the open axes."""
+        return self.has_trait("effectful") or self.has_trait("bound_to_axis")
 
     def used_inputs(self) -> list[bool]:
         """Tell, for every input, whether an equation or an output reads it."""

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 VALUES: set[type] = set(PLAIN)
 
 
+# Makes of an array one that traced values can be written into: set by numpy.composite.
+make_buffer: Callable[[Any], Any] = lambda array: array  # noqa: E731
+
+
 class Context:
     """One immutable state of the stack: the current interpreter, and the innermost level that observes, if any.
 
@@ -48,39 +52,8 @@ class Context:
 
 
 class Interpreter:
-    """How one level treats operations. A subclass defines `process` and its tracer type, and is opened by `opened`; a
-    user's own may be one (notebooks/06_interpreter.ipynb).
-
-    `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
-    that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given, and
-    the `extent` of its axis: how many entries it maps, or the axis of a mesh of processes.
-    A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened. One that
-    is `transparent` has no tracers and only looks on: what depends on the level that is open depends on the next one.
-    One that `knows_copies` (`transforms.copies`) makes many values of one, and one of many, for derivatives inside.
-
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
-    >>> class Counter(fx.Interpreter):
-    ...     name = "counter"
-    ...     steps = 0
-    ...
-    ...     def process(self, primitive, args, params):
-    ...         self.steps += 1
-    ...         args = [a.value if type(a) is Counted else a for a in args]
-    ...         return Counted(self, self.bind_outer(primitive, args, params))
-    >>> class Counted(fx.Tracer):
-    ...     def __init__(self, interpreter, value):
-    ...         self.interpreter, self.value = interpreter, value
-    ...
-    ...     aval = property(lambda self: fx.typeof(self.value))
-    ...
-    ...     def contents(self):
-    ...         return (self.value,)
-    >>> counter = Counter()
-    >>> with fx.opened(counter):
-    ...     y = fnp.sin(Counted(counter, 2.0)) * 3
-    >>> counter.steps
-    2
-    """
+    """How one level treats operations: `user_level.Interpreter`, which users derive theirs from, says what its
+    attributes are."""
 
     outer: Context
     site: Any
@@ -92,6 +65,7 @@ class Interpreter:
     permanent: bool = False
     transparent: ClassVar[bool] = False
     knows_copies: ClassVar[bool] = False
+    stage_effects: bool = False
     __slots__ = ("outer", "site")
 
     def __init__(self, site: Any = None):
@@ -105,6 +79,11 @@ class Interpreter:
             params: those of the primitive, by name.
         """
         raise NotImplementedError(f"{type(self).__name__}, an interpreter, does not define `process`")
+
+    def lend(self, array: Any) -> Any:
+        """An array of the user's, with which the transform has nothing to do, as one that the function may write into:
+        the array itself remains as it is."""
+        return make_buffer(array)
 
     def bind_outer(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
         """Apply the primitive one level further out. Arguments as of `process`."""
@@ -318,9 +297,12 @@ class Tracer:
     """A value that belongs to an interpreter. Behaves like a NumPy array: operators, methods and the NumPy
     protocols are attached by `fxgrad.numpy.methods`.
 
+    User code may write into it: the object then becomes a box (see `numpy.boxes`), and what the library keeps of the
+    value before is a `twin`. `shown`, where set, says of what NumPy would give this one as a view, and by which step:
+    (the other one, a function, its further arguments); `views` are weak references to those of this one.
+
     `radicand`, where set, gives the value of which this one is the root (`sqrt(s)`, `norm(x)`): squaring it can
-    then use the exact derivative (see `ops.elementwise.square`). `shown`, where set, is the value of which NumPy would
-    give this one as a view.
+    then use the exact derivative (see `ops.elementwise.square`).
 
     >>> import fxgrad as fx
     >>> def square(x):
@@ -331,7 +313,7 @@ class Tracer:
     6.0
     """
 
-    __slots__ = ("__weakref__", "interpreter", "radicand", "shown")
+    __slots__ = ("__weakref__", "interpreter", "radicand", "shown", "views")
     interpreter: Interpreter
     serial: Any = None  # the number of the step that made it, where steps are numbered
     is_differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
@@ -414,6 +396,37 @@ class PrimalTracer(Tracer):
 
     def concretize(self, operation: str) -> Any:
         return self.primal
+
+
+# What tracers of each class are made of, but for what is known of their views and roots.
+PARTS: dict[type, list[Any]] = {}
+BESIDE = ("__weakref__", "radicand", "shown", "views")
+
+
+def parts_of(kind: type) -> list[Any]:
+    """Return the slots of a class of tracers that make up the value."""
+    slots = [(c, name) for c in kind.__mro__ for name in vars(c).get("__slots__", ()) if name not in BESIDE]
+    PARTS[kind] = [vars(c)[name] for c, name in slots if getattr(kind, name) is vars(c)[name]]
+    return PARTS[kind]
+
+
+def twin(tracer: Any) -> Any:
+    """Return another object that stands for the same traced value. What is written into the one is not seen in the
+    other, so this is what the library keeps of a tracer that user code has, and hands out of one that it keeps."""
+    if isinstance(tracer, PrimalTracer):
+        _ = tracer.primal  # which is computed now, if that was put off
+    kind = type(tracer)
+    other = object.__new__(kind)
+    for slot in PARTS.get(kind) or parts_of(kind):
+        try:
+            slot.__set__(other, slot.__get__(tracer))
+        except AttributeError:
+            continue  # it is not set
+    if hasattr(tracer, "radicand"):
+        other.radicand = tracer.radicand
+    if hasattr(tracer, "__dict__"):  # of a user's own class
+        other.__dict__.update(tracer.__dict__)
+    return other
 
 
 def concretize(value: Any, operation: str) -> Any:

@@ -55,7 +55,8 @@ class CollectiveMismatchError(FxgradError, RuntimeError):
     them has ended while others wait for it.
 
     The usual reason is a branch that only some of the processes take: `if rank == 0: comm.allreduce(…)`. With checks on
-    (`FXGRAD_COMM_CHECK=1`) the message says what each of them was about to do, and on which line.
+    (`FXGRAD_COMM_CHECK=1`) the message says what each of them was about to do, and on which line; without them it does
+    so for reductions and gathers of different shapes or dtypes.
 
     >>> import numpy as np, fxgrad as fx
     >>> alone = fx.distributed.Communicator()

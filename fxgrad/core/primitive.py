@@ -24,6 +24,7 @@ from .interpreter import (
     is_plain,
     named_axes,
 )
+from .staging import stages_effects
 from .surface import first_object
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ class Primitive:
 
     computes: str | None = (
         None  # the function of entries, by which machine code knows it whatever its derivative is
+    )
+
+    unfold: Callable[[Any, Any], Any] | None = (
+        None  # (operands, params) → results, by the operations of a program
     )
 
     # Traits, which interpreters heed whatever the rules are; `Equation.has_trait` looks in sub-graphs as well.
@@ -118,6 +123,11 @@ class Primitive:
         """Return the Graphs that the operation carries out."""
         return []
 
+    def acts(self, params: dict[str, Any]) -> bool:
+        """Return whether it does something besides computing, or depends on the open axes, whatever its operands are;
+        or a Graph among its params does."""
+        return self.effectful or self.bound_to_axis
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
         """Return the result and its tangent; a tangent that is None is zero."""
         raise NotDifferentiableError(
@@ -176,18 +186,26 @@ class HigherOrder(Primitive):
     errors_are_users = True
 
     def make_call(self) -> Callable[..., Any]:
-        """The bind function: plain values go straight to the kernel where no axis is open for collectives."""
+        """The bind function: plain values go straight to the kernel where no level could want to know of what it
+        does besides: no axis is open for collectives, and nothing has effects that are to be staged."""
         primitive, kernel, current = self, self.kernel, CURRENT.get
 
         def call(*args: Any, **params: Any) -> Any:
-            if is_plain(args) and not current().observer and not named_axes():
-                return kernel(*args, **params)
+            if is_plain(args):
+                context = current()
+                if context is EVAL or not (
+                    context.observer or named_axes() or (stages_effects() and primitive.acts(params))
+                ):
+                    return kernel(*args, **params)
             return bind(primitive, args, params)
 
         return call
 
     def subgraphs(self, avals: Sequence[Aval], params: dict[str, Any]) -> list[Graph]:
         return [graph for _, graph in iter_subgraphs(params)]
+
+    def acts(self, params: dict[str, Any]) -> bool:
+        return super().acts(params) or any(graph.acts for _, graph in iter_subgraphs(params))
 
 
 def bind(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

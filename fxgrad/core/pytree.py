@@ -496,6 +496,12 @@ def _flatten_up_to(
     except ValueError as error:
         from .errors import StructureError
 
+        def is_whole(x: Any) -> bool:
+            return getattr(x, "_fx_is_box", False) or (is_leaf is not None and is_leaf(x))
+
+        whole = structure(prefix, is_whole)
+        if whole != treedef:  # an array stands where the other tree has one that can be written into
+            return _flatten_up_to(whole, prefix, full, what, other, is_leaf)
         place = _first_mismatch(prefix, full, (), is_leaf)
         if place is None:  # a registered class of the user's raised it while being flattened
             raise

@@ -1,4 +1,5 @@
-"""Values kept for later must not change under us: arrays that user code can still write to are copied.
+"""Values kept for later must not change under us: arrays that user code can still write to are copied, traced values
+that it has are kept as their twins.
 
 A buffer may be refilled between two uses within one traced function, so every use is compared with the copy
 made before; equal contents share one copy (weights used in a loop are kept once).
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .devices import is_on_cuda
+from .interpreter import Tracer
+from .surface import own
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,13 +23,18 @@ if TYPE_CHECKING:
 class Snapshots(dict[int, tuple[Any, Any]]):
     """A callable that turns a value into one that nobody else can write to.
 
-    It holds id → (the array, which keeps the id taken; its copy).
+    It holds id → (the value, which keeps the id taken; its copy).
     """
 
     __slots__ = ()
 
     def __call__(self, value: Any) -> Any:
         if type(value) is not np.ndarray:
+            if isinstance(value, Tracer):
+                found = self.get(id(value))
+                if found is None:
+                    found = self[id(value)] = value, own(value)
+                return found[1]
             return copy_on_device(value) if is_on_cuda(value) else value
         found = self.get(id(value))
         if found is not None and has_same_bytes(found[1], value):
@@ -34,6 +42,11 @@ class Snapshots(dict[int, tuple[Any, Any]]):
         copy = value.copy()
         self[id(value)] = value, copy
         return copy
+
+
+def hand_over(values: Sequence[Any]) -> list[Any]:
+    """Return values that the library keeps as user code gets them, which may write into its arguments."""
+    return [v.copy() if type(v) is np.ndarray else own(v) for v in values]
 
 
 def copy_on_device(value: Any) -> Any:

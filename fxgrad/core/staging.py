@@ -12,10 +12,11 @@ import numpy as np
 
 from . import source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, check_kind, float0
+from .common_errors import BUFFER_REMEDY
 from .errors import ConcretizationError
 from .fp_errors import ERROR_STATE
 from .graph import Equation, Graph, Literal, Var
-from .interpreter import Interpreter, Tracer, ensure_open, opened
+from .interpreter import Interpreter, Tracer, ensure_open, levels, opened
 from .snapshot import Snapshots
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ class GraphTracer(Tracer):
         hint = {
             "bool()": "for a branch on traced values use fnp.where, or mark the argument static "
             "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while",
+            "float()": f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}; or mark the argument "
+            "static (static_argnums)",
+            "use as an index": "mark the argument static (static_argnums) if it is a size; where a plain array is "
+            "indexed, a[i], fnp.take(a, i, axis=0) or fnp.array(a)[i]",
         }.get(
             operation,
             "its value is not known while the function is staged: mark the argument static "
@@ -99,10 +104,10 @@ class GraphInterpreter(Interpreter):
             self.captured[var] = value
         return var
 
-    def finish_graph(self, inputs: Sequence[GraphTracer], outputs: Sequence[Any], name: str) -> Graph:
-        """Return the Graph from these tracers to these atoms. The interpreter keeps nothing of it: functions in params
-        may hold on to tracers, and are not to hold on to themselves."""
-        graph = Graph([t.variable for t in inputs], self.equations, outputs, self.captured, name).prune()
+    def finish_graph(self, inputs: Sequence[Var], outputs: Sequence[Any], name: str) -> Graph:
+        """Return the Graph from these variables to these atoms. The interpreter keeps nothing of it: functions in
+        params may hold on to tracers, and are not to hold on to themselves."""
+        graph = Graph([*inputs], self.equations, outputs, self.captured, name).prune()
         self.equations, self.captured, self.snapshot, self.captured_vars = [], {}, Snapshots(), {}
         self.notes = {}
         return graph
@@ -112,7 +117,7 @@ class GraphInterpreter(Interpreter):
             if type(a) is GraphTracer and a.interpreter is self:
                 break
         else:
-            if not (self.stage_effects and (primitive.effectful or primitive.bound_to_axis)):
+            if not (self.stage_effects and primitive.acts(params)):
                 return self.bind_outer(primitive, args, params)
         inputs = [self.atom(a) for a in args]
         avals = primitive.abstract_eval([a.aval for a in inputs], params)
@@ -127,6 +132,11 @@ class GraphInterpreter(Interpreter):
 def replace_float0(tracer: GraphTracer) -> Any:
     """Return the tracer, or zeros in the place of a tracer of dtype float0, in which there is nothing to trace."""
     return np.zeros(tracer.shape, float0) if tracer.dtype == float0 else tracer
+
+
+def stages_effects() -> bool:
+    """Whether a level is open that records effects instead of having them at once."""
+    return any(level.stage_effects for level in levels())
 
 
 def stage(
@@ -144,7 +154,8 @@ def stage(
     """
     interpreter = GraphInterpreter(site, level, sites, stage_effects=True)
     tracers = [interpreter.new(a) for a in avals]
+    inputs = [t.variable for t in tracers]  # before `fun` may write into them
     with opened(interpreter):
         results = fun(*map(replace_float0, tracers))
         outputs = [interpreter.atom(r) for r in results]
-    return interpreter.finish_graph(tracers, outputs, name)
+    return interpreter.finish_graph(inputs, outputs, name)

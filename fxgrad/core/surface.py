@@ -16,7 +16,7 @@ import numpy as np
 
 from . import pytree
 from .aval import float0
-from .interpreter import Tracer
+from .interpreter import CURRENT, EVAL, Tracer, twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +33,8 @@ class SurfaceObject:
     """The base of the objects of a surface."""
 
     __slots__ = ()
-    is_box = False  # whether it is written into in NumPy's way
+    _fx_is_box = False  # whether it is written into in NumPy's way
+    _fx_value: Any  # what it holds now: an array or a tracer
 
     def __init_subclass__(cls) -> None:
         OBJECTS.add(cls)
@@ -63,7 +64,7 @@ is_object = SurfaceObject.__instancecheck__  # at C's speed
 
 def is_box(value: Any) -> bool:
     """Whether a value is an array that can be written into under transforms (see `numpy.boxes`)."""
-    return is_object(value) and value.is_box
+    return is_object(value) and value._fx_is_box
 
 
 def make_object(kind: type[SurfaceObject], value: Any, shared: bool = False) -> Any:
@@ -166,11 +167,27 @@ def join_structures(structures: Sequence[pytree.PyTreeDef]) -> pytree.PyTreeDef 
     return with_object_kinds(structures[0], [next(filter(None, row), None) for row in rows])
 
 
+def hand_on(value: Any) -> Any:
+    """Return an argument with which a transform has nothing to do as the function's own, if it is one into which traced
+    values may be written."""
+    if type(value) is np.ndarray:
+        return CURRENT.get().interpreter.lend(value) if value.dtype.kind in "fc" else value
+    return own(value)
+
+
 def release(value: Any) -> Any:
-    """Return a result as the user gets it: an object where it is the tracer of one."""
-    return make_object(TRACERS[type(value)], value) if type(value) in TRACERS else value
+    """Return a result as the user gets it: an object where it is the tracer of one, and a tracer that nobody else
+    has."""
+    if type(value) in TRACERS:
+        return make_object(TRACERS[type(value)], value)
+    return twin(value) if isinstance(value, Tracer) else value
+
+
+def own(value: Any) -> Any:
+    """Return a value as the library keeps it: of a tracer that user code may write into, a twin."""
+    return twin(value) if isinstance(value, Tracer) and type(value) not in TRACERS else value
 
 
 def release_all(values: Sequence[Any]) -> Sequence[Any]:
     """Release several results."""
-    return list(map(release, values)) if TRACERS else values
+    return list(map(release, values)) if TRACERS or CURRENT.get() is not EVAL else values

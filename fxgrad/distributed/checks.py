@@ -1,18 +1,23 @@
 """What a member of a group is about to do, and whether all members are about to do the same.
 
-Before a collective each member sends all others its call as a line of text, and compares what comes with its own; all
-see the same texts, so all raise the same error, and none has started the collective. Where a member does not come, the
-others know which one it is.
+With `check` each member sends all others its call as a line of text before a collective, and compares what comes with
+its own; all see the same texts, so all raise the same error, and none has started the collective. Where a member does
+not come, the others know which one it is.
+
+Without it a number made of that text goes round ahead of what is combined, while it is under way. Where the members'
+numbers differ they compare their texts then, and give the collective up.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
 from ..core import source_info
 from ..core.errors import CollectiveMismatchError
+from .requests import load_mpi
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +38,9 @@ class Call:
     needs, by their ranks among all.
     """
 
-    __slots__ = ("detail", "dtype", "key", "number", "operation", "partners", "rooted", "shape", "site")
+    __slots__ = (
+        "agreement", "detail", "dtype", "key", "number", "operation", "partners", "rooted", "shape", "site",
+    )  # fmt: skip
 
     def __init__(self, operation: str, key: str, number: int, partners: Sequence[int]):
         self.operation, self.key, self.number, self.partners = operation, key, number, partners
@@ -41,13 +48,12 @@ class Call:
         self.shape: Sequence[int | None] = ()
         self.detail, self.rooted = "", False
         self.site = source_info.user_frame()
+        self.agreement: Agreement | None = None
 
     def __str__(self) -> str:
-        sizes = ",".join("·" if size is None else str(size) for size in self.shape)
-        operand = [] if self.dtype is None else [f"{self.dtype}[{sizes}]"]
-        return f"{self.operation}({', '.join([*operand, *filter(None, [self.detail])])})"
+        return text_of(self.operation, self.dtype, tuple(self.shape), self.detail)
 
-    def agreement(self) -> str:
+    def text(self) -> str:
         """What must be the same on all members."""
         return str(self) if self.rooted else f"{self} {self.site}"
 
@@ -55,10 +61,46 @@ class Call:
         return f"{self} at {self.site.describe()}"
 
 
+def text_of(operation: str, dtype: Any, shape: tuple[int | None, ...], detail: str) -> str:
+    """Write a call out."""
+    sizes = ",".join("·" if size is None else str(size) for size in shape)
+    operand = [] if dtype is None else [f"{dtype}[{sizes}]"]
+    return f"{operation}({', '.join([*operand, *filter(None, [detail])])})"
+
+
+def number_of(text: str) -> int:
+    """Return a number that differs where texts do, but for one pair in 2³²."""
+    return crc32(text.encode())
+
+
+class Agreement:
+    """Whether all members make the same call, found out by the greatest and the least of their numbers."""
+
+    __slots__ = ("call", "group", "numbers", "request")
+
+    def __init__(self, group: MPICommunicator, call: Call):
+        self.group, self.call = group, call
+        number, mpi = number_of(str(call)), load_mpi()
+        self.numbers = np.array([number, -number])
+        self.request = group.comm.Iallreduce(mpi.IN_PLACE, self.numbers, mpi.MAX)
+
+    def is_known(self) -> bool:
+        """Whether all members have begun their calls, so that `is_broken` can be asked."""
+        return self.request.Test()
+
+    def is_broken(self) -> bool:
+        """Whether there are different calls."""
+        return bool(self.numbers.sum())
+
+    def explain(self) -> None:
+        """Raise the error that names all calls, where there are different ones."""
+        compare(self.group, self.call)
+
+
 def compare(group: MPICommunicator, call: Call) -> None:
-    """Raise CollectiveMismatchError on all members unless all are about to make this call."""
+    """Raise CollectiveMismatchError on all members unless all are about to make this call, or have begun it."""
     others = [rank for rank in range(group.size) if rank != group.rank]
-    own = f"{call.agreement()}\n{call.describe()}".encode()[:LENGTH]
+    own = f"{call.text()}\n{call.describe()}".encode()[:LENGTH]
     arriving = {rank: np.zeros(LENGTH, np.uint8) for rank in others}
     awaited = {rank: group.side.Irecv(arriving[rank], rank, CHECK_TAG) for rank in others}
     sent = [group.side.Isend(np.frombuffer(own, np.uint8), rank, CHECK_TAG) for rank in others]

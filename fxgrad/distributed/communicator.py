@@ -75,7 +75,8 @@ class Communicator:
     `rank` is this process's place in the group, `size` the number of its members, and `ranks` are their places among
     all processes. `deterministic` makes sums the same to the bit in every run: they are taken in the order of the
     members. `timeout` is after how many seconds of waiting a collective raises, or None. `check` compares, before each
-    collective, what the members are about to do, so that a mistake is an error on all of them instead of a deadlock.
+    collective, what the members are about to do, so that a mistake is an error on all of them instead of a deadlock;
+    without it they compare operands of reductions and gathers only.
 
     In the methods `x` is an array, of one shape and dtype on all members, and `out` an array that the result is written
     into, which is then returned. `root`, `target`, `source` and `partner` are ranks: of the member that a collective

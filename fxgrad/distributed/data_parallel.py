@@ -196,12 +196,14 @@ class DataParallel:
             if number == 0:
                 fun = silent(fun)
 
-        def pull(value: Any, node: Any, seed: Any, inputs: Sequence[Any]) -> Any:
+        def pull(value: Any, node: Any, seed: Any, leaves: Sequence[Any], primals: Sequence[Any]) -> Any:
             op = self.op
             if number is not None:
                 value, node, seed = self.weigh(value, node, seed, number, total())
                 op = "sum"
-            return (self.pull_at_once if at_once else self.pull_traced)(value, node, seed, inputs, op)
+            return (self.pull_at_once if at_once else self.pull_traced)(
+                value, node, seed, leaves, primals, op
+            )
 
         compute = differentiator(fun, self.argnums, self.has_aux, False, False, self.name, False, pull)
         return compute(args, kwargs)
@@ -229,9 +231,10 @@ class DataParallel:
             raise ShapeError(f"{self.name}: count gives {number}", hint="a number of examples, zero or above")
         return number
 
-    def pull_at_once(self, value: Any, node: Any, seed: Any, inputs: Sequence[Any], op: str) -> Any:
+    def pull_at_once(
+        self, value: Any, node: Any, seed: Any, leaves: Sequence[Any], primals: Sequence[Any], op: str
+    ) -> Any:
         """Walk back, and start the reduction of each bucket as soon as its gradients are complete."""
-        primals = [tracer.primal for tracer in inputs]
         kinds = [(aval.shape, aval.dtype) for aval in map(aval_of, primals)]
         if not self.compared:
             self.compare(kinds)
@@ -241,7 +244,6 @@ class DataParallel:
         buckets = Buckets(self.comm, given, self.bucket_bytes, average=op == "mean", xp=xp)
         if self.wanted:
             buckets.ready(len(kinds), array)
-        leaves = [tracer.node for tracer in inputs]
         watch_leaves(node, leaves, lambda index, ct: buckets.ready(index, xp.asarray(densify(ct))))
         try:
             backward([(node, seed)], (), True)
@@ -251,14 +253,16 @@ class DataParallel:
         gradients = [g[()] if g.shape == () else g for g in buckets.finish()]
         return gradients.pop() if self.wanted else value, gradients
 
-    def pull_traced(self, value: Any, node: Any, seed: Any, inputs: Sequence[Any], op: str) -> Any:
+    def pull_traced(
+        self, value: Any, node: Any, seed: Any, leaves: Sequence[Any], primals: Sequence[Any], op: str
+    ) -> Any:
         """Walk back, and reduce the gradients, bucket by bucket, by operations that other transforms see."""
 
         def reduce(x: Any) -> Any:
             total = sum_ranks(x, axis=self.axis)
             return unite_copies(equal_share(total, self.comm.size) if op == "mean" else total, axis=self.axis)
 
-        gradients = input_cotangents([node], [seed], inputs, True)
+        gradients = input_cotangents([node], [seed], leaves, primals, True)
         gradients = list(map(release, reduce_in_buckets(gradients, reduce, self.bucket_bytes)))
         return reduce(value) if self.wanted else value, gradients
 

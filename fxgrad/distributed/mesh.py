@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from contextvars import ContextVar
 from math import prod
@@ -14,7 +15,7 @@ from ..ops import ranks  # noqa: F401  collectives along axes between processes
 from .communicator import Communicator, world
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 # What is to be closed when a `with mesh:` ends.
 ENTERED: ContextVar[tuple[ExitStack, ...]] = ContextVar("fxgrad meshes", default=())
@@ -68,6 +69,7 @@ class Mesh:
 
     Raises:
         ShapeError: the sizes do not give the number of processes.
+        StructureError: `comm` is no communicator, or `shape` no mapping.
 
     >>> import fxgrad as fx
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
@@ -82,6 +84,11 @@ class Mesh:
     coords: dict[str, int]
 
     def __init__(self, comm: Communicator | None, shape: Mapping[str, int]):
+        if not isinstance(comm, Communicator | None) or not isinstance(shape, Mapping):
+            raise StructureError(
+                f"Mesh takes a group of processes and the sizes of its axes by name, not {comm!r} and {shape!r}",
+                hint='fx.distributed.Mesh(None, {"data": -1}) for one axis of all processes',
+            )
         self.comm = world() if comm is None else comm
         sizes = {str(name): int(size) for name, size in shape.items()}
         free = [name for name, size in sizes.items() if size == -1]

@@ -20,7 +20,7 @@ from ..core.errors import (
     DTypeError,
     MissingLibraryError,
 )
-from .checks import Call, compare, name_ranks
+from .checks import Agreement, Call, compare, name_ranks
 from .communicator import Communicator, Work, namespace
 from .faults import Watch
 from .reductions import BITWISE, OF_BOOLEANS, reduce_rows, working_dtype
@@ -74,7 +74,7 @@ class MPICommunicator(Communicator):
         self.ranks = tuple(int(rank) for rank in places)
         self.name, self.splits = name, 0
         self.on_devices: Communicator | None = None  # who carries arrays on a GPU
-        self.kept: list[Any] = []  # what `checks` has begun
+        self.kept: list[Any] = []  # what was begun and given up, with its memory
         self.watch = Watch(self) if watch is None else watch
 
     def _engine(self, x: Any) -> Communicator:
@@ -90,7 +90,7 @@ class MPICommunicator(Communicator):
     def begin(
         self, operation: str, x: Any = None, detail: str = "", *, shape: Any = None, rooted: bool = False
     ) -> Call:
-        """Note that a collective begins, and compare it with the other members' where that is asked for."""
+        """Note that a collective begins, and compare it with the other members' first where that is asked for."""
         watch = self.watch
         call = watch.last = Call(operation, self.name, watch.count(self.name), self.ranks)
         call.detail, call.rooted = detail, rooted
@@ -98,6 +98,13 @@ class MPICommunicator(Communicator):
             call.dtype, call.shape = x.dtype, x.shape if shape is None else shape
         if self.check and self.size > 1:
             compare(self, call)
+        return call
+
+    def begin_combining(self, operation: str, x: Any, detail: str = "", *, rooted: bool = False) -> Call:
+        """Note that a collective begins whose operands must be alike; whether they are is found out on the way."""
+        call = self.begin(operation, x, detail, rooted=rooted)
+        if self.size > 1 and not self.check:
+            call.agreement = Agreement(self, call)
         return call
 
     def begin_sending(self, x: Any, target: int, tag: int) -> Call:
@@ -154,7 +161,7 @@ class MPICommunicator(Communicator):
 
     # -- reductions ---------------------------------------------------------------------------------------------
     def _all_reduce(self, x: Any, op: str, out: Any, in_order: bool) -> Work:
-        call = self.begin("all_reduce", x, op)
+        call = self.begin_combining("all_reduce", x, op)
         theirs = mpi_operation(op, x.dtype, in_order)
         if theirs is None:
             return self.reduce_by_blocks(call, x, op, out)
@@ -163,7 +170,7 @@ class MPICommunicator(Communicator):
         return Request(self, call, request, (sent, out), out, self.division(op, out))
 
     def _reduce(self, x: Any, op: str, root: int, out: Any, in_order: bool) -> Work:
-        call = self.begin("reduce", x, f"{op}, root={root}", rooted=True)
+        call = self.begin_combining("reduce", x, f"{op}, root={root}", rooted=True)
         theirs = mpi_operation(op, x.dtype, in_order)
         if theirs is None:
             return self.reduce_by_blocks(call, x, op, out, root)
@@ -172,7 +179,7 @@ class MPICommunicator(Communicator):
         return Request(self, call, request, (sent, out), out, self.division(op, out))
 
     def _reduce_scatter(self, x: Any, op: str, out: Any, in_order: bool) -> Work:
-        call = self.begin("reduce_scatter", x, op)
+        call = self.begin_combining("reduce_scatter", x, op)
         theirs = mpi_operation(op, x.dtype, in_order)
         if theirs is None:
             arriving = np.empty((self.size, out.size), x.dtype)
@@ -226,12 +233,12 @@ class MPICommunicator(Communicator):
 
     # -- arrays of equal shapes ---------------------------------------------------------------------------------
     def _all_gather(self, x: Any, out: Any) -> Work:
-        call = self.begin("all_gather", x)
+        call = self.begin_combining("all_gather", x)
         x = apart(x, out)
         return Request(self, call, self.comm.Iallgather(carrier(x), carrier(out)), (x, out), out)
 
     def _gather(self, x: Any, root: int, out: Any) -> Work:
-        call = self.begin("gather", x, f"root={root}", rooted=True)
+        call = self.begin_combining("gather", x, f"root={root}", rooted=True)
         if out is None:
             return Request(self, call, self.comm.Igather(carrier(x), None, root), x, None)
         x = apart(x, out)
@@ -249,7 +256,7 @@ class MPICommunicator(Communicator):
         return out
 
     def _all_to_all(self, x: Any, out: Any) -> Work:
-        call = self.begin("all_to_all", x)
+        call = self.begin_combining("all_to_all", x)
         x = apart(x, out)
         return Request(self, call, self.comm.Ialltoall(carrier(x), carrier(out)), (x, out), out)
 

@@ -12,7 +12,7 @@ from .communicator import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from .checks import Call
+    from .checks import Agreement, Call
     from .mpi import MPICommunicator
 
 
@@ -41,6 +41,7 @@ class Request(Work):
         self.request: Any = request  # None when it is done
         self.buffers, self.result = buffers, result
         self.error: Exception | None = None
+        self.broken: Agreement | None = None  # for which the request was given up
         if len(self.unfinished) > 100:  # perhaps nobody awaits them
             for work in list(self.unfinished):
                 work.test()
@@ -53,7 +54,7 @@ class Request(Work):
     def test(self) -> bool:
         if self.request is not None:
             try:
-                if self.poll():
+                if self.is_agreed() and self.request is not None and self.poll():
                     self.end()
             except load_mpi().Exception as error:
                 self.fail(error)
@@ -62,13 +63,31 @@ class Request(Work):
     def wait(self) -> Any:
         if self.request is not None:
             try:
-                self.group.wait_until(self.waiting(), self.call)
-                self.end()
+                if self.call.agreement is not None:
+                    self.group.wait_until(self.is_agreed, self.call)
+                if self.request is not None:
+                    self.group.wait_until(self.waiting(), self.call)
+                    self.end()
             except load_mpi().Exception as error:
                 self.fail(error)
+        if self.broken is not None:
+            self.broken.explain()
         if self.error is not None:
             raise self.error
         return self.result
+
+    def is_agreed(self) -> bool:
+        """Whether it is known if all members make the same call; where they do not, give the request up."""
+        agreement = self.call.agreement
+        if agreement is not None:
+            if not agreement.is_known():
+                return False
+            self.call.agreement = None
+            if agreement.is_broken():
+                self.group.kept.append((self.request, self.buffers))  # MPI may still write there
+                self.broken, self.finish = agreement, None
+                self.end()
+        return True
 
     def waiting(self) -> Callable[[], bool]:
         """The function that is asked again and again: the shortest one, for each call moves a part of the data."""
@@ -151,6 +170,8 @@ class Steps(Request):
     def advance(self) -> bool:
         """Take all steps that can be taken; return whether these are all."""
         try:
+            if not self.is_agreed():
+                return False
             while self.request is not None and self.request.Test():
                 self.request = next(self.steps)
         except StopIteration as last:

@@ -201,7 +201,7 @@ def while_loop(
     Args:
         cond_fun: a function from the value to one boolean.
         body_fun: a function from the value to the next, of the same structure, shapes and dtypes.
-        init_val: a pytree of arrays.
+        init_val: a pytree of arrays. Python numbers take the dtype that `body_fun` gives them.
         max_steps: stop after this many steps in any case.
 
     Raises:
@@ -292,7 +292,8 @@ def fori_loop(
     Args:
         lower, upper: numbers without axes; i counts up from `lower` by ones, as long as it is below `upper`.
         body_fun: (i, value) → the next value, of the same structure, shapes and dtypes.
-        init_val: a pytree of arrays.
+        init_val: a pytree of arrays. Python numbers take the dtype that `body_fun` gives them: of 0 and
+            `lambda i, c: c + 0.5` the value is 0.0 to begin with.
         unroll: accepted for JAX's sake; results do not depend on it.
 
     Raises:

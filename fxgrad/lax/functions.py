@@ -130,7 +130,8 @@ def stage_loop_body(
         common: list[Aval] = []
         for i, (a, b) in enumerate(zip(before, outs)):
             both = join_avals(a, b)
-            if both is None or (both != a and not a.weak):
+            turned = (a.dtype.kind == "b") != (b.dtype.kind == "b")  # a truth value is no number
+            if both is None or turned or (both != a and not a.weak):
                 raise mismatch_error(
                     f"{place}: the carry", carry, i, ("before a step", "after it"), (a, b), site
                 )

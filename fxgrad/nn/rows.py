@@ -22,12 +22,16 @@ def kept_sum(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def kept_max(x: Any, axes: tuple[int, ...]) -> Any:
-    """The greatest entry along axes, which stay, as a constant; 0 where it is infinite."""
+    """The greatest entry along axes, which stay, as a constant; 0 where there is none."""
     if not all(x.shape[axis] for axis in axes):
         return 0.0
-    greatest = ops.reduce_max(ops.stop_gradient(x), axes=axes)
-    greatest = ops.where(ops.isfinite(greatest), greatest, 0.0)
-    return ops.restore_axes(greatest, x.shape, axes)
+    return ops.restore_axes(ops.reduce_max(ops.stop_gradient(x), axes=axes), x.shape, axes)
+
+
+def finite_max(x: Any, axes: tuple[int, ...]) -> Any:
+    """The greatest entry along axes, as `kept_max` gives it; 0 where it is infinite, so that it can be added again."""
+    greatest = kept_max(x, axes)
+    return ops.where(ops.isfinite(greatest), greatest, 0.0)
 
 
 def leave_out(x: Any, where: Any) -> Any:
@@ -66,7 +70,7 @@ def logsumexp(
         a, b = fnp.broadcast_arrays(a, floating(b))
         a = ops.where(ops.equal(b, 0), -math.inf, a)
     axes = normalize_axes(axis, a.ndim)
-    greatest = kept_max(ops.real(a) if kind(a) == "c" else a, axes)
+    greatest = finite_max(ops.real(a) if kind(a) == "c" else a, axes)
     weights = ops.exp(a - greatest)
     total = ops.reduce_sum(weights if b is None else b * weights, axes=axes)
     shift = ops.reshape(greatest, shape=total.shape) if axes and not isinstance(greatest, float) else greatest
@@ -96,7 +100,8 @@ def logmeanexp(
 
 @composite()
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """eˣ/Σ eˣ along axes: positive numbers with sum 1; 0 where a mask does not hold.
+    """eˣ/Σ eˣ along axes: positive numbers with sum 1; 0 where a mask does not hold. With an entry that is ∞, as
+    without one above -∞, all are NaN.
 
     Args:
         x: logits.
@@ -115,7 +120,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
 
 @composite()
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """The logarithm of `softmax`, x - logsumexp(x); -∞ where a mask does not hold. Arguments as of `softmax`.
+    """The logarithm of `softmax`, x - logsumexp(x); -∞ where a mask does not hold. Arguments and NaNs as of `softmax`.
 
     >>> import fxgrad as fx
     >>> fx.nn.log_softmax([1000.0, 0.0])
@@ -123,8 +128,12 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     """
     x = leave_out(floating(x), where)
     axes = normalize_axes(axis, x.ndim)
-    shifted = x - kept_max(x, axes)
-    return shifted - ops.log(kept_sum(ops.exp(shifted), axes))
+    return log_normalized(x - kept_max(x, axes), axes)
+
+
+def log_normalized(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return x - log Σ eˣ along axes, of numbers that are shifted so that the exponentials do not overflow."""
+    return x - ops.log(kept_sum(ops.exp(x), axes))
 
 
 @composite()

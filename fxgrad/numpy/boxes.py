@@ -1,81 +1,57 @@
 """Boxes: arrays that can be written into while a program is differentiated, mapped or staged.
 
-What NumPy makes anew of a traced value (`np.zeros_like(x)`, `np.copy(x)`, `x.copy()`) is written into by programs. A
-traced value itself cannot be: rules, closures and inner levels hold on to it. A box is a cell outside of all levels
+Rules, closures and inner levels hold on to traced values, so these never change. A box is a cell outside of all levels
 that holds a value, plain or traced; to write into it is to compute the updated value, and to hold that from now on. So
 every operation before a write has the old value, every one after it the new one, and derivatives are those of the pure
-program. What is computed of boxes can be written into as well, as in NumPy.
+program. A traced value that user code writes into becomes a box in its place, together with what it is a view of and
+with the views of that: names and views show what is written, as in NumPy. What the library keeps are twins of what user
+code has, so that nothing has to be known of who refers to it.
 
-Basic indices, `reshape`, `T` and their like give views: boxes that read what their root holds and write into it.
-Whether a function gives a view, NumPy itself is asked: each box knows the *positions* of its entries in its root, an
-array of integers, and what NumPy makes of that array by sharing its memory is a view, with these positions.
+Basic indices, `reshape`, `T` and their like give views: boxes of windows, which read what their root holds and write
+into it (see `cells`).
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
-from ..core import pytree
+from ..core import interpreter, pytree
 from ..core.arrays import NAMESPACES
-from ..core.aval import PLAIN, aval_of, kind_of
-from ..core.errors import DTypeError, ImmutableError, ShapeError, UnsupportedError
-from ..core.interpreter import CURRENT, EVAL, PrimalTracer, Tracer, as_value, ensure_open, levels
-from ..core.staging import GraphInterpreter
+from ..core.aval import PLAIN, aval_of
+from ..core.errors import DTypeError, ShapeError, UnsupportedError
+from ..core.interpreter import EVAL, Tracer, as_value, ensure_open, levels, parts_of, twin
 from ..core.surface import SurfaceObject, is_box
-from ..ops.operators import refuse_strides
+from ..ops.operators import SIGNS, refuse_strides
 from . import methods, protocol  # noqa: F401  what traced values have, and boxes are to have as well
 from .at_index import At
-from .composite import VIEWS, operand
-from .entries import entries_at, fit_values, flat_key, is_basic, read_key, stretch, unbox
+from .cells import Cell, Window, ensure_same_body, shown_error
+from .composite import is_viewing, operand
+from .entries import (
+    entries_at,
+    first_of,
+    fit_values,
+    is_basic,
+    is_mask,
+    read_key,
+    stretch,
+    unbox,
+    without_count,
+)
+from .flat import Flat
+from .missing import INPLACE_FUNCTIONS
+from .selection import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-
-class Cell:
-    """What a box holds, and how often that has been replaced.
-
-    `context` is where the box was made, `layout` the positions of its entries, once somebody asked, and `shown` has
-    weak references to the arrays that NumPy made of it without copying: `np.asarray(x)`.
-    """
-
-    __slots__ = ("context", "held", "layout", "shown", "version")
-
-    def __init__(self, value: Any):
-        self.held, self.context = operand(value), CURRENT.get()
-        self.layout: Any = None
-        self.shown: list[Any] = []
-        self.version = 0
-
-    def hold(self, value: Any) -> None:
-        """Hold another value from now on."""
-        ensure_same_body(levels(self.context), aval_of(self.held))
-        if any(array() is not None for array in self.shown):
-            raise ImmutableError(
-                "an array is written into of which np.asarray(x) has made another one, which would not see it",
-                hint="np.array(x), a copy, or the functions of fxgrad.numpy, which take x as it is",
-            )
-        self.held = value
-        self.version += 1
-
-
-def ensure_same_body(known: Iterable[Any], aval: Any) -> None:
-    """Raise where a body is being staged that is not among the known levels, in which an array was made."""
-    known = {*map(id, known)}
-    for level in levels():
-        if isinstance(level, GraphInterpreter) and id(level) not in known:
-            raise ImmutableError(
-                f"an array {aval!r} made outside of {level.name} is written into inside: that would happen once, "
-                "while the function is staged, and not each time it runs",
-                hint="x = x.copy() inside, and return it; loops take it as part of their carry",
-            )
+    from collections.abc import Callable, Iterator
 
 
 class Box(SurfaceObject):
@@ -97,9 +73,8 @@ class Box(SurfaceObject):
     """
 
     __slots__ = ()
-    is_box = True
-    base: Any = None
-    cell: Cell  # of one that is no view
+    _fx_is_box = True
+    cell: Cell
 
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
@@ -113,64 +88,63 @@ class Box(SurfaceObject):
         """Call a function of this library on the values of the boxes among its arguments. What one of NumPy's functions
         makes of a box can be written into: it is a view of the box where NumPy's would be, and a box otherwise."""
         name, reference = function.__name__, getattr(function, "reference", None)
-        if reference is not None and (name in VIEWS or (name == "einsum" and has_one_operand(args))):
+        if reference is not None and is_viewing(name, args):
             return call_viewing(function, args, kwargs)
-        if reference is not None and name in ("real", "imag") and args and isinstance(args[0], Box):
-            return getattr(args[0], name)
+        if name in INPLACE_FUNCTIONS and kwargs.get("inplace", True):
+            return getattr(np, name)(*args, **{n: v for n, v in kwargs.items() if n != "inplace"})
         result = function(*map(unbox, args), **{name: unbox(v) for name, v in kwargs.items()})
         if reference is not None and is_box(args[0] if args else None):
             if name == "nan_to_num" and not kwargs.get("copy", True):
                 return args[0].assign_result(result, name)
-            if result is args[0].value and (name == "real_if_close" or not kwargs.get("copy", True)):
+            if result is args[0].value and not kwargs.get("copy", True):
                 return args[0]
-        return result if reference is None else make_writable(result)
+        return make_writable(result, (*args, *kwargs.values()))
 
     # -- what it is ------------------------------------------------------------------------------------------------
     @property
     def value(self) -> Any:
         """The value that it holds now."""
-        return self.cell.held
+        return self.cell.value
+
+    _fx_value = value
 
     @property
-    def root(self) -> Box:
-        """The box that holds the entries of this one."""
-        return self
-
-    @property
-    def positions(self) -> Any:
-        """The positions of the entries among those of the root."""
+    def base(self) -> Any:
+        """A box of what this one is a view of, or None."""
         cell = self.cell
-        if cell.layout is None:
-            cell.layout = np.arange(aval_of(cell.held).size).reshape(aval_of(cell.held).shape)
-        return cell.layout
+        return None if cell.root is cell else Buffer.of(cell.root)
 
-    part: str | None = None  # "real" or "imag", where these are the entries' parts
+    positions = property(lambda self: self.cell.positions)
     aval = property(lambda self: aval_of(self.value))
-    shape = property(lambda self: self.aval.shape)
-    dtype = property(lambda self: self.aval.dtype)
+    shape = property(lambda self: self.cell.shape)
+    dtype = property(lambda self: self.cell.dtype)
     ndim = property(lambda self: len(self.shape))
-    size = property(lambda self: self.aval.size)
+    size = property(lambda self: math.prod(self.shape))
     weak = False
-    flags = property(lambda self: self.positions.flags)
+    flags = property(lambda self: self.cell.pattern.flags)
 
     @property
     def strides(self) -> tuple[int, ...]:
         """The steps between neighbours in bytes, as NumPy's array would have them."""
-        layout = self.positions
-        return tuple(step // layout.itemsize * self.root.dtype.itemsize for step in layout.strides)
+        layout = self.cell.pattern
+        return tuple(step // layout.itemsize * self.cell.root.dtype.itemsize for step in layout.strides)
 
     # -- reading ---------------------------------------------------------------------------------------------------
     def __getitem__(self, key: Any) -> Any:
         key, known = read_key(key)
+        cell = self.cell
         read: Callable[[Any], Any] = lambda value: entries_at(value, key)  # noqa: E731
         if known:
-            spot = self.positions[key]
-            if isinstance(spot, np.ndarray) and np.may_share_memory(spot, self.positions):
-                return View(self, spot, read)
+            pattern = cell.pattern[key]
+            if shares_memory(pattern, cell.pattern):
+                spot = pattern if cell.positions is cell.pattern else entries_at(cell.positions, key)
+                return Buffer.of(Window(cell, spot, read, pattern=pattern))
         elif is_basic(key):  # a traced index
-            spot = entries_at(self.positions, key)
-            if aval_of(spot).ndim:
-                return View(self, spot, read)
+            pattern = cell.pattern[first_of(key)]
+            if isinstance(pattern, np.ndarray):
+                return Buffer.of(Window(cell, entries_at(cell.positions, key), read, pattern=pattern))
+        elif is_mask(key, self.shape):
+            return Selection(self.value, key)
         return make_writable(read(self.value))
 
     def __iter__(self) -> Iterator[Any]:
@@ -211,50 +185,50 @@ class Box(SurfaceObject):
     def view_part(self, part: str) -> Any:
         """Return the real or imaginary parts: a view, but for the imaginary parts of real numbers."""
         if self.dtype.kind == "c":
-            return View(self, self.positions, getattr(fnp, part), part)
-        return self[...] if part == "real" else fnp.imag(self.value)
+            cell = self.cell
+            return Buffer.of(Window(cell, cell.positions, getattr(ops, part), part, cell.pattern))
+        return self[...] if part == "real" else make_writable(ops.imag(self.value))
 
     # -- writing ---------------------------------------------------------------------------------------------------
     def __setitem__(self, key: Any, values: Any) -> None:
         key, known = read_key(key)
-        if known and isinstance(values, View) and values.root is self.root and values.part == self.part:
-            spot = self.positions[key]  # x[i] += y ends like this, when all is done
+        cell = self.cell
+        if (
+            known
+            and isinstance(values, Box)
+            and values.cell.root is cell.root
+            and values.cell.part == cell.part
+        ):
+            spot = cell.positions[key]  # x[i] += y ends like this, when all is done
             if isinstance(values.positions, np.ndarray) and np.array_equal(spot, values.positions):
                 return
+        if isinstance(values, Selection):
+            whole = fit_values(values.written_into(key), self.dtype)
+            cell.assign(ops.where(self.spread(key), stretch(whole, self.shape), operand(self.value)))
+            return
         values = fit_values(values, self.dtype)
-        if self.root is not self and known:
-            spot = self.positions[key]
-            self.write(spot, stretch(values, np.shape(spot)))
+        if is_mask(key, self.shape):
+            values = without_count(values, self.ndim - key.ndim)
+        if cell.root is not cell and known:
+            spot = cell.positions[key]
+            cell.write(spot, stretch(values, np.shape(spot)))
         else:
-            self.assign(self.updated(key, values))
+            cell.assign(self.updated(key, values))
 
     def updated(self, key: Any, values: Any) -> Any:
         """Return the value with other entries at an index."""
         value = operand(self.value)
-        if (
-            isinstance(key, Tracer) and kind_of(key.dtype) == "b" and key.ndim
-        ):  # how many entries is not known
-            trailing = self.ndim - key.ndim
-            if aval_of(values).ndim <= trailing:
-                mask = ops.reshape(key, shape=(*key.shape, *(1,) * trailing))
-                return ops.where(mask, values, value)
+        if is_mask(key, self.shape) and aval_of(values).ndim <= self.ndim - key.ndim:  # how many is not known
+            return ops.where(self.spread(key), values, value)
         return At(value)[key].set(values)
 
-    def write(self, spot: Any, values: Any) -> None:
-        """Put values of the same shape in the place of the entries at positions in the root."""
-        root = self.root
-        flat = ops.reshape(root.value, shape=(root.size,))
-        where = flat_key(spot)
-        values = ops.reshape(values, shape=(aval_of(values).size,))
-        if self.part is not None:
-            other = entries_at(flat, where)
-            parts = (values, fnp.imag(other)) if self.part == "real" else (fnp.real(other), values)
-            values = ops.make_complex(*parts)
-        root.cell.hold(ops.reshape(At(flat)[where].set(values), shape=root.shape))
+    def spread(self, mask: Any) -> Any:
+        """Return a mask over the leading axes as one that broadcasts over the others."""
+        return ops.reshape(mask, shape=(*mask.shape, *(1,) * (self.ndim - mask.ndim)))
 
     def assign(self, value: Any) -> None:
         """Replace all entries."""
-        self.cell.hold(value)
+        self.cell.assign(value)
 
     def assign_result(self, result: Any, operation: str) -> Box:
         """Replace all entries by the result of an operation in place, as NumPy's `out=` does."""
@@ -303,19 +277,18 @@ class Box(SurfaceObject):
         """Return the value, of which more may be known."""
         return self.value
 
-    def copy(self, order: str = "C") -> Box:
-        """Return an array of the same entries, with a cell of its own."""
-        return Root(self.value)
+    def copy(self, order: str = "C") -> Any:
+        """Return an array of the same entries, which are its own."""
+        return Buffer(self.value)
 
-    def flatten(self, order: str = "C") -> Box:
-        """Return an array of the entries one after another, with a cell of its own."""
-        return Root(fnp.ravel(self.value, order))
+    def flatten(self, order: str = "C") -> Any:
+        """Return an array of the entries one after another, which are its own."""
+        return Buffer(fnp.ravel(self.value, order))
 
-    def __copy__(self) -> Box:
-        return Root(self.value)
+    __copy__ = copy
 
-    def __deepcopy__(self, memo: Any) -> Box:
-        return Root(self.value)
+    def __deepcopy__(self, memo: Any) -> Any:
+        return Buffer(self.value)
 
     def __reduce_ex__(self, version: Any) -> NoReturn:
         raise UnsupportedError(
@@ -328,12 +301,12 @@ class Box(SurfaceObject):
         entries = np.array(self.value, dtype)
         if not copy:  # neither sees what is written into the other
             entries.flags.writeable = False
-            cell = self.root.cell
+            cell = self.cell.root
             cell.shown = [array for array in cell.shown if array() is not None] + [weakref.ref(entries)]
         return entries
 
     def __repr__(self) -> str:
-        return f"{'View' if self.root is not self else 'Box'}({self.value!r})"
+        return f"{'Box' if self.cell.root is self.cell else 'View'}({self.value!r})"
 
     def __str__(self) -> str:
         return str(self.value)
@@ -342,91 +315,37 @@ class Box(SurfaceObject):
         return format(self.value, spec)
 
 
-class Root(Box):
-    """A box that is no view."""
+class Buffer(Box):
+    """A box that is an object of its own: an array that was made to be written into, or a view of one."""
 
     __slots__ = ("__weakref__", "cell")
 
     def __init__(self, value: Any):
         self.cell = Cell(value)
 
-
-class View(Box):
-    """Some entries of another box, or their parts, in another order. Each sees what is written into the other."""
-
-    __slots__ = ("__weakref__", "held", "layout", "parent", "part", "read", "seen")
-
-    def __init__(self, parent: Box, positions: Any, read: Callable[[Any], Any], part: str | None = None):
-        self.parent, self.layout, self.read, self.part = parent, positions, read, part or parent.part
-        self.seen = -1
-
-    root = property(lambda self: self.parent.root)
-    base = root
-    positions = property(lambda self: self.layout)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return aval_of(self.layout).shape
-
-    @property
-    def dtype(self) -> Any:
-        dtype = self.root.dtype
-        return np.empty(0, dtype).real.dtype if self.part else dtype
-
-    @property
-    def value(self) -> Any:
-        """The entries, read anew where something has been written."""
-        version = self.root.cell.version
-        if self.seen != version:
-            self.held, self.seen = self.read(self.parent.value), version
-        return self.held
-
-    def assign(self, value: Any) -> None:
-        if isinstance(self.layout, np.ndarray) and not self.layout.flags.writeable:
-            raise ImmutableError("assignment destination is read-only", hint="x = x.copy()")
-        self.write(self.layout, value)
-
-    def write(self, spot: Any, values: Any) -> None:
-        if isinstance(self.layout, np.ndarray) and not self.layout.flags.writeable:
-            raise ImmutableError("assignment destination is read-only", hint="x = x.copy()")
-        super().write(spot, values)
+    @classmethod
+    def of(cls, cell: Cell) -> Buffer:
+        """Return the box of a cell."""
+        box = object.__new__(cls)
+        box.cell = cell
+        return box
 
 
-class Flat:
-    """The entries of a box one after another: NumPy's `x.flat`."""
-
-    __slots__ = ("box",)
-
-    def __init__(self, box: Box):
-        self.box = box
-
-    def __len__(self) -> int:
-        return self.box.size
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(fnp.ravel(self.box.value))
-
-    def __getitem__(self, key: Any) -> Any:
-        return fnp.ravel(self.box.value)[unbox(key)]
-
-    def __setitem__(self, key: Any, values: Any) -> None:
-        spot = self.box.positions.reshape(-1)[read_key(key)[0]]
-        values = fnp.ravel(fit_values(values, self.box.dtype))
-        if np.size(spot):
-            order = np.arange(np.size(spot)) % aval_of(values).size
-            self.box.write(spot, fnp.take(values, order, axis=0))
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.array(self.box.value, dtype).ravel()
-
-
-def make_writable(result: Any) -> Any:
-    """Return what is computed of boxes as arrays that can be written into; numbers cannot be, as in NumPy."""
-    if isinstance(result, Tracer) or type(result) is np.ndarray:
-        return Root(result) if result.ndim else result
+def make_writable(result: Any, args: Any = ()) -> Any:
+    """Return what is computed of boxes as arrays that can be written into, which traced values are; numbers cannot
+    be, as in NumPy. What is the value of one of the arguments is not handed out, but a twin."""
+    if type(result) is np.ndarray:
+        return Buffer(result) if result.ndim else result
+    if isinstance(result, Tracer):
+        held = [unbox(a) for a in args]
+        if any(result is value for value in held):
+            return twin(result)
+        if hasattr(result, "shown") and any(result.shown[0] is value for value in held):
+            del result.shown  # of what a cell holds there are no views: NumPy copies here
+        return result
     if type(result) in PLAIN or result is NotImplemented:
         return result
-    return pytree.map(lambda y: make_writable(y) if isinstance(y, Tracer | np.ndarray) else y, result)
+    return pytree.map(lambda y: make_writable(y, args) if isinstance(y, Tracer | np.ndarray) else y, result)
 
 
 # -- functions that show an array in another way ---------------------------------------------------------------------
@@ -439,24 +358,28 @@ def call_viewing(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
         given, options = structure.unflatten([see(x) if isinstance(x, Box) else x for x in leaves])
         return how(*given, **options)
 
-    if not all(isinstance(b.positions, np.ndarray) for b in boxes) or wants_dtype(kwargs, boxes):
-        return make_writable(call(operator.attrgetter("value"), function))
-    shown, out_structure = pytree.flatten(call(operator.attrgetter("positions"), function.reference))
+    if wants_dtype(kwargs, boxes):
+        return make_writable(call(operator.attrgetter("value"), function), boxes)
+    shown, out_structure = pytree.flatten(call(operator.attrgetter("cell.pattern"), function.reference))
+    known = all(b.cell.positions is b.cell.pattern for b in boxes)
+    spots = shown if known else pytree.leaves(call(operator.attrgetter("cell.positions"), function))
     results: list[Any] = []
-    for i, spot in enumerate(shown):
-        parent = next((b for b in boxes if np.may_share_memory(spot, b.positions)), None)
-        if parent is not None and spot is parent.positions:
+    for i, pattern in enumerate(shown):
+        parent = next((b for b in boxes if shares_memory(pattern, b.cell.pattern)), None)
+        if parent is not None and pattern is parent.cell.pattern:
             results.append(parent)
         elif parent is not None:
-            results.append(View(parent, spot, read_result(call, function, i, parent)))
+            read = read_result(call, function, i, parent)
+            results.append(Buffer.of(Window(parent.cell, spots[i], read, pattern=pattern)))
         else:
-            results.append(make_writable(pytree.leaves(call(operator.attrgetter("value"), function))[i]))
+            value = pytree.leaves(call(operator.attrgetter("value"), function))[i]
+            results.append(make_writable(value, boxes))
     return out_structure.unflatten(results)
 
 
-def has_one_operand(args: Any) -> bool:
-    """Whether these are arguments of einsum, in the string or in the sublist form, with one array among them."""
-    return len(args) == 2 or (len(args) == 3 and not isinstance(args[0], str))
+def shares_memory(pattern: Any, other: Any) -> bool:
+    """Whether a result is a view of an array of positions."""
+    return isinstance(pattern, np.ndarray) and np.may_share_memory(pattern, other)
 
 
 def read_result(
@@ -475,11 +398,11 @@ def wants_dtype(kwargs: dict[str, Any], boxes: list[Box]) -> bool:
 # -- operators and methods -------------------------------------------------------------------------------------------
 def forward(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the method that applies a function of one or two operands to values."""
-    return lambda self, *other: make_writable(function(self.value, *map(unbox, other)))
+    return lambda self, *other: make_writable(function(self.value, *map(unbox, other)), (self, *other))
 
 
 def reflected(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, other: make_writable(function(unbox(other), self.value))
+    return lambda self, other: make_writable(function(unbox(other), self.value), (self, other))
 
 
 def in_place(function: Callable[..., Any], sign: str) -> Callable[..., Any]:
@@ -489,19 +412,15 @@ def in_place(function: Callable[..., Any], sign: str) -> Callable[..., Any]:
     )
 
 
-BINARY = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
-    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
-}  # fmt: skip
-
-
 # What traced values are asked by levels, and boxes are not.
-TRACERS_OWN = {"attach", "concretize", "contents", "interpreter", "is_differentiated", "radicand", "serial"}
+TRACERS_OWN = {
+    "attach", "concretize", "contents", "interpreter", "is_differentiated", "radicand", "serial", "shown", "views",
+}  # fmt: skip
 
 
 def attach_operators() -> None:
     """Give boxes Python's operators, and the methods of traced values, which are written in terms of functions."""
-    for name, sign in BINARY.items():
+    for name, sign in SIGNS.items():
         function = getattr(operator, f"__{name}__")
         setattr(Box, f"__{name}__", forward(function))
         setattr(Box, f"__r{name}__", reflected(function))
@@ -519,48 +438,78 @@ def attach_operators() -> None:
 
 
 attach_operators()
-NAMESPACES[Root] = NAMESPACES[View] = None  # not arrays of another library, though they name a namespace
+NAMESPACES[Buffer] = None  # not an array of another library, though it names a namespace
 
 
-# -- computed values that are written into ---------------------------------------------------------------------------
+# -- traced values that are written into -----------------------------------------------------------------------------
 # For each class of traced values that of the boxes which these become.
 WRITTEN: dict[type, Any] = {}
 
 
 def become_box(tracer: Tracer) -> None:
-    """Make a box of a traced value in its place, for a write into it. Nothing else may refer to the object: what has
-    been computed with it keeps the value, of which another object is made."""
-    ensure_open(tracer, "x[…] = values")
+    """Make a box of a traced value, in its place, for a write into it; and of those that it is a view of, and of the
+    views of these. What the library keeps of them are their twins."""
+    top: Any = tracer
+    while hasattr(top, "shown"):
+        top = top.shown[0]
+    ensure_open(top, "x[…] = values")
     below = list(levels())
-    known = [level for level in below if level is tracer.interpreter]
-    ensure_same_body(below[below.index(known[0]) :] if known else [], tracer.aval)
+    known = [level for level in below if level is top.interpreter]
+    ensure_same_body(below[below.index(known[0]) :] if known else [], top.aval)
+    if any(isinstance(view, np.ndarray) for view in living_views(top)):
+        raise shown_error()
+    convert(top, Cell(twin(top)))
+    if not isinstance(tracer, Box):  # it turned out to be no view
+        become_box(tracer)
+
+
+def living_views(tracer: Any) -> Iterator[Any]:
+    """Yield the views of a traced value that somebody holds, and theirs."""
+    for reference in getattr(tracer, "views", ()):
+        view = reference()
+        if view is not None:
+            yield view
+            yield from living_views(view)
+
+
+def convert(tracer: Any, cell: Cell) -> None:
+    """Make a traced value the box of a cell, and its views boxes of windows of that."""
+    found = [view for reference in getattr(tracer, "views", ()) if (view := reference()) is not None]
+    views = list({id(view): view for view in found}.values())  # each once
+    steps = [view.shown[1:] for view in views]
     kind = type(tracer)
-    if isinstance(tracer, PrimalTracer):
-        _ = tracer.primal  # which is computed now, if that was put off
-    value = object.__new__(kind)
-    slots = {
-        name: vars(c)[name]
-        for c in kind.__mro__
-        for name in vars(c).get("__slots__", ())
-        if name != "__weakref__"
-    }
-    for slot in slots.values():
-        try:
-            slot.__set__(value, slot.__get__(tracer))
-            slot.__delete__(tracer)
-        except AttributeError:
-            continue  # it is not set
+    for slot in (*parts_of(kind), *(vars(Tracer)[name] for name in ("radicand", "shown", "views"))):
+        if slot is not INTERPRETER:
+            with suppress(AttributeError):  # it is not set
+                slot.__delete__(tracer)
+    if hasattr(tracer, "__dict__"):  # of a user's own class
+        tracer.__dict__.clear()
     if kind not in WRITTEN:
-        members = {"__slots__": (), "cell": vars(Tracer)["interpreter"], "interpreter": property(level_of)}
+        members = {"__slots__": (), "cell": INTERPRETER, "interpreter": property(level_of)}
         box_kind: Any = type(f"Written{kind.__name__}", (Box, kind), members)
         NAMESPACES[box_kind] = None
         WRITTEN.setdefault(kind, box_kind)
-    box: Any = tracer
-    box.__class__ = WRITTEN[kind]
-    box.cell = Cell(value)
+    tracer.__class__ = WRITTEN[kind]
+    tracer.cell = cell
+    for view, (step, *further) in zip(views, steps):
+        shown = step(tracer, *further)
+        window = shown.cell if isinstance(shown, Box) else None
+        if window is cell:  # all of it, as it is
+            window = Window(cell, cell.positions, lambda value: value, pattern=cell.pattern)
+        if isinstance(window, Window) and window.root is cell.root:
+            window.show(twin(view))
+            convert(view, window)
+        else:
+            del view.shown  # NumPy copies there
+
+
+INTERPRETER = vars(Tracer)["interpreter"]  # the slot that becomes that of the cell
 
 
 def level_of(box: Box) -> Any:
     """Return the level to which the value of a box belongs."""
     value = box.value
     return value.interpreter if isinstance(value, Tracer) else EVAL.interpreter
+
+
+interpreter.make_buffer = Buffer

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import ops
+from ..core import interpreter
 from ..core.arrays import namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
-from ..core.errors import ConcretizationError, FxgradError, ImmutableError, ShapeError, reword
+from ..core.errors import ConcretizationError, FxgradError, ShapeError, reword
 from ..core.interpreter import (
     CURRENT,
     EVAL,
@@ -26,13 +27,14 @@ from ..core.interpreter import (
     as_value,
     concretize,
     holds_objects,
+    twin,
 )
 from ..core.surface import OBJECTS, SurfaceObject, first_object
-from ..ops.operators import remember_shown
+from ..ops.operators import remember_view
 from .documentation import (
     DIFFERENTIABLE,
-    REFUSES_OUT,
     SHOWS,
+    TAKES_OUT,
     describe,
     name_additions,
     parameters_of,
@@ -49,12 +51,18 @@ NUMBER_OF_KIND = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 # Exact types of arguments that NumPy takes as they are; arrays are looked at.
 INERT_TYPES = (PLAIN - {np.ndarray}) | {type(None), str, type, slice, type(Ellipsis)}
 
+# Functions that make a new array, into which programs write.
+CREATORS = frozenset({
+    "arange", "array", "copy", "empty", "empty_like", "eye", "full", "full_like", "geomspace", "identity", "indices",
+    "linspace", "logspace", "ones", "ones_like", "tri", "vander", "zeros", "zeros_like",
+})  # fmt: skip
 # Functions whose result may share memory with an argument, by their names in NumPy's namespace.
 VIEWS = frozenset({
     "array_split", "asanyarray", "asarray", "ascontiguousarray", "atleast_1d", "atleast_2d", "atleast_3d",
-    "broadcast_arrays", "broadcast_to", "diag", "diagonal", "dsplit", "expand_dims", "flip", "fliplr", "flipud",
-    "hsplit", "matrix_transpose", "meshgrid", "moveaxis", "permute_dims", "ravel", "reshape", "rollaxis", "rot90",
-    "sliding_window_view", "split", "squeeze", "swapaxes", "transpose", "trim_zeros", "unstack", "vsplit",
+    "broadcast_arrays", "broadcast_to", "diag", "diagonal", "dsplit", "expand_dims", "flip", "fliplr",
+    "flipud", "hsplit", "matrix_transpose", "meshgrid", "moveaxis", "permute_dims", "ravel",
+    "real_if_close", "reshape", "rollaxis", "rot90", "sliding_window_view", "split", "squeeze",
+    "swapaxes", "transpose", "unstack", "vsplit",
 })  # fmt: skip
 
 
@@ -83,16 +91,16 @@ def composite(
     """Declare a function of the namespace: its body is run on traced values, `reference` on all others.
 
     Without a reference the body serves every value; with one, where a keyword of `further` is given, an option that
-    NumPy's function has not. An argument `out` is refused. Errors raised on the way get the operation's name, the
-    open transforms and the user's line. The docstring is completed (see `documentation`): it says which `derivative`
-    there is, and links to the page of the reference, or of what has its full name, `origin`.
+    NumPy's function has not. With an argument `out` the result is written into that. Errors raised on the way get the
+    operation's name, the open transforms and the user's line. The docstring is completed (see `documentation`): it
+    says which `derivative` there is, and links to the page of the reference, or of what has its full name, `origin`.
     """
 
     def declare(body: F) -> F:
         name, parameters = body.__name__, parameters_of(body)
         out = out_position(body)
         has_mask = "where" in parameters
-        shows = name in VIEWS
+        creates, may_show = name in CREATORS, name in VIEWS or name == "einsum"
 
         def choose(*args: Any, **kwargs: Any) -> Any:
             """Call `reference` or `body`, as `function` does."""
@@ -104,8 +112,7 @@ def composite(
         @wraps(body)
         def function(*args: Any, **kwargs: Any) -> Any:
             if kwargs.get("out") is not None or (len(args) > out and args[out] is not None):
-                raise ImmutableError(f"{name}: out= would write into an array, which fxgrad never does",
-                                     hint="use the result")  # fmt: skip
+                return call_with_out(function, reference, out, args, kwargs)
             if has_mask and kwargs.get("where", True) is None:
                 del kwargs["where"]  # no mask; to NumPy's functions None is a False
             try:
@@ -125,7 +132,8 @@ def composite(
                             if is_beyond_numpy(value):
                                 break
                         else:
-                            return reference(*args, **kwargs)
+                            result = reference(*args, **kwargs)
+                            return new_array(result) if creates else result
                 if OBJECTS:
                     held = first_object((*args, *kwargs.values()))
                     if held is not None:
@@ -134,14 +142,18 @@ def composite(
                     result = observer.observe_function(name, choose, args, kwargs)
                 else:
                     result = body(*args, **kwargs)
-                if not shows:
-                    return result
-                if type(result) is list or type(result) is tuple:
-                    return type(result)(
-                        [y if hasattr(y, "shown") else remember_shown(y, args) for y in result]
-                    )
-                shown = args[0] if args else [*kwargs.values()]
-                return result if hasattr(result, "shown") else remember_shown(result, shown)
+                if may_show and is_viewing(name, args):
+                    return remember_views(result, function, args, kwargs)
+                if creates and type(result) is np.ndarray:
+                    return new_array(result)
+                for value in args:
+                    if value is result:
+                        return (
+                            twin(result)
+                            if isinstance(result, Tracer) and kwargs.get("copy", True)
+                            else result
+                        )
+                return result
             except (ValueError, TypeError, IndexError) as error:
                 if isinstance(error, FxgradError) or acting_level() is EVAL.interpreter:
                     raise
@@ -150,17 +162,101 @@ def composite(
         function.reference = reference  # type: ignore[attr-defined]
         namesake = origin or full_name(reference)
         if namesake is not None:
-            details = SHOWS if shows else ""
+            details = SHOWS if name in VIEWS else ""
             if isinstance(reference, np.ufunc):
                 details += refuse_options(parameters, reference.signature is not None)
             elif "out" in parameters:
-                details += REFUSES_OUT
+                details += TAKES_OUT
             shared = ", ".join([p for p in parameters if p != "out" and p not in further])
             details += name_additions(further)
             function.__doc__ = describe(body.__doc__, namesake, shared, derivative, details)
         return function  # type: ignore[return-value]
 
     return declare
+
+
+def creator(make: F) -> F:
+    """Return a function that makes an array as one that makes it to be written into."""
+
+    @wraps(make)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return new_array(make(*args, **kwargs))
+
+    return function  # type: ignore[return-value]
+
+
+def new_array(array: Any) -> Any:
+    """Return a new array as one that traced values can be written into, while a transform is open."""
+    if type(array) is np.ndarray and array.ndim and acting_level() is not EVAL.interpreter:
+        return interpreter.make_buffer(array)
+    return array
+
+
+def load_buffer(array: Any) -> Any:
+    """Return an array as one that traced values can be written into."""
+    from .boxes import Buffer  # which takes over what is attached to tracers, and this place
+
+    return Buffer(array)
+
+
+interpreter.make_buffer = load_buffer
+
+
+def is_viewing(name: str, args: Any) -> bool:
+    """Whether the result of a function may be a view. That of einsum may with one operand, in the string or in the
+    sublist form."""
+    return name in VIEWS or (
+        name == "einsum" and (len(args) == 2 or (len(args) == 3 and not isinstance(args[0], str)))
+    )
+
+
+def remember_views(result: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """Return what a function shows of its arguments, which is to see what is written there: of several arrays each
+    result shows one, of a single one all do."""
+    if isinstance(result, Tracer) and isinstance(args[0] if args else None, Tracer):
+        return remember_view(result, args[0], show_again, function, args, kwargs, 0, None)
+    places = [i for i, a in enumerate(args) if isinstance(a, Tracer)]
+    places += [name for name, a in kwargs.items() if isinstance(a, Tracer)]
+
+    def note(view: Any, place: Any, part: int | None) -> None:
+        shown = kwargs[place] if isinstance(place, str) else args[place]
+        remember_view(view, shown, show_again, function, args, kwargs, place, part)
+
+    if type(result) is list or type(result) is tuple:
+        for part, view in enumerate(result):
+            if len(places) == 1 or part in places:
+                note(view, places[0] if len(places) == 1 else part, part)
+    elif places:
+        note(result, places[0], None)
+    return result
+
+
+def show_again(
+    x: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any], place: Any, part: int | None
+) -> Any:
+    """Return what a function shows of an array in this place among its arguments."""
+    if isinstance(place, str):
+        result = function(*args, **kwargs | {place: x})
+    else:
+        result = function(*args[:place], x, *args[place + 1 :], **kwargs)
+    return result if part is None else result[part]
+
+
+def call_with_out(
+    function: Callable[..., Any], reference: Any, place: int, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call a function with an array that its result is to be written into, by name or at this place: NumPy's own
+    function where all are its arrays."""
+    if reference is not None and not any(map(is_beyond_numpy, (*args, *kwargs.values()))):
+        return reference(*args, **kwargs)
+    from .protocol import take_out  # which takes over what is attached to tracers
+    from .writing import write_result  # which takes over what is attached to tracers
+
+    out = kwargs["out"] if kwargs.get("out") is not None else args[place]
+    args = (*args[:place], *([None] if len(args) > place else []), *args[place + 1 :])
+    target = take_out(function.__name__, out, args)
+    result = function(*args, **{name: value for name, value in kwargs.items() if name != "out"})
+    return write_result(result, target, function.__name__)
 
 
 # The namespaces of the manual for the modules that functions are from.
@@ -254,6 +350,19 @@ def normalize_axis(axis: Any, ndim: int) -> int:
 def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Return axes made non-negative; None stands for all."""
     return tuple(range(ndim)) if axis is None else normalize_axis_tuple(axis, ndim)
+
+
+def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes of a reduction. As NumPy has it, an array without axes may be reduced along its first or last."""
+    alone = ndim == 0 and not isinstance(axis, tuple) and axis in (0, -1)
+    return () if alone else normalize_axes(axis, ndim)
+
+
+def line_up(a: Any, axis: Any) -> tuple[Any, int]:
+    """Return an array with one axis at least, and which to go along: flattened where that is None."""
+    if axis is None or not a.ndim:
+        a, axis = ops.reshape(a, shape=(a.size,)), 0 if axis is None else axis
+    return a, normalize_axis(axis, a.ndim)
 
 
 def at_axis(index: Any, axis: int) -> tuple:

@@ -14,7 +14,6 @@ from ..core.errors import ShapeError, describe
 from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.contraction import LETTERS
-from ..ops.operators import remember_shown
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand, operands
 from .documentation import LINEAR, NO_DERIVATIVE
 from .manipulation import diagonal, moveaxis, ravel
@@ -478,9 +477,7 @@ def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype:
             taken.append((contract_pair(a, left, b, right, kept), kept))
         terms += taken
     ((x, letters),) = terms
-    if len(arrays) > 1:
-        return reduce_operand(x, letters, result) if letters != result else x
-    return remember_shown(reduce_operand(x, letters, result) if letters != result else x, arrays[0])
+    return reduce_operand(x, letters, result) if letters != result else x
 
 
 __all__ = [

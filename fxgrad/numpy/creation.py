@@ -18,6 +18,7 @@ from ..core.typing import Array, ArrayLike, DType, Shape
 from .composite import (
     cast,
     composite,
+    creator,
     dtype_of,
     is_beyond_numpy,
     normalize_axis,
@@ -32,9 +33,10 @@ from .manipulation import broadcast_arrays, expand_dims
 from .placement import on_default_device
 from .ufuncs import log10
 
-empty, eye, identity = on_default_device(np.empty), on_default_device(np.eye), on_default_device(np.identity)
-indices, ones = on_default_device(np.indices), on_default_device(np.ones)
-tri, zeros = on_default_device(np.tri), on_default_device(np.zeros)
+empty, eye = creator(on_default_device(np.empty)), creator(on_default_device(np.eye))
+identity, indices = creator(on_default_device(np.identity)), creator(on_default_device(np.indices))
+ones, tri = creator(on_default_device(np.ones)), creator(on_default_device(np.tri))
+zeros = creator(on_default_device(np.zeros))
 
 
 # -- from values ------------------------------------------

@@ -13,19 +13,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..core.docstrings import insert_before_example
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
 # How a function differentiates, as declarations say it; lines that follow others.
-DIFFERENTIABLE = "\n    It has derivatives of every order, in both modes."
-LINEAR = "\n    It is linear: forward mode applies it to tangents, reverse mode applies its transpose to cotangents."
-ZERO_DERIVATIVE = "\n    Its derivative is 0 everywhere, at steps by convention."
-NO_DERIVATIVE = "\n    It has no derivative: the result does not consist of floating-point numbers."
+DIFFERENTIABLE = "\nIt has derivatives of every order, in both modes."
+LINEAR = (
+    "\nIt is linear: forward mode applies it to tangents, reverse mode applies its transpose to cotangents."
+)
+ZERO_DERIVATIVE = "\nIts derivative is 0 everywhere, at steps by convention."
+NO_DERIVATIVE = "\nIt has no derivative: the result does not consist of floating-point numbers."
 
-REFUSES_OUT = "\n    `out=` raises ImmutableError: nothing is written into."
-SHOWS = "\n    The result may be a view, where NumPy's is: what is written into it shows in the argument."
+TAKES_OUT = "\nWith `out=` the result is written into that array, which is returned."
+SHOWS = "\nThe result may be a view, where NumPy's is: what is written into it shows in the argument."
 
 # The options of NumPy's ufuncs, and of those that work on vectors and matrices.
 OF_UFUNCS = ("out", "where", "dtype", "casting", "order", "subok", "signature")
@@ -41,14 +45,20 @@ MANUALS = {
     "scipy": "https://docs.scipy.org/doc/scipy/reference/generated/",
 }
 
-ONLY_OPERANDS = f"\n    The ufunc's options (`{'`, `'.join(OF_UFUNCS)}`) raise TypeError."
+ONLY_OPERANDS = f"\nThe ufunc's options (`{'`, `'.join(OF_UFUNCS)}`) raise TypeError."
+
+
+WITH_OPTIONS = (
+    "\nThe options `out`, `where` and `dtype` are those of the ufunc, of which the others "
+    f"(`{'`, `'.join(OF_UFUNCS[3:])}`)\nraise TypeError."
+)
 
 
 def refuse_options(parameters: tuple[str, ...], generalized: bool) -> str:
     """Say which options of a ufunc are not among the parameters of the composite that stands for it."""
     options = OF_GENERALIZED_UFUNCS if generalized else OF_UFUNCS
     lacking = "`, `".join([option for option in options[1:] if option not in parameters])
-    return f"{REFUSES_OUT}\n    Under transforms the ufunc's other options (`{lacking}`) raise TypeError."
+    return f"{TAKES_OUT}\nUnder transforms the ufunc's other options (`{lacking}`) raise TypeError."
 
 
 def describe_result(ufunc: np.ufunc, operands: str) -> str:
@@ -57,7 +67,7 @@ def describe_result(ufunc: np.ufunc, operands: str) -> str:
     if ufunc.nin > 1:
         shape = "the shape to which the operands broadcast (ValueError where they do not)"
     if ufunc.nout > 1:
-        return f"\n    The results have {shape}."
+        return f"\nThe results have {shape}."
     dtype, of_complex = resolve_result(ufunc, np.int64), resolve_result(ufunc, np.complex128)
     words = f"dtype {dtype}"
     if dtype == np.int64:
@@ -65,7 +75,7 @@ def describe_result(ufunc: np.ufunc, operands: str) -> str:
         words += ", of complex numbers a real one" * (of_complex == np.float64)
     elif dtype == np.float64:
         words = f"a floating {'or complex ' * bool(of_complex)}dtype, float64 of integers"
-    return f"\n    The result has {shape},\n    and {words}."
+    return f"\nThe result has {shape},\nand {words}."
 
 
 def resolve_result(ufunc: np.ufunc, dtype: Any) -> Any:
@@ -78,7 +88,7 @@ def resolve_result(ufunc: np.ufunc, dtype: Any) -> Any:
 
 def name_additions(options: tuple[str, ...]) -> str:
     """Name the options that a function has and its namesake has not."""
-    return f"\n    Additions of this library: `{'`, `'.join(options)}`." if options else ""
+    return f"\nAdditions of this library: `{'`, `'.join(options)}`." if options else ""
 
 
 def describe(text: str | None, name: str, parameters: str, derivative: str, details: str = "") -> str | None:
@@ -93,13 +103,10 @@ def describe(text: str | None, name: str, parameters: str, derivative: str, deta
     """
     if text is None:
         return None
-    end = text.find("\n\n    >>> ")
-    if end < 0:
-        end, text = len(text.rstrip()), f"{text.rstrip()}\n    "
     library = name[:5]
-    return (
-        f"{text[:end]}\n\n    {AGREEMENTS[library]}\n    `{name}({parameters})`.{details}{derivative}\n\n"
-        f"    {MANUALS[library]}{name}.html{text[end:]}"
+    return insert_before_example(
+        text,
+        f"{AGREEMENTS[library]}\n`{name}({parameters})`.{details}{derivative}\n\n{MANUALS[library]}{name}.html",
     )
 
 

@@ -12,7 +12,8 @@ from .. import ops
 from ..core.common_errors import unknown_option
 from ..core.errors import DTypeError
 from ..core.interpreter import Tracer, as_value, concretize
-from ..core.typing import Array, ArrayLike, Axis, Binary
+from ..core.typing import Array, ArrayLike, Axis, Binary, DType
+from ..ops.options import call_ufunc, of_operands
 from .composite import (
     at_axis,
     cast,
@@ -20,10 +21,10 @@ from .composite import (
     dtype_of,
     fill_outside,
     kind,
-    normalize_axis,
+    line_up,
     operand,
 )
-from .documentation import NO_DERIVATIVE, ONLY_OPERANDS, ZERO_DERIVATIVE, described
+from .documentation import NO_DERIVATIVE, ONLY_OPERANDS, WITH_OPTIONS, ZERO_DERIVATIVE, described
 from .dtypes import finfo
 from .ufuncs import (
     absolute,
@@ -63,8 +64,11 @@ from .ufuncs import (
 
 
 # -- arithmetic ------------------------------------------
-@described("numpy.power", "", ONLY_OPERANDS)
-def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
+@described("numpy.power", "", WITH_OPTIONS)
+@of_operands("x1", "x2")
+def power(
+    x1: ArrayLike, x2: ArrayLike, /, out: Any = None, *, where: Any = True, dtype: DType = None
+) -> Array:
     """x1 raised to x2. Integers to negative integers raise ValueError; `float_power` takes them.
 
     Derivatives: `x2 * x1**(x2 - 1)` by x1, `x1**x2 * log(x1)` by x2. That of x⁰ is 0, also at 0; by x2 it is 0 at
@@ -74,6 +78,8 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     >>> fx.vmap(fx.grad(lambda x: fnp.power(x, 3)))(fnp.array([1.0, 2.0]))
     array([ 3., 12.])
     """
+    if out is not None or where is not True or dtype is not None:
+        return call_ufunc("power", (x1, x2), out, where, dtype)
     if isinstance(x1, Tracer) and not x1.weak and type(x2) in (int, float) and kind(x1) in "fc":
         return x1**x2
     return ops.power(x1, x2)
@@ -92,7 +98,19 @@ def sign(x: ArrayLike, /) -> Array:
     (array([-1.,  0.,  1.]), np.complex128(0.6+0.8j))
     """
     x = operand(x)
-    return ops.unit_vector(x, absolute(x)) if kind(x) == "c" else ops.sign(x)
+    return complex_sign(x) if kind(x) == "c" else ops.sign(x)
+
+
+def complex_sign(x: Any) -> Any:
+    """x/|x|, and where |x| is infinite what NumPy gives: the sign of the infinite part, and NaN of two."""
+    length, real, imag = absolute(x), ops.real(x), ops.imag(x)
+    beside = ops.where(ops.isinf(imag), np.nan, 0.0)
+    first = ops.where(ops.isinf(real), ops.copysign(1.0, real) + beside, 0.0)
+    second = ops.where(ops.isinf(real), beside, ops.copysign(1.0, imag))
+    direction = ops.where(ops.equal(length, 0), 0, ops.unit_vector(x, length))
+    return ops.where(
+        ops.isinf(length), ops.convert(ops.make_complex(first, second), dtype=x.dtype), direction
+    )
 
 
 @composite(np.float_power)
@@ -261,9 +279,7 @@ def bit_shifts(name: str) -> Any:
 def move_axis_last(x: Any, axis: Any) -> tuple[int, Any, tuple[int, ...]]:
     """Return the axis, the array with this axis moved to the end, and its shape; None stands for all entries
     in a row."""
-    if axis is None:
-        x, axis = ops.reshape(x, shape=(x.size,)), 0
-    axis = normalize_axis(axis, x.ndim)
+    x, axis = line_up(x, axis)
     rows = ops.move_axis(x, axis, x.ndim - 1)
     return axis, rows, rows.shape
 
@@ -305,9 +321,9 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
 around = round
 
 
-@composite(np.fix, derivative=ZERO_DERIVATIVE)
+@composite(origin="numpy.fix", derivative=ZERO_DERIVATIVE)
 def fix(x: ArrayLike, out: None = None) -> Array:
-    """The whole number next to x toward zero, as `trunc`.
+    """The whole number next to x toward zero: `trunc`, by the name that NumPy gave up in 2.5.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.fix(fnp.array([1.5, -1.5]))

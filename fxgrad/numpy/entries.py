@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..core import pytree
 from ..core.advice import fit_broadcast
-from ..core.aval import aval_of, is_differentiable
+from ..core.aval import aval_of, is_differentiable, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, describe
 from ..core.interpreter import Tracer, as_value, concretize
 from ..core.surface import is_box
@@ -48,7 +48,23 @@ def read_key(key: Any) -> tuple[Any, bool]:
 def is_basic(key: Any) -> bool:
     """Whether a key with traced entries would give a view, were they known: it has slices and single integers only."""
     entries = key if isinstance(key, tuple) else (key,)
-    return not any(isinstance(e, list) or aval_of(e).ndim for e in entries if not is_range(e))
+    return not any(
+        isinstance(e, list) or aval_of(e).ndim or kind_of(aval_of(e).dtype) == "b"
+        for e in entries
+        if not is_range(e)
+    )
+
+
+def is_mask(key: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a key is a mask over the leading axes, or over none, whose values are not known."""
+    return isinstance(key, Tracer) and kind_of(key.dtype) == "b" and key.shape == shape[: key.ndim]
+
+
+def first_of(key: Any) -> Any:
+    """Return a basic key with zeros in place of traced integers: what it gives lies in memory as what they give."""
+    if isinstance(key, tuple):
+        return tuple([first_of(e) for e in key])
+    return 0 if isinstance(key, Tracer) else key
 
 
 def is_range(entry: Any) -> bool:
@@ -107,3 +123,10 @@ def stretch(values: Any, shape: tuple[int, ...]) -> Any:
             f"could not broadcast input array from shape {have} into shape {shape}",
             hint=fit_broadcast([shape, have], ("x[…]", "values")),
         ) from error
+
+
+def without_count(values: Any, trailing: int) -> Any:
+    """Return values for entries that a mask selects without the axis that counts these, if its size is 1: all of them
+    get the same, however many there are."""
+    shape = aval_of(values).shape
+    return ops.reshape(values, shape=shape[1:]) if len(shape) == trailing + 1 and shape[0] == 1 else values

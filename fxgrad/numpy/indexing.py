@@ -22,6 +22,7 @@ from .composite import (
     composite,
     dtype_of,
     kind,
+    line_up,
     normalize_axis,
     operand,
     operands,
@@ -70,10 +71,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, 
     >>> fx.grad(lambda x: fnp.sum(fnp.take(x, [0, 0, 2])))(fnp.ones(3))
     array([2., 0., 1.])
     """
-    a = operand(a)
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = line_up(operand(a), axis)
     index = (*at_axis(ops.ARRAY, axis), *(slice(None),) * (a.ndim - axis - 1))
     return ops.getitem(a, check_positions(indices, a.shape[axis], mode), index=index)
 

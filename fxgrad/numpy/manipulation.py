@@ -18,10 +18,12 @@ from .composite import (
     at_axis,
     composite,
     fill_outside,
+    line_up,
     normalize_axes,
     normalize_axis,
     operand,
     operands,
+    reduced_axes,
 )
 from .documentation import LINEAR
 
@@ -90,7 +92,7 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     (3,)
     """
     a = operand(a)
-    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else normalize_axes(axis, a.ndim)
+    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else reduced_axes(axis, a.ndim)
     if any(a.shape[i] != 1 for i in axes):
         raise ShapeError(
             f"squeeze: axis={axis} of shape {a.shape} has not the size 1",
@@ -306,10 +308,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axis = None) -> Array:
     >>> fnp.repeat(fnp.array([1.0, 2.0]), [2, 1])
     array([1., 1., 2.])
     """
-    a = operand(a)
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = line_up(operand(a), axis)
     counts = np.asarray(concretize(operand(repeats), "repeat"))
     size = a.shape[axis]
     if counts.size == 1:

@@ -6,23 +6,23 @@ they are written into in `boxes`.)
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import numpy as fnp
+from .. import ops
 from ..core.devices import CPU, device_of
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
-from ..core.interpreter import VALUES, Tracer, concretize, levels
-from ..core.snapshot import SINGLE_REFCOUNT
-from ..core.surface import is_object
+from ..core.interpreter import VALUES, Tracer, concretize, levels, twin
+from ..core.surface import is_box, is_object
+from ..ops.operators import SIGNS, remember_view
 from .at_index import At
-from .composite import remember_shown
+from .flat import Flat, written
 from .placement import device_put
 from .protocol import counterpart
+from .selection import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,15 +33,9 @@ FUNCTIONS = (
     "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ravel", "repeat", "round",
     "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var",
 )  # fmt: skip
-ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose", "flat": "ravel"}
-# Methods that write into the array, and what to write instead.
-WRITING_METHODS = {
-    "__setitem__": "x = x.at[…].set(value)   (also .add, .multiply, .min, .max)",
-    "fill": "x = fnp.full_like(x, value)",
-    "partition": "x = fnp.partition(x, kth)",
-    "put": "x = x.ravel().at[indices].set(values).reshape(x.shape)",
-    "sort": "x = fnp.sort(x)",
-}
+ATTRIBUTES = {"T": "transpose", "mT": "matrix_transpose"}
+# Methods that write into the array, which becomes a box.
+WRITING_METHODS = ("__setitem__", "fill", "partition", "put", "sort")
 # Others that no traced value has.
 INPLACE_METHODS = {
     "resize": "x = fnp.resize(x, shape)",
@@ -83,63 +77,46 @@ def immutable_method(name: str, hint: str) -> Callable[..., NoReturn]:
     return method
 
 
-def writing_method(name: str, hint: str) -> Callable[..., None]:
-    """Make a method that writes into a traced value. If nothing else refers to it, it becomes a box and is written into
-    as such; what is referred to from elsewhere, as arguments and what views show are, is not."""
-    operation = "item assignment x[…] = value" if name == "__setitem__" else f"x.{name}(…)"
+def writing_method(name: str) -> Callable[..., None]:
+    """Make a method that writes into a traced value, which becomes a box and is written into as such."""
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> None:
-        from opcode import opmap
+        getattr(written(self), name)(*args, **kwargs)
 
-        frame = sys._getframe(1)
-        by_sign = frame.f_code.co_code[frame.f_lasti] == opmap["STORE_SUBSCR"]  # x[…] = value
-        if getrefcount(self) > SOLE_REFERENCE[by_sign] or is_shown_elsewhere(self):
-            raise ImmutableError(
-                f"{operation} on a traced value that is an argument, or to which something else refers, which makes it "
-                "immutable",
-                hint=f"x = x.copy() before, which makes an array to write into; or {hint}",
-            )
-        if self.interpreter.permanent:
-            raise ImmutableError(f"{operation} on a traced value: traced values are immutable", hint=hint)
-        from .boxes import become_box  # which takes over what is attached here
-
-        become_box(self)
-        return getattr(type(self), name)(self, *args, **kwargs)
-
-    method.__doc__ = (
-        f"NumPy's method, which writes into the array; ImmutableError where it has other names. Or: {hint}."
-    )
+    method.__doc__ = "NumPy's method, which writes into the array: all its names and views show it."
     return method
 
 
-def is_shown_elsewhere(view: Tracer) -> bool:
-    """Whether somebody but a view refers to the value that it shows, or to what that shows."""
-    held: Any = view
-    while hasattr(held, "shown"):
-        if not isinstance(held.shown, Tracer) or getrefcount(held.shown) > SINGLE_REFCOUNT:
-            return True
-        held = held.shown
-    return False
+def writing_operator(name: str) -> Callable[..., Any]:
+    """Make the operator that writes its result into its left operand, `x += y`. A number is not written into: as in
+    Python its name gets the result."""
+
+    def method(self: Tracer, other: Any) -> Any:
+        if (not self.shape and not hasattr(self, "shown")) or self.interpreter.permanent or is_foreign(other):
+            return NotImplemented
+        return getattr(written(self), name)(other)
+
+    method.__doc__ = "Python's operator, which writes into the array: all its names and views show it."
+    return method
 
 
-def count_sole_references() -> tuple[int, int]:
-    """Return what `getrefcount` says in a method of an object with one name only, and where `x[…] = value` calls it.
-    (It depends on the version of Python.)"""
-    counts: list[int] = []
-
-    class Probe:
-        def method(self, *args: Any, **kwargs: Any) -> None:
-            counts.append(getrefcount(self))
-
-        __setitem__ = method
-
-    probe = Probe()
-    probe.method(0, 0)
-    probe[0] = 0
-    return counts[0], counts[1]
+def is_foreign(value: Any) -> bool:
+    """Whether a value has operators of its own, which are asked for the result."""
+    if type(value) in VALUES or is_box(value) or isinstance(value, Selection):
+        return False
+    return is_object(value) or getattr(value, "__array_ufunc__", True) is None or is_sparse(value)
 
 
-SOLE_REFERENCE = count_sole_references()
+def layout_of(x: Tracer) -> Any:
+    """Return what lies in memory as the value would in NumPy."""
+    if not hasattr(x, "shown"):
+        return np.empty(x.shape, x.dtype)
+    from .boxes import Buffer  # which takes over what is attached here
+
+    shown, step, *further = x.shown
+    parent = Buffer(layout_of(shown))
+    parent.cell.layout = parent.cell.value
+    return getattr(step(parent, *further), "cell", parent.cell).pattern
 
 
 def memory_method(name: str) -> Callable[..., NoReturn]:
@@ -169,17 +146,13 @@ def transpose(self: Tracer, *axes: Any) -> Any:
 
 
 def copy(self: Tracer, order: str = "C") -> Any:
-    """An array of the same entries that can be written into."""
-    from .boxes import Root  # which takes over what is attached here
-
-    return Root(self)
+    """An array of the same entries, which are its own."""
+    return twin(self)
 
 
 def flatten(self: Tracer, order: str = "C") -> Any:
-    """An array of the entries one after another that can be written into."""
-    from .boxes import Root  # which takes over what is attached here
-
-    return Root(fnp.ravel(self, order))
+    """An array of the entries one after another, which are its own."""
+    return twin(fnp.ravel(self, order))
 
 
 def conj(self: Tracer) -> Any:
@@ -190,10 +163,14 @@ def conj(self: Tracer) -> Any:
 def part(name: str) -> property:
     """Make the attribute of the real or imaginary parts, which show the array."""
     words = {"real": "The real parts", "imag": "The imaginary parts"}[name]
-    return property(
-        lambda self: remember_shown(getattr(fnp, name)(self), self),
-        doc=f"{words}: see `fxgrad.numpy.{name}`.",
-    )
+
+    def get(self: Tracer) -> Any:
+        return remember_view(getattr(ops, name)(self), self, getattr, name)
+
+    def write(self: Tracer, values: Any) -> None:
+        setattr(written(self), name, values)
+
+    return property(get, write, doc=f"{words}: see `fxgrad.numpy.{name}`.")
 
 
 def compress(self: Tracer, condition: Any, axis: int | None = None, out: None = None) -> Any:
@@ -208,7 +185,8 @@ def astype(
 
     Args:
         dtype: the dtype.
-        order, subok, copy: accepted and without effect: the memory is not the program's concern.
+        order, subok: accepted and without effect: the memory is not the program's concern.
+        copy: False gives the array itself where it has the dtype.
         casting: which changes are allowed, as of `numpy.can_cast`; TypeError for others.
     """
     if not np.can_cast(self.dtype, dtype, casting):
@@ -216,7 +194,7 @@ def astype(
             f"astype: cannot cast from {self.dtype} to {np.dtype(dtype)} by the rule {casting!r}",
             hint='casting="unsafe", the default',
         )
-    return fnp.astype(self, dtype)
+    return fnp.astype(self, dtype, copy=copy)
 
 
 def to_device(self: Tracer, device: Any, /, *, stream: Any = None) -> Any:
@@ -314,22 +292,25 @@ def refuse_pickle(self: Tracer, protocol: Any = None) -> NoReturn:
 Tracer.attach(**{name: delegate_method(name) for name in (*FUNCTIONS, *ENTRY_FUNCTIONS)})
 Tracer.attach(**{name: property(delegate_method(function)) for name, function in ATTRIBUTES.items()})
 Tracer.attach(**{name: immutable_method(name, hint) for name, hint in INPLACE_METHODS.items()})
-Tracer.attach(**{name: writing_method(name, hint) for name, hint in WRITING_METHODS.items()})
+Tracer.attach(**{name: writing_method(name) for name in WRITING_METHODS})
+Tracer.attach(**{f"__i{name}__": writing_operator(f"__i{name}__") for name in SIGNS})
 Tracer.attach(**{name: memory_method(name) for name in MEMORY_METHODS})
 Tracer.attach(
     itemsize=property(lambda self: self.dtype.itemsize, doc="The bytes of an entry."),
     nbytes=property(lambda self: self.size * self.dtype.itemsize, doc="The bytes of all entries."),
     at=property(At),
     base=property(
-        lambda self: getattr(self, "shown", None), doc="The value that this one is a view of, or None."
+        lambda self: self.shown[0] if hasattr(self, "shown") else None,
+        doc="The value that this one is a view of, or None.",
     ),
+    flat=property(Flat, lambda self, values: written(self).flat.__setitem__(slice(None), values)),
     flags=property(
-        lambda self: np.empty(self.shape, self.dtype).flags,
-        doc="The flags of a new array of this shape and dtype.",
+        lambda self: layout_of(self).flags,
+        doc="NumPy's flags of an array, or a view, of this shape and dtype.",
     ),
     strides=property(
-        lambda self: np.empty(self.shape, self.dtype).strides,
-        doc="The strides of a new array of this shape and dtype, in bytes.",
+        lambda self: layout_of(self).strides,
+        doc="The strides in bytes of an array, or a view, of this shape and dtype.",
     ),
     device=property(device),
     to_device=to_device,
@@ -349,8 +330,8 @@ Tracer.attach(
     __matmul__=matmul,
     __rmatmul__=rmatmul,
     __contains__=contains,
-    __copy__=lambda self: self,
-    __deepcopy__=lambda self, memo: self,
+    __copy__=twin,
+    __deepcopy__=lambda self, memo: twin(self),
     __repr__=describe_tracer,
     __str__=describe_tracer,
     __format__=format_tracer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ..core.errors import UnsupportedError
 
-# Functions that write into their first argument, and what to write instead. (Some exist with inplace=False.)
+# Functions that write into their first argument, and what to write where that is an array of NumPy's.
 INPLACE_FUNCTIONS = {
     "copyto": "x = fnp.where(mask, values, x), fnp.full_like(x, value), or fnp.broadcast_to(values, x.shape)",
     "fill_diagonal": "x = fnp.at(x)[i, i].set(values) for i = np.arange(n)",
@@ -17,7 +17,6 @@ INPLACE_FUNCTIONS = {
 
 # (reason, what to write instead, names)
 _GROUPS = [
-    ("it writes into its argument", "", "copyto putmask"),
     (
         "it reads or writes files",
         "NumPy's own function, outside of what is transformed",
@@ -63,30 +62,27 @@ _GROUPS = [
         "asarray_chkfinite",
     ),
 ]
-MISSING_NAMES = {
-    name: (reason, INPLACE_FUNCTIONS.get(name, hint))
-    for reason, hint, names in _GROUPS
-    for name in names.split()
-}
+MISSING_NAMES = {name: (reason, hint) for reason, hint, names in _GROUPS for name in names.split()}
 
 
 class MissingNameError(UnsupportedError, AttributeError):
     """The error for a name of NumPy's that `fxgrad.numpy` does not have, on purpose.
 
-    Functions that write into their arguments, that keep state, that are about files or strings. The message says why,
-    the hint what there is in its place. It is an AttributeError, so that `hasattr` says no.
+    Functions that keep state, that are about memory, files or strings. The message says why, the hint what there is in
+    its place. It is an AttributeError, so that `hasattr` says no.
 
     >>> import fxgrad.numpy as fnp
-    >>> fnp.copyto
+    >>> fnp.loadtxt
     Traceback (most recent call last):
         ...
-    fxgrad.numpy.missing.MissingNameError: fxgrad.numpy has no copyto: it writes into its argument
+    fxgrad.numpy.missing.MissingNameError: fxgrad.numpy has no loadtxt: it reads or writes files
       at:  ...
-      try: x = fnp.where(mask, values, x), fnp.full_like(x, value), or fnp.broadcast_to(values, x.shape)
+      try: NumPy's own function, outside of what is transformed
       see: errors/MissingNameError
 
-    >>> fnp.full_like([1.0, 2.0], 3.0)
-    array([3., 3.])
+    >>> import io, numpy as np
+    >>> fnp.square(np.loadtxt(io.StringIO("1 2")))
+    array([1., 4.])
     """
 
 
@@ -97,4 +93,8 @@ def missing_name_error(
     if name not in missing:
         return AttributeError(f"module {namespace!r} has no attribute {name!r}")
     reason, hint = missing[name]
-    return MissingNameError(f"{namespace} has no {name}: {reason}", hint=hint)
+    error = MissingNameError(f"{namespace} has no {name}: {reason}", hint=hint)
+    error.name = (
+        name  # without `obj`, among whose names Python would look for a similar one to add to the hint
+    )
+    return error

@@ -9,7 +9,7 @@ import numpy as np
 from .. import ops
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.operators import remember_radicand
-from .composite import composite, ensure, fill_outside, kind, operand
+from .composite import composite, ensure, fill_outside, kind, operand, reduced_axes
 from .documentation import NO_DERIVATIVE
 from .reductions import any, cumprod, cumsum, extremum_position, max, mean, min, prod, std, sum, var
 
@@ -71,7 +71,7 @@ def nanmean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = No
     array([0.5, 0. , 0.5])
     """
     a, numbers = mask_nan(a, where)
-    return mean(a, axis, dtype, keepdims=keepdims, where=numbers)
+    return mean(a, reduced_axes(axis, a.ndim), dtype, keepdims=keepdims, where=numbers)
 
 
 def nan_if_undetermined(y: Any, numbers: Any, axis: Any, keepdims: bool, freedom: Any) -> Any:
@@ -100,6 +100,7 @@ def nanvar(
     array([-1.,  0.,  1.])
     """
     a, numbers = mask_nan(a, where)
+    axis = reduced_axes(axis, a.ndim)
     y = var(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
     return nan_if_undetermined(y, numbers, axis, keepdims, ddof if correction is None else correction)
 
@@ -125,10 +126,11 @@ def nanstd(
     array([-0.5,  0. ,  0.5])
     """
     a, numbers = mask_nan(a, where)
+    axis = reduced_axes(axis, a.ndim)
     y = std(a, axis, dtype, None, ddof, keepdims, where=numbers, mean=mean, correction=correction)
     y = nan_if_undetermined(y, numbers, axis, keepdims, ddof if correction is None else correction)
-    return remember_radicand(y, lambda: nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
-                                    correction=correction))  # fmt: skip
+    return remember_radicand(y, lambda a: nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
+                                    correction=correction), a)  # fmt: skip
 
 
 def nan_extremum(

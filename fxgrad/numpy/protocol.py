@@ -1,8 +1,8 @@
 """Plain NumPy on traced values (NEP 13, NEP 18, the Array API): what `np.sin`, `np.add.reduce` and `np.linalg.norm`
 do when an argument is traced is what the functions of fxgrad.numpy of the same names do.
 
-Whoever computes with `numpy` alone can thus be differentiated. Arrays that NumPy makes of traced values are boxes,
-which can be written into (see `boxes`); what would be written into a plain array, or into an argument, raises.
+Whoever computes with `numpy` alone can thus be differentiated. Arrays that NumPy makes of traced values can be written
+into (see `boxes`); a traced value that would be written into a plain array raises.
 """
 
 from __future__ import annotations
@@ -17,20 +17,16 @@ import numpy as np
 from .. import numpy as fnp
 from .. import ops
 from ..core.aval import WEAK_TYPES, aval_of
-from ..core.errors import ArrayConversionError, FxgradError, ImmutableError, IndexingError, UnsupportedError
+from ..core.common_errors import BUFFER_REMEDY
+from ..core.errors import ArrayConversionError, FxgradError, IndexingError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, as_value, concretize, holds_objects
 from ..core.surface import is_box
-from .composite import cast, normalize_axes, normalize_axis, operand
+from .composite import cast, normalize_axis, operand, reduced_axes
+from .flat import written
 from .missing import INPLACE_FUNCTIONS, MISSING_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-# Functions that make a new array, into which programs write.
-CREATORS = frozenset({
-    "arange", "array", "copy", "empty", "empty_like", "eye", "frombuffer", "fromfunction", "fromiter", "full",
-    "full_like", "identity", "ones", "ones_like", "tri", "zeros", "zeros_like",
-})  # fmt: skip
 
 # -- where NumPy's functions are found ------------------------------------------
 
@@ -166,7 +162,7 @@ def fold_pairwise(
     ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
 ) -> Any:
     """Reduce by the binary function itself: by halves where the order is free, else from first to last."""
-    function, shape, axes = ufunc_counterpart(ufunc), x.shape, normalize_axes(axis, x.ndim)
+    function, shape, axes = ufunc_counterpart(ufunc), x.shape, reduced_axes(axis, x.ndim)
     x = cast(x, ufunc.reduce(np.ones((1,) * x.ndim, x.dtype), axis=axis, dtype=dtype).dtype)
     free = is_reorderable(ufunc, x.dtype)
     if where is not True:
@@ -255,15 +251,14 @@ def ufunc_outer(ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
 
 def ufunc_at(ufunc: np.ufunc, x: Any, *operands: Any) -> None:
     """Implement `ufunc.at(x, indices, …)`, which writes into x."""
-    if not is_box(x):
+    if not is_writable(x):
         raise inplace_error(
             f"np.{ufunc.__name__}.at",
-            x,
             "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, .min, .max, .apply)",
         )
     from .writing import write_at  # loaded when an array is written into
 
-    write_at(ufunc_counterpart(ufunc), x, *operands)
+    write_at(ufunc_counterpart(ufunc), written(x), *operands)
 
 
 UFUNC_METHODS = {
@@ -277,34 +272,33 @@ UFUNC_METHODS = {
 
 
 # -- what NumPy writes into an array ------------------------------------------
-def inplace_error(operation: str, target: Any, hint: str) -> FxgradError:
-    """Make the error for an operation that writes into `target`, traced or not."""
-    if isinstance(target, Tracer):
-        return ImmutableError(
-            f"{operation} writes into a traced value {target.aval!r}, which is immutable",
-            hint=f"x = x.copy() before, which makes an array to write into; or {hint}",
-        )
+def is_writable(target: Any) -> bool:
+    """Whether traced values can be written into an array."""
+    return isinstance(target, Tracer) or is_box(target)
+
+
+def inplace_error(operation: str, hint: str) -> FxgradError:
+    """Make the error for an operation that writes traced values into an array of NumPy's."""
     return ArrayConversionError(
         f"{operation} writes a traced value into a plain array: its derivative would be lost",
-        hint=f"make the array by np.zeros_like(x) or np.zeros(shape, like=x), where x is traced; or {hint}",
+        hint=f"{BUFFER_REMEDY}; or {hint}",
     )
 
 
 def take_out(name: str, out: Any, inputs: Any) -> Any:
-    """Return the array that `out=` names, which must be a box, or None. `buffer += x` arrives as a ufunc whose first
-    input is also its out."""
+    """Return the array that `out=` names, which traced values can be written into, or None. `buffer += x` arrives as a
+    ufunc whose first input is also its out."""
     targets = [target for target in (out if isinstance(out, tuple) else (out,)) if target is not None]
     for target in targets:
-        if is_box(target) and len(targets) == 1:
+        if is_writable(target) and len(targets) == 1:
             continue
         if any(target is x for x in inputs[:1]):
-            raise inplace_error(f"{name} in place", target, "a = a + b instead of a += b")
+            raise inplace_error(f"{name} in place", "a = a + b instead of a += b")
         raise inplace_error(
             f"{name} with out=",
-            target,
             "use the result; for out=other, where=mask write fnp.where(mask, result, other)",
         )
-    return targets[0] if targets else None
+    return written(targets[0]) if targets else None
 
 
 # -- the protocols ------------------------------------------
@@ -348,15 +342,15 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
     """NEP 18: NumPy hands over a function with a traced argument, or a box."""
     path = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     if path in INPLACE_FUNCTIONS:
-        if not args or not is_box(args[0]):
-            raise inplace_error(f"np.{path}", args[0] if args else None, INPLACE_FUNCTIONS[path])
+        if not args or not is_writable(args[0]):
+            raise inplace_error(f"np.{path}", INPLACE_FUNCTIONS[path])
         from .writing import WRITERS  # loaded when an array is written into
 
-        return WRITERS[path](*args, **kwargs)
+        return WRITERS[path](written(args[0]), *args[1:], **kwargs)
     if path in ("real", "imag") and args:
         return getattr(args[0], path)
-    if path == "nan_to_num" and not kwargs.get("copy", True) and isinstance(args[0], Tracer):
-        raise inplace_error("np.nan_to_num(x, copy=False)", args[0], "x = np.nan_to_num(x)")
+    if path == "nan_to_num" and not kwargs.get("copy", True):
+        written(args[0])
     target = take_out(f"np.{path}", kwargs.pop("out", None), args)
     if should_defer(types, "__array_function__"):
         return NotImplemented
@@ -365,10 +359,6 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
         from .writing import write_result  # loaded when an array is written into
 
         return write_result(result, target, f"np.{path}")
-    if path in CREATORS:
-        from .boxes import Root  # which takes over what is attached here
-
-        return Root(result)
     return result
 
 

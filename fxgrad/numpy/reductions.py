@@ -26,9 +26,11 @@ from .composite import (
     dtype_of,
     fill_outside,
     kind,
+    line_up,
     normalize_axes,
     normalize_axis,
     operand,
+    reduced_axes,
 )
 from .documentation import LINEAR, NO_DERIVATIVE
 
@@ -49,7 +51,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
     a = cast(operand(a), dtype)
     if where is not True:
         a = fill_outside(where, a, identity)
-    axes = normalize_axes(axis, a.ndim)
+    axes = reduced_axes(axis, a.ndim)
     y = cast(reduce(a, axes=axes), dtype)
     if initial is not None:
         y = cast(join(y, as_value(initial)), dtype_of(y))
@@ -143,7 +145,7 @@ def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial:
     a = operand(a)
     if initial is None or where is not True:
         return reduction(a, reduce, initial, join, axis, None, keepdims, initial, where)
-    axes = normalize_axes(axis, a.ndim)
+    axes = reduced_axes(axis, a.ndim)
     if 0 in (a.shape[i] for i in axes):  # nothing but `initial`
         y = ops.broadcast_to(cast(operand(initial), dtype_of(a)), shape=tuple(
             n for i, n in enumerate(a.shape) if i not in axes))  # fmt: skip
@@ -197,12 +199,8 @@ def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 
 def extremum_position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
     a = operand(a)
-    if axis is None:
-        shape, axes = a.shape, tuple(range(a.ndim))
-        a, axis = ops.reshape(a, shape=(a.size,)), 0
-    else:
-        shape, axis = a.shape, normalize_axis(axis, a.ndim)
-        axes = (axis,)
+    shape, axes = a.shape, reduced_axes(axis, a.ndim)
+    a, axis = line_up(a, axis)
     return keep_reduced_axes(primitive(a, axis=axis), shape, axes, keepdims)
 
 
@@ -346,8 +344,8 @@ def std(
     if mean is None:
         length = freeze_lone_groups(length, apart, reduced_count(apart, axes, where, True), divisor, axes)
     result = cast(cast(ops.divide(length, divisor**0.5), inner), outer)
-    return remember_radicand(result, lambda: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
-                                      correction=correction))  # fmt: skip
+    return remember_radicand(result, lambda a: var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean,
+                                      correction=correction), a)  # fmt: skip
 
 
 def freeze_lone_groups(length: Any, apart: Any, count: Any, divisor: Any, axes: tuple[int, ...]) -> Any:
@@ -426,10 +424,7 @@ def average(
 
 # -- running reductions ------------------------------------------
 def running_reduction(a: Any, primitive: Any, axis: Any, dtype: Any) -> Any:
-    a = operand(a)
-    if axis is None:
-        a, axis = ops.reshape(a, shape=(a.size,)), 0
-    axis = normalize_axis(axis, a.ndim)
+    a, axis = line_up(operand(a), axis)
     y = primitive(cast(a, widen_dtype(dtype_of(a)) if dtype is None else dtype), axis=axis)
     return cast(y, dtype)
 

@@ -9,7 +9,8 @@ import numpy as np
 from ..core.array_type import Array
 from ..core.errors import ImmutableError
 from ..core.interpreter import EVAL, acting_level, api_boundary, levels
-from .boxes import Root, ensure_same_body, make_writable
+from .boxes import Buffer, make_writable
+from .cells import ensure_same_body
 from .composite import operand
 from .entries import entries_at, fit_values, read_key, stretch, unbox
 
@@ -67,12 +68,12 @@ class Ref:
 
     __slots__ = ("__weakref__", "box")
 
-    box: Root | None
+    box: Buffer | None
 
     def __init__(self, value: Any):
-        self.box = Root(value)
+        self.box = Buffer(value)
 
-    def open_box(self) -> Root:
+    def open_box(self) -> Buffer:
         """Return the box with the value, which must be one of the body that is being staged, if there is one.
 
         Raises:
@@ -91,7 +92,7 @@ class Ref:
 
     def renew(self, value: Any) -> None:
         """Hold a value from here on, which belongs to the body that is being staged."""
-        self.box = Root(value)
+        self.box = Buffer(value)
 
     @property
     def shape(self) -> tuple[int, ...]:

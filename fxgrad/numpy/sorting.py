@@ -15,17 +15,20 @@ from ..core.common_errors import unknown_option, wrong_ndim, wrong_shape
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis
-from .composite import cast, composite, dtype_of, ensure, kind, normalize_axis, operand, operands
+from .composite import cast, composite, dtype_of, ensure, kind, line_up, normalize_axis, operand, operands
 from .documentation import NO_DERIVATIVE
 from .indexing import check_positions
 from .joining import concatenate
 from .manipulation import ravel, take_positions
 
+# What NumPy's own functions have not yet.
+FURTHER = () if np.lib.NumpyVersion(np.__version__) >= "2.5.0" else ("descending",)
+
 
 # -- sorting ------------------------------------------
 def sort_with(a: Any, axis: Any, order: Any, descending: bool, function: Any) -> Any:
-    """Apply `function` (a primitive that sorts) along an axis; descending by way of the reversed array, so
-    that equal entries keep their order."""
+    """Apply `function` (a primitive that sorts) along an axis; descending by way of what orders the other way
+    round, so that equal entries keep their order and NaN comes last."""
     if order is not None:
         raise ShapeError(
             f"order={order!r} names fields, which arrays of numbers do not have", hint="leave order= out"
@@ -36,17 +39,19 @@ def sort_with(a: Any, axis: Any, order: Any, descending: bool, function: Any) ->
     axis = normalize_axis(axis, a.ndim)
     if not descending:
         return function(a, axis=axis)
-    return ops.flip(function(ops.flip(a, axes=(axis,)), axis=axis), axes=(axis,))
+    reverse = ops.negative if kind(a) in "fc" else ops.bitwise_not
+    found = function(reverse(a), axis=axis)
+    return reverse(found) if function is ops.sort else found
 
 
-@composite(np.sort, further=("descending",))
+@composite(np.sort, further=FURTHER)
 def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
          descending: bool = False) -> Array:  # fmt: skip
     """The entries along an axis in ascending order.
 
     Args:
         axis: None sorts all entries.
-        descending: sort in descending order.
+        descending: sort in descending order; NaN comes last all the same.
 
     Raises:
         ValueError: `order` is given: arrays have no fields.
@@ -58,7 +63,7 @@ def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, 
     return sort_with(a, axis, order, descending, ops.sort)
 
 
-@composite(np.argsort, further=("descending",), derivative=NO_DERIVATIVE)
+@composite(np.argsort, further=FURTHER, derivative=NO_DERIVATIVE)
 def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
             descending: bool = False) -> Array:  # fmt: skip
     """The positions of the entries along an axis in ascending (or `descending`) order; equal entries keep theirs,
@@ -71,9 +76,8 @@ def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, 
     >>> fnp.argsort(fnp.array([3.0, 1.0, 2.0]), descending=True)
     array([0, 2, 1])
     """
-    found = sort_with(a, axis, order, descending, ops.argsort)
-    size = operand(a).size if axis is None else operand(a).shape[axis]
-    return ops.subtract(size - 1, found) if descending else found
+    a, axis = line_up(operand(a), axis)
+    return sort_with(a, axis, order, descending, ops.argsort)
 
 
 @composite(np.sort_complex)

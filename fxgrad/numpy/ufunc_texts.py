@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, is_differentiable
-from .documentation import NO_DERIVATIVE, ONLY_OPERANDS, ZERO_DERIVATIVE, describe, describe_result
+from .documentation import NO_DERIVATIVE, WITH_OPTIONS, ZERO_DERIVATIVE, describe, describe_result
 
 TEXTS = {
     "add": """The sum x + y.
@@ -587,6 +587,6 @@ def describe_primitive(primitive: Any) -> str | None:
     operands = ", ".join(("x", "y")[: len(primitive.partials)])
     details = ""
     if isinstance(reference, np.ufunc):
-        details = describe_result(reference, operands) + ONLY_OPERANDS
+        details = describe_result(reference, operands) + WITH_OPTIONS
     derivative = "" if "Derivative" in text else derivative_of(primitive)
     return describe(text, f"numpy.{reference.__name__}", operands, derivative, details)

@@ -8,11 +8,32 @@ derivative, steps have derivative 0.
 
 from __future__ import annotations
 
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
 from .. import ops
+from ..core.interpreter import Tracer
+from ..core.surface import is_box
 from ..core.typing import Binary, Unary
 from ..ops import operators
-from .documentation import ONLY_OPERANDS, described
+from .documentation import WITH_OPTIONS, described
 from .ufunc_texts import describe_primitive
+
+
+def show_part(function: Any) -> Any:
+    """Return the function of the real or imaginary parts as one whose result is a view of an array under transforms, as
+    NumPy's is."""
+    name = function.__name__
+
+    @wraps(function)
+    def part(val: Any) -> Any:
+        return getattr(val, name) if isinstance(val, Tracer) or is_box(val) else function(val)
+
+    del part.__wrapped__  # which has NumPy's name for a ufunc's operand
+    return part
+
 
 add: Binary = ops.add
 subtract: Binary = ops.subtract
@@ -26,8 +47,8 @@ fmod: Binary = ops.fmod
 reciprocal: Unary = ops.reciprocal
 remainder: Binary = ops.remainder
 mod: Binary = remainder
-sqrt: Unary = described("numpy.sqrt", "", ONLY_OPERANDS)(operators.sqrt)
-square: Unary = described("numpy.square", "", ONLY_OPERANDS)(operators.square)
+sqrt: Unary = described("numpy.sqrt", "", WITH_OPTIONS)(operators.sqrt)
+square: Unary = described("numpy.square", "", WITH_OPTIONS)(operators.square)
 cbrt: Unary = ops.cbrt
 exp: Unary = ops.exp
 exp2: Unary = ops.exp2
@@ -82,8 +103,8 @@ heaviside: Binary = ops.heaviside
 nextafter: Binary = ops.nextafter
 spacing: Unary = ops.spacing
 ldexp: Binary = ops.ldexp
-real: Unary = ops.real
-imag: Unary = ops.imag
+real: Unary = show_part(ops.real)
+imag: Unary = show_part(ops.imag)
 conjugate: Unary = ops.conjugate
 conj: Unary = conjugate
 
@@ -216,3 +237,6 @@ for _name in __all__:
     if hasattr(_function, "primitive"):
         _function.__doc__ = describe_primitive(_function.primitive)
         _function.__module__ = __name__.rpartition(".")[0]  # where pickle finds it, and users do
+    if isinstance(_ufunc := getattr(np, _name, None), np.ufunc):  # which hands traced values back
+        for _method in ("accumulate", "at", "outer", "reduce", "reduceat"):
+            setattr(_function, _method, getattr(_ufunc, _method))

@@ -1,7 +1,7 @@
-"""Functions that insert, delete and replace entries: the result is always a new array.
+"""Functions that insert, delete and replace entries.
 
-`put`, `place`, `put_along_axis` and `fill_diagonal` write into their first argument in NumPy and return nothing.
-Here, as in JAX, they must be called with `inplace=False`, and return the updated copy.
+`put`, `place`, `put_along_axis` and `fill_diagonal` write into their first argument, as in NumPy; with `inplace=False`,
+as in JAX, they return the updated copy instead.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from operator import mul
 from typing import Any
 
 import numpy as np
+from numpy import copyto, putmask
 
 from .. import ops
 from ..core.common_errors import unknown_option, wrong_ndim
-from ..core.errors import ImmutableError, ShapeError
+from ..core.errors import ShapeError
 from ..core.interpreter import as_value, concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import cast, composite, dtype_of, normalize_axis, operand
 from .documentation import LINEAR
 from .indexing import check_positions, known_mask
 from .manipulation import entry_count, ravel, take_positions
-from .missing import INPLACE_FUNCTIONS
 
 
 # -- entries in and out ------------------------------------------
@@ -114,15 +114,6 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
 
 
 # -- entries replaced ------------------------------------------
-def refuse_inplace(name: str, inplace: bool) -> None:
-    """Raise ImmutableError unless the caller knows that nothing is written into."""
-    if inplace:
-        raise ImmutableError(
-            f"{name} with inplace=True would write into an array, which fxgrad never does",
-            hint=f"x = fnp.{name}(x, …, inplace=False), or {INPLACE_FUNCTIONS[name]}",
-        )
-
-
 def replace_flat(a: Any, targets: Any, values: Any) -> Any:
     """Return a copy with the entries at flat positions replaced by values, which are repeated as often as
     needed."""
@@ -135,16 +126,14 @@ def replace_flat(a: Any, targets: Any, values: Any) -> Any:
 
 @composite()
 def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: bool = True) -> Array:
-    """A copy of `a` with the entries at flat positions `ind` replaced by `v`, `mode` as in `take`;
-    `inplace=False` must be given.
+    """Write `v`, repeated to the number of positions, into `a` at flat positions `ind`, `mode` as in `take`, and return
+    None; with `inplace=False` return a copy so changed.
 
-    `numpy.put` writes into the array and returns None: a call without `inplace=False`, which takes that for
-    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+    The result is differentiated by the array and by what is put into it.
 
     https://numpy.org/doc/stable/reference/generated/numpy.put.html
 
     Raises:
-        ImmutableError: without `inplace=False`, as nothing is written into.
         TypeError: a position is no integer.
         IndexError: a position is out of bounds, with `mode` "raise".
 
@@ -152,29 +141,29 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: b
     >>> fnp.put(fnp.zeros(3), [0, 2], [1.0, 2.0], inplace=False)
     array([1., 0., 2.])
     """
-    refuse_inplace("put", inplace)
+    if inplace:
+        return np.put(a, ind, v, mode)  # type: ignore[func-returns-value]
     return replace_flat(a, check_positions(ind, operand(a).size, mode), v)
 
 
 @composite()
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """A copy of `arr` with the entries inside the mask replaced by `vals`, one after another;
-    `inplace=False` must be given.
+    """Write `vals`, one after another and repeated as needed, into `arr` where a known mask holds, and return None;
+    with `inplace=False` return a copy so changed.
 
-    `numpy.place` writes into the array and returns None: a call without `inplace=False`, which takes that for
-    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+    The result is differentiated by the array and by what is put into it.
 
     https://numpy.org/doc/stable/reference/generated/numpy.place.html
 
     Raises:
-        ImmutableError: without `inplace=False`, as nothing is written into.
         ValueError: there are no values, and the mask is not empty.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.place(fnp.zeros(4), [True, False, True, True], [1.0, 2.0], inplace=False)
     array([1., 0., 2., 1.])
     """
-    refuse_inplace("place", inplace)
+    if inplace:
+        return np.place(arr, mask, vals)  # type: ignore[func-returns-value]
     arr, vals = operand(arr), ravel(vals)
     mask = ops.not_equal(ops.reshape(operand(mask), shape=arr.shape), 0)
     if not vals.size:
@@ -193,16 +182,14 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
 def put_along_axis(
     arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: Axis, *, inplace: bool = True
 ) -> Array:
-    """A copy of `arr` with the entries that `take_along_axis` takes by `indices` and `axis` replaced by `values`;
-    `inplace=False` must be given.
+    """Write `values` into `arr` at positions along an axis, one for each entry of `indices`, and return None; with
+    `inplace=False` return a copy so changed.
 
-    `numpy.put_along_axis` writes into the array and returns None: a call without `inplace=False`, which takes that for
-    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+    The result is differentiated by the array and by what is put into it.
 
     https://numpy.org/doc/stable/reference/generated/numpy.put_along_axis.html
 
     Raises:
-        ImmutableError: without `inplace=False`, as nothing is written into.
         ValueError: `indices` and `arr` have not the same number of axes.
 
     >>> import fxgrad.numpy as fnp
@@ -210,7 +197,8 @@ def put_along_axis(
     array([[0., 5.],
            [5., 0.]])
     """
-    refuse_inplace("put_along_axis", inplace)
+    if inplace:
+        return np.put_along_axis(arr, indices, values, axis)  # type: ignore[func-returns-value]
     arr = operand(arr)
     if axis is None:
         return ops.reshape(put_along_axis(ravel(arr), indices, values, 0, inplace=False), shape=arr.shape)
@@ -226,16 +214,14 @@ def put_along_axis(
 
 @composite()
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
-    """A copy of `a` with the diagonal replaced by `val`, with `wrap` also below a tall matrix's square;
-    `inplace=False` must be given.
+    """Write `val`, or its entries one after another, on the diagonal of `a`, and return None; with `inplace=False`
+    return a copy so changed. With `wrap` the diagonal of a tall matrix begins again below its end.
 
-    `numpy.fill_diagonal` writes into the array and returns None: a call without `inplace=False`, which takes that for
-    granted, raises ImmutableError. The copy is differentiated by the array and by what is put into it.
+    The result is differentiated by the array and by what is put into it.
 
     https://numpy.org/doc/stable/reference/generated/numpy.fill_diagonal.html
 
     Raises:
-        ImmutableError: without `inplace=False`, as nothing is written into.
         ValueError: `a` has fewer than two axes, or more than two of different sizes.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
@@ -243,7 +229,8 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     array([[0., 1.],
            [1., 0.]])
     """
-    refuse_inplace("fill_diagonal", inplace)
+    if inplace:
+        return np.fill_diagonal(a, val, wrap)  # type: ignore[func-returns-value]
     a = operand(a)
     if a.ndim < 2:
         raise wrong_ndim("fill_diagonal", "a", a, 2, or_more=True)
@@ -257,4 +244,6 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     return replace_flat(a, np.arange(a.size)[:stop:step], val)
 
 
-__all__ = ["delete", "fill_diagonal", "insert", "place", "put", "put_along_axis", "resize", "trim_zeros"]
+__all__ = [
+    "copyto", "delete", "fill_diagonal", "insert", "place", "put", "put_along_axis", "putmask", "resize", "trim_zeros",
+]  # fmt: skip

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Write the entries of `src`, cast and broadcast, into `dst` where the mask holds: `numpy.copyto`."""
+    if shows_same(dst, src) and where is True:
+        return  # nothing, whether it is read-only or not
     src, where = unbox(src), unbox(where)
     aval = aval_of(fnp.asarray(src))
     if not np.can_cast(aval.dtype, dst.dtype, casting):
@@ -29,6 +31,13 @@ def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) ->
         )
     src = fit_values(src, dst.dtype)
     dst[...] = src if where is True else ops.where(where, src, dst.value)
+
+
+def shows_same(box: Box, other: Any) -> bool:
+    """Whether another box shows the same entries in the same places."""
+    if not isinstance(other, Box) or other.cell.root is not box.cell.root or other.cell.part != box.cell.part:
+        return False
+    return isinstance(other.positions, np.ndarray) and np.array_equal(other.positions, box.positions)
 
 
 def put(a: Box, ind: Any, v: Any, mode: str = "raise") -> None:

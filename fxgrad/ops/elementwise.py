@@ -225,7 +225,12 @@ bessel_i = elementwise(
 
 def unit_vector_kernel(xp: Any) -> Any:
     def unit_vector(x: Any, length: Any) -> Any:
-        return x / xp.where(length == 0, xp.inf, length)
+        length = xp.where(length == 0, xp.inf, length)
+        if xp is np and np.iscomplexobj(x) and not np.iscomplexobj(length):
+            y = np.empty(np.broadcast_shapes(np.shape(x), np.shape(length)), np.result_type(x, length))
+            y.real, y.imag = x.real / length, x.imag / length
+            return y[()]
+        return x / length  # of complex numbers without subnormal ones, whose reciprocal is infinite
 
     return unit_vector
 

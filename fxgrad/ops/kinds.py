@@ -38,6 +38,7 @@ from ..core.primitive import KERNEL_ERRORS, Primitive, bind, explain, register
 from ..core.pullback import PullbackRule
 from .derive import elementwise_pullback, general_pullback
 from .masked import Masked, Support, densify, restore_support
+from .options import OPERANDS, call_ufunc
 from .projection import project, promote_tangent
 from .vocabulary import ops
 
@@ -156,7 +157,9 @@ class Elementwise(Primitive):
     def make_call(self) -> Callable[..., Any]:
         primitive, kernel, current, ndarray = self, self.kernel, CURRENT.get, np.ndarray
 
-        def unary(x: Any, /) -> Any:
+        def unary(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) -> Any:
+            if out is not None or where is not True or dtype is not None:
+                return call_ufunc(primitive.name, (x,), out, where, dtype)
             if type(x) in PLAIN and not current().observer:
                 return kernel(x)
             if type(x) in VALUES:
@@ -166,7 +169,9 @@ class Elementwise(Primitive):
                     explain(error, primitive, (x,))
             return bind(primitive, (x,), NO_PARAMS)
 
-        def binary(x: Any, y: Any, /) -> Any:
+        def binary(x: Any, y: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) -> Any:
+            if out is not None or where is not True or dtype is not None:
+                return call_ufunc(primitive.name, (x, y), out, where, dtype)
             if type(x) in PLAIN and type(y) in PLAIN and not current().observer:
                 return kernel(x, y)
             if (x.dtype.hasobject if type(x) is ndarray else type(x) not in VALUES) or (
@@ -180,7 +185,9 @@ class Elementwise(Primitive):
 
         if self.static or len(self.partials) > 2:
             return super().make_call()
-        return unary if len(self.partials) == 1 else binary
+        call: Any = unary if len(self.partials) == 1 else binary
+        call.__signature__ = OPERANDS[len(self.partials)]  # the options are those of NumPy's ufuncs
+        return call
 
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> Aval:
         scalar = scalar_aval(self, avals, params)

@@ -109,6 +109,7 @@ def riccati_kernel(a: Any, b: Any, q: Any, r: Any, *, discrete: bool) -> np.ndar
     linalg = load_library("scipy.linalg", "scipy", "riccati")
     solve = linalg.solve_discrete_are if discrete else linalg.solve_continuous_are
     x = np.empty(a.shape, np.result_type(a, b, q, r))
+    a, b, q, r = (m.astype(x.dtype, copy=False) for m in (a, b, q, r))  # SciPy takes no booleans from 1.20 on
     q, r = ((m + conjugate_transpose(np, m)) * 0.5 for m in (q, r))
     for index in np.ndindex(a.shape[:-2]) if x.size else ():
         x[index] = solve(a[index], b[index], q[index], r[index])

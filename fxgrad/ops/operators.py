@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy import ndarray
@@ -12,12 +13,14 @@ from numpy import ndarray
 import fxgrad.ops.elementwise as el  # `from . import` would wait for the package, which waits for this
 
 from ..core.arrays import is_array_like
-from ..core.aval import SCALARS, kind_of
+from ..core.aval import SCALARS, is_differentiable, kind_of
+from ..core.common_errors import BUFFER_REMEDY
 from ..core.errors import ArrayConversionError, ConcretizationError, UnsupportedError
-from ..core.interpreter import CURRENT, VALUES, Tracer, concretize
+from ..core.interpreter import CURRENT, VALUES, PrimalTracer, Tracer, concretize
 from ..core.primitive import KERNEL_ERRORS, explain
-from ..core.surface import is_object
+from ..core.surface import is_object, own
 from .kinds import NO_PARAMS
+from .options import call_ufunc, of_operands
 from .vocabulary import ops
 
 if TYPE_CHECKING:
@@ -76,7 +79,8 @@ def power(base: Any, exponent: Any) -> Any:
     return el.power(base, exponent)
 
 
-def square(x: Any) -> Any:
+@of_operands("x")
+def square(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) -> Any:
     """The square x².
 
     Derivative: `2 * x`. Where x is known to be the root of s (`sqrt(s)`, `norm(v)`), it is that of s: finite at 0,
@@ -86,6 +90,8 @@ def square(x: Any) -> Any:
     >>> float(fx.grad(lambda x: fnp.square(fnp.sqrt(x)))(0.0))
     1.0
     """
+    if out is not None or where is not True or dtype is not None:
+        return call_ufunc("square", (x,), out, where, dtype)
     if isinstance(x, Tracer):
         radicand = getattr(x, "radicand", None)
         if radicand is not None:
@@ -94,14 +100,16 @@ def square(x: Any) -> Any:
     return el.square(x)
 
 
-def remember_radicand(root: Any, radicand: Callable[[], Any]) -> Any:
-    """Return `root`, which remembers what it is the root of."""
+def remember_radicand(root: Any, radicand: Callable[[Any], Any], x: Any) -> Any:
+    """Return `root`, which remembers that it is the root of `radicand(x)`."""
     if isinstance(root, Tracer):
-        root.radicand = radicand
+        x = own(x)
+        root.radicand = lambda: radicand(x)
     return root
 
 
-def sqrt(x: Any) -> Any:
+@of_operands("x")
+def sqrt(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) -> Any:
     """The root √x, NaN of negative real numbers.
 
     Derivative: `1 / (2 * sqrt(x))`, which is infinite at 0; the square of the root has the derivative of x.
@@ -110,14 +118,21 @@ def sqrt(x: Any) -> Any:
     >>> fnp.sqrt(fnp.array([4.0, 2.25]))
     array([2. , 1.5])
     """
+    if out is not None or where is not True or dtype is not None:
+        return call_ufunc("sqrt", (x,), out, where, dtype)
     y = el.sqrt(x)
-    return remember_radicand(y, lambda: x) if isinstance(y, Tracer) else y
+    return remember_radicand(y, lambda x: x, x) if isinstance(y, Tracer) else y
 
 
 def divmod_(a: Any, b: Any) -> tuple[Any, Any]:
     return el.floor_divide(a, b), el.remainder(a, b)
 
 
+# Python's operators of two operands, and how messages write them.
+SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
 _BINARY = {
     "add": el.add,
     "sub": el.subtract,
@@ -176,27 +191,54 @@ def rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
 
 WHOLE = (slice(None),)
 
+# What x[mask] is where the values of the mask are not known, None for other keys: set by numpy.selection.
+select: Callable[[Tracer, Any], Any] = lambda x, key: None  # noqa: E731
 
-def getitem(self: Tracer, key: Any) -> Any:
+
+def getitem(self: Any, key: Any) -> Any:
     kind = type(key)
     if (kind is slice or kind is int) and (ndim := len(self.shape)):
         y = ops.getitem(self, index=(key,) + WHOLE * (ndim - 1))
-        return y if ndim == 1 and kind is int else remember_shown(y, self)
+        if (ndim > 1 or kind is slice) and isinstance(y, Tracer):
+            y.shown = (self, operator.getitem, key)  # as `remember_view` does, without its call
+            remember_reference(self, y)
+        return y
+    if (isinstance(key, Tracer) or is_object(key)) and (selection := select(self, key)) is not None:
+        return selection
     x, arrays, index = ops.parse_index(self, key)
     y = ops.getitem(x, *arrays, index=index)
     if not arrays:
-        for entry in index:
-            if type(entry) is not int:  # no number, so that NumPy would give a view
-                return remember_shown(y, self)
+        if has_dots(key) or any([type(entry) is not int for entry in index]):  # no number: NumPy gives a view
+            return remember_view(y, self, operator.getitem, key)
+    elif y.shape and not any([a.shape for a in arrays]):  # traced integers
+        return remember_view(y, self, operator.getitem, key)
     return y
 
 
-def remember_shown(view: Any, value: Any) -> Any:
-    """Return a value that NumPy would give as a view of another one, and keep hold of that: neither is written into
-    while the other is referred to."""
-    if isinstance(view, Tracer) and view is not value:
-        view.shown = value
+def has_dots(key: Any) -> bool:
+    """Whether `...` is in a key, which then gives an array of NumPy's, though it has no axes."""
+    return type(key) is tuple and any([entry is Ellipsis for entry in key])
+
+
+def remember_view(view: Any, shown: Any, step: Callable[..., Any], *further: Any) -> Any:
+    """Return what NumPy would give as a view of an array, `step(shown, *further)`, which is to see what is written
+    there. Of a number, which nobody writes into, it is none."""
+    if isinstance(view, Tracer) and view is not shown and (shown.shape or hasattr(shown, "shown")):
+        view.shown = (shown, step, *further)
+        remember_reference(shown, view)
     return view
+
+
+def remember_reference(shown: Tracer, view: Any) -> None:
+    """Let a tracer know, weakly, of what shows it."""
+    views = getattr(shown, "views", None)
+    if views is None:
+        shown.views = [ref(view)]
+        return
+    count = len(views)
+    if count >= 8 and not count & (count - 1):  # a power of two
+        views[:] = [reference for reference in views if reference() is not None]
+    views.append(ref(view))
 
 
 def scalar_conversion(convert: Callable[[Any], Any], operation: str) -> Callable:
@@ -221,9 +263,8 @@ def number_conversion(convert: Callable[[Any], Any], operation: str) -> Callable
             if level.is_differentiated:
                 raise ArrayConversionError(
                     f"{operation} of a traced value {self.aval!r}: its derivative would be lost",
-                    hint="fnp.sin(x) instead of math.sin(x); buffer = np.zeros_like(x) or np.zeros(shape, like=x), "
-                    "where x is traced, for buffer[i] = x, or buffer = fnp.at(buffer)[i].set(x); for the value alone, "
-                    "x.item()",
+                    hint=f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}; "
+                    "for the value alone, x.item()",
                 )
             level = level.concretize(operation)
         return known(self)
@@ -258,9 +299,9 @@ def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
         whole = np.empty(1, object)
         whole[0] = self
         return whole.reshape(())
-    if kind_of(self.dtype) in "iub":  # positions, mostly; no derivative is lost
+    if not carries_derivative(self):  # positions, mostly, and arguments that are not differentiated
         try:
-            return np.array(concretize(self, "np.asarray()"), dtype)
+            return lend_entries(self, np.array(concretize(self, "np.asarray()"), dtype), copy)
         except ConcretizationError:
             pass
     if (
@@ -269,9 +310,9 @@ def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
         or (dtype is not None and np.dtype(dtype) != object)
     ):
         hint = (
-            "use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray, np.array and of writing into plain "
-            "arrays (np.zeros_like(x) and np.zeros(shape, like=x), where x is traced, can be written into); "
-            "fnp.take(a, i, axis=0) where a plain array is indexed, a[i], by a traced i; for the value alone: x.item()"
+            "use fxgrad.numpy (fnp.asarray, fnp.stack) instead of np.asarray and np.array; for buffer[i] = x, "
+            f"{BUFFER_REMEDY}; fnp.take(a, i, axis=0) where a plain array is indexed, a[i], by a traced i; "
+            "for the value alone: x.item()"
         )
         if dtype is not None:
             hint = f"x.astype({str(np.dtype(dtype))!r}) converts a traced value; or {hint}"
@@ -283,11 +324,31 @@ def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
     entries = np.empty(max(self.size, 1), object)
     flat = ops.reshape(self, shape=(self.size,))
     for i in range(self.size):
-        entries[i] = entry = ops.getitem(flat, index=(i,)) if self.shape else self
-        if self.shape and not copy and isinstance(entry, Tracer):
-            entry.shown = self
-    entries = entries[: self.size].reshape(self.shape)
-    entries.flags.writeable = bool(copy)  # of np.asarray(x), for what is written into it is not seen here
+        entries[i] = ops.getitem(flat, index=(i,)) if self.shape else self
+    return lend_entries(self, entries[: self.size].reshape(self.shape), copy)
+
+
+def carries_derivative(x: Any) -> bool:
+    """Whether a value carries a derivative at any level, which a plain number would lose."""
+    while isinstance(x, Tracer):
+        if x.is_differentiated:
+            return True
+        found = x.contents()
+        if len(found) != 1 and not isinstance(x, PrimalTracer):
+            return is_differentiable(x.dtype)  # whether it does is not known
+        x = found[0]
+    return False
+
+
+def lend_entries(x: Tracer, entries: np.ndarray, copy: Any) -> np.ndarray:
+    """Return the entries of an array as NumPy's own array of them; unless that is a `copy`, neither of the two may be
+    written into while it lives, for the other would not see it."""
+    if not copy:
+        entries.flags.writeable = False
+        top = x
+        while hasattr(top, "shown"):
+            top = top.shown[0]
+        remember_reference(top, entries)
     return entries
 
 
@@ -297,12 +358,10 @@ def length(self: Tracer) -> int:
     return self.shape[0]
 
 
-def iterate(self: Tracer) -> Any:
+def iterate(self: Any) -> Any:
     if not self.shape:
         raise TypeError("iteration over a 0-d array")
-    if self.ndim > 1:
-        return (getitem(self, i) for i in range(self.shape[0]))
-    return (ops.getitem(self, index=(i,)) for i in range(self.shape[0]))
+    return (self[i] for i in range(self.shape[0]))  # which may have become a box on the way
 
 
 for _name, _function in _BINARY.items():

@@ -116,8 +116,9 @@ gamma_density = elementwise(
 
 
 def incomplete_partial_a(t: Any, y: Any, a: Any, x: Any, *, upper: bool) -> Any:
+    at_end = ops.logical_or(ops.logical_or(ops.equal(x, 0), ops.isinf(x)), ops.isinf(a))
+    a = ops.maximum(ops.where(ops.isinf(a), 1.0, a), 1e-30)  # below which the slope does not change
     slope = x * gamma_density(a, x) * gamma_shift(a, ops.log(x))
-    at_end = ops.logical_or(ops.equal(x, 0), ops.isinf(x))
     return t * ((1 if upper else -1) * ops.where(at_end, 0.0, slope))
 
 

@@ -12,7 +12,8 @@ right number or NaN:
   since the coupling of the two is lost; a slice that leaves the cluster out, of either, leaves it out here.
 * Forward mode does not. A value has the tangent Eᵢᵢ, which is right for every function of the values alone that is
   differentiable; a vector has the tangent NaN if the direction mixes the cluster, which is Eᵢⱼ ≠ 0.
-* Singular values that count as zeros have the derivative 0 by convention, as |x| has at 0.
+* Singular values that count as zeros have the derivative 0 by convention, as |x| has at 0; with `null_vectors` they
+  have Eᵢᵢ as the others do (torch's convention, for its surface), though their vectors are an arbitrary pair.
 * The phase of a complex vector is arbitrary as well: reverse mode gives NaN to functions that depend on it.
 
 What is tested is a necessary condition: a cotangent that happens to vanish along the rotations although the function
@@ -284,7 +285,8 @@ def perturbation_batch(e: Any, w: Any, *marks: Any, size: int, kind: str) -> Any
 
 
 # From E: the tangents of the values w, and X for those of the vectors, V̇ = VX. The kinds are "hermitian", "singular"
-# (the Hermitian part of E turns left and right vectors together) and "general". Last operands: see `Decomposition`.
+# (the Hermitian part of E turns left and right vectors together; values that are zero stay so), "singular, null
+# vectors" and "general". Last operands: see `Decomposition`.
 spectral_perturbation = general(
     "spectral_perturbation",
     lambda xp: perturbation_kernel,
@@ -340,7 +342,7 @@ def eigvalsh_kernel(xp: Any) -> Any:
 eigvalsh = register(SpectralValues("eigvalsh", eigvalsh_kernel, eigh)).call
 
 
-def svd_aval(self: Any, a: Aval, *, full: bool) -> list[Aval]:
+def svd_aval(self: Any, a: Aval, *, full: bool, null_vectors: bool = False) -> list[Aval]:
     if len(a.shape) < 2:
         raise ShapeError(
             f"svd: the operand has shape {a.shape}, matrices have two axes",
@@ -386,8 +388,9 @@ def svd_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]
         matrix_product(adjoint(t), slice_columns(u, None, k)),
     )
     e = matrix_product(adjoint(slice_columns(u, None, k)), along_u)
+    kind = "singular, null vectors" if params.get("null_vectors") else "singular"
     values, together = spectral_perturbation(
-        e, s, *(primals[1:] or (EVERY_POSITION, EVERY_POSITION)), kind="singular"
+        e, s, *(primals[1:] or (EVERY_POSITION, EVERY_POSITION)), kind=kind
     )
     apart = singular_quotient(e, s, turning=True)
     return [
@@ -399,7 +402,7 @@ def svd_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]
 
 svd = decomposition(
     "svd",
-    lambda xp: lambda a, *, full: xp.linalg.svd(a, full_matrices=full),
+    lambda xp: lambda a, *, full, null_vectors=False: xp.linalg.svd(a, full_matrices=full),
     abstract_rule=svd_aval,
     tangent_rule=svd_tangent,
     vector_axes=(-2, None, -1),
@@ -408,8 +411,8 @@ svd = decomposition(
 
 def svdvals_kernel(xp: Any) -> Any:
     if hasattr(xp.linalg, "svdvals"):
-        return lambda a: xp.linalg.svdvals(a)
-    return lambda a: xp.linalg.svd(a, compute_uv=False)
+        return lambda a, *, null_vectors=False: xp.linalg.svdvals(a)
+    return lambda a, *, null_vectors=False: xp.linalg.svd(a, compute_uv=False)
 
 
 svdvals = register(SpectralValues("svdvals", svdvals_kernel, svd, full=False)).call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,6 +14,8 @@ from ..core import pytree
 from ..core.errors import StructureError
 from ..core.typing import ArrayLike, Key, PyTree
 from ..numpy.composite import cast, dtype_of
+from ..numpy.linalg.norms import euclidean_norm, shortening
+from ..random.keys import check_one_key
 
 ScalarOrSchedule: TypeAlias = Any  # a number, or a function from the number of steps to one
 
@@ -261,8 +264,15 @@ def global_norm(updates: PyTree) -> Any:
     >>> float(fx.optim.global_norm({"a": np.array([3.0]), "b": 4.0}))
     5.0
     """
-    squares = [fnp.sum(ops.square(ops.absolute(u))) for u in pytree.leaves(updates)]
-    return ops.sqrt(sum(squares[1:], squares[0])) if squares else 0.0
+    rows = [fnp.reshape(u, (-1,)) for u in pytree.leaves(updates)]
+    return norm_of_norms(rows) if rows else 0.0
+
+
+def norm_of_norms(rows: list[Any]) -> Any:
+    """Return the norm of the last axes of all arrays together, as that of their norms: a sum of squares would overflow
+    or underflow."""
+    norms = [euclidean_norm(u, (u.ndim - 1,), False) for u in rows]
+    return norms[0] if len(norms) == 1 else euclidean_norm(fnp.stack(norms), (0,), False)
 
 
 def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
@@ -277,8 +287,7 @@ def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
     """
 
     def shorten(updates: PyTree, params: PyTree) -> PyTree:
-        norm = global_norm(updates)
-        factor = max_norm / ops.maximum(norm, max_norm)
+        factor = shortening(global_norm(updates), max_norm)
         return pytree.map(lambda u: like(factor * u, u), updates)
 
     return stateless(shorten)
@@ -311,6 +320,7 @@ def differentially_private_aggregate(
         key: a key of random numbers.
 
     Raises:
+        DTypeError, ShapeError: `key` is not one key.
         StructureError: leaves do not have the same number of samples.
 
     >>> import fxgrad as fx, numpy as np
@@ -320,6 +330,7 @@ def differentially_private_aggregate(
     >>> updates.round(4)
     array([0.3 , 0.65])
     """
+    check_one_key(key, "differentially_private_aggregate")
 
     def init(params: PyTree) -> PrivateState:
         return PrivateState(key)
@@ -335,7 +346,7 @@ def differentially_private_aggregate(
                 hint="fx.vmap(fx.grad(loss), (None, 0))(params, batch)",
             )
         (count,) = sizes
-        factors = l2_norm_clip / ops.maximum(per_sample_global_norm(updates), l2_norm_clip)
+        factors = shortening(per_sample_global_norm(updates), l2_norm_clip)
         following, *keys = random.split(state.key, len(leaves) + 1)
         means = []
         for u, k in zip(leaves, keys):
@@ -354,8 +365,8 @@ def per_sample_global_norm(updates: PyTree) -> Any:
     >>> fx.optim.per_sample_global_norm({"w": np.array([[3.0, 4.0], [0.0, 0.5]])})
     array([5. , 0.5])
     """
-    squares = [ops.square(ops.absolute(u)) for u in pytree.leaves(updates)]
-    return ops.sqrt(sum(fnp.sum(s, tuple(range(1, s.ndim))) for s in squares))
+    rows = [fnp.reshape(u, (np.shape(u)[0], math.prod(np.shape(u)[1:]))) for u in pytree.leaves(updates)]
+    return norm_of_norms(rows)
 
 
 __all__ = [

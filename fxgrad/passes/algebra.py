@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.graph import Equation, Graph, Literal
-from .draft import Draft, is_ours, rewrite, with_inputs
+from .draft import Draft, is_ours, keeps_avals, rewrite, with_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,8 +37,10 @@ def apply_law(equation: Equation, draft: Draft) -> Found:
         found = law(equation, draft) if law is not None else None
         if found is None and equation.primitive.entrywise:
             found = move_shapes(equation, draft)
+        if found is None or not keeps_avals(equation, found):
+            return changed
         if type(found) is not Equation:
-            return changed if found is None else found
+            return found
         equation = changed = found
     return changed
 
@@ -49,10 +51,10 @@ def add(e: Equation, draft: Draft) -> Found:
         return as_result(a, e)
     if is_neutral(a, -0.0, e):
         return as_result(b, e)
-    if q := draft.maker(b, "negative"):
-        return [draft.emit("subtract", a, q.inputs[0], like=e)]
-    if p := draft.maker(a, "negative"):
-        return [draft.emit("subtract", b, p.inputs[0], like=e)]
+    if q := opposite(b, e, draft):
+        return [draft.emit("subtract", a, q, like=e)]
+    if p := opposite(a, e, draft):
+        return [draft.emit("subtract", b, p, like=e)]
     return None
 
 
@@ -60,8 +62,8 @@ def subtract(e: Equation, draft: Draft) -> Found:
     a, b = e.inputs
     if is_neutral(b, 0.0, e):
         return as_result(a, e)
-    q = draft.maker(b, "negative")
-    return [draft.emit("add", a, q.inputs[0], like=e)] if q else None
+    q = opposite(b, e, draft)
+    return [draft.emit("add", a, q, like=e)] if q else None
 
 
 def multiply(e: Equation, draft: Draft) -> Found:
@@ -70,16 +72,27 @@ def multiply(e: Equation, draft: Draft) -> Found:
         return as_result(a, e)
     if is_one(a, e):
         return as_result(b, e)
-    p, q = draft.maker(a, "negative"), draft.maker(b, "negative")
-    return with_inputs(e, [p.inputs[0], q.inputs[0]]) if p and q else None
+    if e.outputs[0].aval.dtype.kind == "c":  # of which NumPy rounds products by how operands lie in memory
+        return None
+    p, q = opposite(a, e, draft), opposite(b, e, draft)
+    return with_inputs(e, [p, q]) if p and q else None
 
 
 def divide(e: Equation, draft: Draft) -> Found:
     a, b = e.inputs
     if is_one(b, e):
         return as_result(a, e)
-    p, q = draft.maker(a, "negative"), draft.maker(b, "negative")
-    return with_inputs(e, [p.inputs[0], q.inputs[0]]) if p and q else None
+    p, q = opposite(a, e, draft), opposite(b, e, draft)
+    return with_inputs(e, [p, q]) if p and q and {a.aval.dtype.kind, b.aval.dtype.kind} == {"f"} else None
+
+
+def opposite(atom: Any, e: Equation, draft: Draft) -> Any:
+    """Return the y of an operand −y, if −y and y become what the result is of by exactly opposite numbers: not those of
+    integers that are widened first, nor real ones whose imaginary part, in a complex sum, is 0.0 for both."""
+    made, out = draft.maker(atom, "negative"), e.outputs[0].aval
+    if made is None or atom.aval.dtype.kind != out.dtype.kind or made.inputs[0].aval != atom.aval:
+        return None
+    return made.inputs[0] if out.dtype.kind in "fc" or atom.aval.dtype == out.dtype else None
 
 
 def power(e: Equation, draft: Draft) -> Found:
@@ -111,9 +124,9 @@ def where(e: Equation, draft: Draft) -> Found:
     if made := negation(condition, draft):
         return with_inputs(e, [made.inputs[0], b, a])
     inner, outer = draft.maker(a, "where"), draft.maker(b, "where")
-    if inner and inner.inputs[0] is condition and same_shape(inner.inputs[1], a):
+    if inner and inner.inputs[0] is condition and is_of_kind(inner.inputs[1], a):
         return with_inputs(e, [condition, inner.inputs[1], b])
-    if outer and outer.inputs[0] is condition and same_shape(outer.inputs[2], b):
+    if outer and outer.inputs[0] is condition and is_of_kind(outer.inputs[2], b):
         return with_inputs(e, [condition, a, outer.inputs[2]])
     return None
 
@@ -220,8 +233,9 @@ def as_result(atom: Any, equation: Equation) -> list[Any] | None:
     return [atom] if atom.aval == equation.outputs[0].aval else None
 
 
-def same_shape(a: Any, b: Any) -> bool:
-    return a.aval.shape == b.aval.shape or not a.aval.shape
+def is_of_kind(a: Any, b: Any) -> bool:
+    """Whether an operand stands for the result of a selection as it is: 1e-200 is 0 in float16."""
+    return a.aval.dtype == b.aval.dtype and a.aval.shape in (b.aval.shape, ()) and a.aval.weak == b.aval.weak
 
 
 LAWS: dict[str, Callable[[Equation, Draft], Found]] = {

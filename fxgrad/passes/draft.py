@@ -48,6 +48,19 @@ class Draft:
         self.append(Equation(primitive, operands, [result], params, like.site, like.quiet))
         return result
 
+    def replace(self, equation: Equation, found: Sequence[Any] | Equation) -> bool:
+        """Put an equation, or atoms that stand for its results, in the place of one; or leave it as it is and return
+        False where a result would be of another shape, dtype or weakness: that no rewrite may change."""
+        if not keeps_avals(equation, found):
+            self.append(equation)
+            return False
+        self.changed = True
+        if isinstance(found, Equation):
+            self.append(found)
+        else:
+            self.replaced.update(zip(equation.outputs, found))
+        return True
+
     def maker(self, atom: Any, *names: str) -> Equation | None:
         """Return the equation that makes an atom if its primitive has one of these names."""
         made = None if type(atom) is Literal else self.makers.get(atom)
@@ -100,11 +113,7 @@ def rewrite(
         if found is None:
             draft.append(equation)
         else:
-            draft.changed = True
-            if isinstance(found, Equation):
-                draft.append(found)
-            else:
-                draft.replaced.update(zip(equation.outputs, found))
+            draft.replace(equation, found)
     return draft.finish()
 
 
@@ -114,10 +123,19 @@ def has_any(graph: Graph, names: Collection[str]) -> bool:
 
 
 def with_inputs(equation: Equation, inputs: Sequence[Any]) -> Equation:
-    """Return an equation with other operands."""
+    """Return an equation with other operands, which is the same where they have the same avals."""
     return Equation(
         equation.primitive, inputs, equation.outputs, equation.params, equation.site, equation.quiet
     )
+
+
+def keeps_avals(equation: Equation, found: Sequence[Any] | Equation) -> bool:
+    """Whether what a rule has found gives results of the shapes, dtypes and weakness of those of the equation."""
+    avals = [v.aval for v in equation.outputs]
+    if not isinstance(found, Equation):
+        return [a.aval for a in found] == avals
+    given = found.primitive.abstract_eval([a.aval for a in found.inputs], found.params)
+    return (list(given) if found.primitive.multiple_results else [given]) == avals
 
 
 def is_zero(atom: Any) -> bool:

@@ -5,6 +5,9 @@ axis is multiplied once, by a coefficient made of small arrays.
 
 Such chains are what a derivative is linear in: the tangents of a Hessian, one for each coordinate, all go through the
 same diagonal factors.
+
+A product of factors may overflow or vanish where the chain does not: t·a·b with t = 1e30, a = b = 1e-25 in float32. So
+the code looks at the factors when it runs, and takes the chain as it is written unless they are of moderate size.
 """
 
 from __future__ import annotations
@@ -13,17 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.aval import is_differentiable
-from ..core.graph import Literal
+from ..core.graph import Equation, Graph, Literal, Var
 from .draft import MANY, Draft, is_ours, is_zero
+from .gathered import GATHERED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..core.aval import Aval
-    from ..core.graph import Equation, Graph
 
 RATIO = 8  # how many times smaller a coefficient is than what it multiplies
+LOOKING = 2  # passes over a big operand that cost as much as to look at the factors
 
 
 class Form(NamedTuple):
@@ -31,7 +34,8 @@ class Form(NamedTuple):
 
     `make(draft, equation)` makes the coefficient, of the shape `shape`. `support` has (condition, whether it holds)
     pairs, of which all hold; several sets of them are alternatives, and an empty set is everywhere. `places` are the
-    numbers of the equations that the form stands for.
+    numbers of the equations that the form stands for, `factors` what the coefficient is made of, with whether it
+    divides.
     """
 
     root: Any
@@ -39,21 +43,28 @@ class Form(NamedTuple):
     shape: tuple[int, ...]
     support: frozenset[frozenset[tuple[Any, bool]]]
     places: frozenset[int]
+    factors: tuple[tuple[Any, bool], ...] = ()
 
 
 EVERYWHERE = frozenset({frozenset()})
 
 
+def joined(*parts: tuple) -> tuple:
+    """Return the members of some tuples, each once."""
+    return tuple(dict.fromkeys(member for part in parts for member in part))
+
+
 def gather_coefficients(graph: Graph) -> Graph:
     """Gather the coefficients of chains on big operands, where that saves passes over them.
 
-    The same to rounding, as long as a product of the factors does not overflow. Entries that a selection discards are
-    0 whatever the operand holds there.
+    The same to rounding: no product of the factors overflows or vanishes. Entries that a selection discards are 0
+    whatever the operand holds there.
 
     >>> import fxgrad as fx, numpy as np
-    >>> graph = fx.make_graph(lambda t, a, b: t * a / b)(np.ones((50, 100)), np.ones(100), np.ones(100))
-    >>> [e.outputs[0].aval for e in gather_coefficients(graph).equations]
-    [f64[100], f64[50,100]]
+    >>> graph = fx.make_graph(lambda t, a, b: -(t * a / b) * a)(np.ones((50, 100)), np.ones(100), np.ones(100))
+    >>> gathered = gather_coefficients(graph).equations[-1]
+    >>> gathered.primitive.name, [e.outputs[0].aval for e in gathered.params["short"].equations]
+    ('gathered', [f64[50,100]])
     """
     if not any(worth_a_look(v.aval) for e in graph.equations if e.primitive.entrywise for v in e.outputs):
         return graph
@@ -74,7 +85,7 @@ def gather_coefficients(graph: Graph) -> Graph:
 
 
 def worth_a_look(aval: Aval) -> bool:
-    return aval.size >= MANY and is_differentiable(aval.dtype) and aval.dtype.kind in "fc"
+    return aval.size >= MANY and aval.dtype.kind == "f" and np.finfo(aval.dtype).bits > 16
 
 
 def find_forms(graph: Graph) -> dict[Any, Form]:
@@ -102,28 +113,102 @@ def find_ends(graph: Graph, forms: dict[Any, Form]) -> dict[Any, Form]:
         e = graph.equations[place]
         out = e.outputs[0] if len(e.outputs) == 1 else None
         form = forms.get(out)
-        if form is None or place in inner:
+        if form is None or place in inner or is_number(form):
             continue
         done = [p for p in form.places if readers.get(graph.equations[p].outputs[0], set()) <= form.places]
         saved = len({*done, place}) - 1 - (form.support != EVERYWHERE)
-        if saved > 0:
+        if saved > (LOOKING if form.factors else 0):
             ends[out] = form
             inner.update(done)
     return ends
 
 
+def is_number(form: Form) -> bool:
+    """Whether a coefficient is made of numbers: for the pass `factors`."""
+    return bool(form.factors) and all(type(factor) is Literal for factor, _ in form.factors)
+
+
 def apply_form(form: Form, equation: Equation, draft: Draft) -> Any:
-    """Emit the product of the root and its coefficient."""
-    root = draft.replaced.get(form.root, form.root)
-    result = draft.emit("multiply", root, form.make(draft, equation), like=equation)
+    """Emit the product of the root and its coefficient, or where there are factors besides signs, what chooses between
+    it and the chain."""
+    if not form.factors:
+        root = draft.replaced.get(form.root, form.root)
+        conditions = {c: draft.replaced.get(c, c) for c in conditions_of(form)}
+        return emit_product(root, form.make(draft, equation), conditions, form, equation, draft)
+    graph = draft.graph
+    equations = [graph.equations[p] for p in sorted(form.places)]
+    made = {e.outputs[0] for e in equations}
+    read = dict.fromkeys(a for e in equations for a in e.inputs if type(a) is not Literal and a not in made)
+    chain = Graph(list(read), equations, equation.outputs, None, graph.name)
+    # What only the chain may warn of, it warns of itself.
+    silent = Equation(
+        equation.primitive, equation.inputs, equation.outputs, equation.params, equation.site, True
+    )
+    coefficient = form.make(draft, silent)
+    scale = Var(coefficient.aval)
+    inner = Draft(chain)
+    product = emit_product(form.root, scale, {c: c for c in read}, form, equation, inner)
+    short = Graph([scale, *read], inner.equations, [product], None, graph.name)
+    safe = emit_check(form, equation.outputs[0].aval, silent, draft)
+    result = Var(equation.outputs[0].aval)
+    operands = [
+        Literal(True) if safe is None else safe,
+        coefficient,
+        *(draft.replaced.get(v, v) for v in read),
+    ]
+    params = {"chain": chain, "short": short}
+    draft.append(Equation(GATHERED, operands, [result], params, equation.site, equation.quiet))
+    return result
+
+
+def emit_check(form: Form, result: Aval, like: Equation, draft: Draft) -> Any:
+    """Emit whether the entries of all factors are of such size that no product of them overflows or vanishes; or 0,
+    where they do not divide."""
+    bound = 2.0 ** (np.finfo(result.dtype).maxexp // (len(form.places) + 2))
+    ends: dict[tuple[int, ...], tuple[Any, Any]] = {}  # the largest and the least entries, by shape
+    for factor, divides in sorted(form.factors, key=lambda pair: pair[1]):
+        if type(factor) is Literal:  # which `is_factor` has looked at
+            continue
+        known = draft.replaced.get(factor, factor)
+        most = least = draft.emit("absolute", known, like=like)
+        if not divides:
+            zero = draft.emit("equal", known, Literal(0), like=like)
+            least = draft.emit("where", zero, Literal(1.0), least, like=like)
+        if other := ends.get(factor.aval.shape):
+            most = draft.emit("maximum", other[0], most, like=like)
+            least = draft.emit("minimum", other[1], least, like=like)
+        ends[factor.aval.shape] = most, least
+    safe: Any = Literal(True)
+    for shape, (most, least) in ends.items():
+        axes = tuple(range(len(shape)))
+        for test, reduce, end, limit in (
+            ("less_equal", "reduce_max", most, bound),
+            ("greater_equal", "reduce_min", least, 1 / bound),
+        ):
+            extreme = draft.emit(reduce, end, like=like, axes=axes) if axes else end
+            within = draft.emit(test, extreme, Literal(limit), like=like)
+            safe = within if type(safe) is Literal else draft.emit("logical_and", safe, within, like=like)
+    return safe
+
+
+def conditions_of(form: Form) -> set[Any]:
+    """The conditions by which the support of a form is told."""
+    return {c for alternative in form.support for c, _ in alternative}
+
+
+def emit_product(
+    root: Any, coefficient: Any, conditions: dict[Any, Any], form: Form, equation: Equation, draft: Draft
+) -> Any:
+    """Emit the product of a root and a coefficient, inside the support."""
+    result = draft.emit("multiply", root, coefficient, like=equation)
     if form.support == EVERYWHERE:
         return result
     inside = None
     for alternative in form.support:
         every = None
         for condition, holds in alternative:
-            condition = draft.replaced.get(condition, condition)
-            c = condition if holds else draft.emit("logical_not", condition, like=equation)
+            c = conditions[condition]
+            c = c if holds else draft.emit("logical_not", c, like=equation)
             every = c if every is None else draft.emit("logical_and", every, c, like=equation)
         inside = every if inside is None else draft.emit("logical_or", inside, every, like=equation)
     return draft.emit("where", inside, result, Literal(0), like=equation)
@@ -150,13 +235,19 @@ def extend_form(form: Form, place: int, equation: Equation, factor: Any, *, reve
         if factor is None:
             return draft.emit(primitive, coefficient, like=like, **params)
         other = draft.replaced.get(factor, factor)
+        if type(other) is Literal:  # numbers among themselves are to have this precision, too
+            other = Literal(equation.outputs[0].aval.dtype.type(other.value))
         if type(coefficient) is Literal and coefficient.value == 1 and primitive == "multiply":
             return other
         operands = (other, coefficient) if reverse else (coefficient, other)
         return draft.emit(primitive, *operands, like=like, **params)
 
-    shape = form.shape if factor is None else np.broadcast_shapes(form.shape, factor.aval.shape)
-    return form._replace(make=remember(make), shape=shape, places=form.places | {place})
+    places, form_make = form.places | {place}, remember(make)
+    if factor is None:
+        return form._replace(make=form_make, places=places)
+    shape = np.broadcast_shapes(form.shape, factor.aval.shape)
+    factors = joined(form.factors, ((factor, primitive == "divide"),))
+    return form._replace(make=form_make, shape=shape, places=places, factors=factors)
 
 
 def remember(make: Callable[[Draft, Equation], Any]) -> Callable[[Draft, Equation], Any]:
@@ -175,14 +266,25 @@ def is_small(atom: Any, result: Aval) -> bool:
     return type(atom) is Literal or RATIO * atom.aval.size <= result.size
 
 
+def is_factor(atom: Any, result: Aval) -> bool:
+    """Whether products of such operands are as precise as the result: of its own precision, and small; of numbers those
+    of moderate size."""
+    if not is_small(atom, result) or not atom.aval.size:
+        return False
+    if type(atom) is Literal and (atom.aval.weak or atom.aval.dtype == result.dtype):
+        return atom.aval.dtype.kind in "if" and bool(2.0**-16 <= abs(atom.value) <= 2.0**16)
+    own = atom.aval.dtype
+    return own.kind in "fc" and np.finfo(own).bits == np.finfo(result.dtype).bits
+
+
 def scale(e: Equation, place: int, forms: dict[Any, Form]) -> Form | None:
     """x·c and x/c."""
     a, b = e.inputs
     form = form_of(a, e, forms)
-    if form is not None and is_small(b, e.outputs[0].aval):
+    if form is not None and is_factor(b, e.outputs[0].aval):
         return extend_form(form, place, e, b)
     form = form_of(b, e, forms) if e.primitive.name == "multiply" else None
-    if form is not None and is_small(a, e.outputs[0].aval):
+    if form is not None and is_factor(a, e.outputs[0].aval):
         return extend_form(form, place, e, a, reverse=True)
     return None
 
@@ -208,6 +310,7 @@ def combine(e: Equation, place: int, forms: dict[Any, Form]) -> Form | None:
         np.broadcast_shapes(a.shape, b.shape),
         join_supports(a.support, b.support),
         a.places | b.places | {place},
+        joined(a.factors, b.factors),
     )
 
 
@@ -244,7 +347,8 @@ def select(e: Equation, place: int, forms: dict[Any, Form]) -> Form | None:
             support = join_supports(support, inside)
     shape = np.broadcast_shapes(condition.aval.shape, *[form.shape for form in present])
     places = frozenset({place}).union(*[form.places for form in present])
-    return Form(present[0].root, remember(make), shape, support, places)
+    factors = joined(*[form.factors for form in present])
+    return Form(present[0].root, remember(make), shape, support, places, factors)
 
 
 RULES: dict[str, Callable[[Equation, int, dict[Any, Form]], Form | None]] = {

@@ -13,6 +13,7 @@ Everything here is made of operations, and so can be differentiated, mapped and 
 
 from __future__ import annotations
 
+from functools import cached_property, reduce
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -61,6 +62,32 @@ def row_norms(values: Any) -> Any:
     if kind_of(rows.dtype) == "c":
         return ops.add(row_norms(ops.real(rows)), row_norms(ops.imag(rows)))
     return ops.contract(rows, rows, spec="ij,ij->i")
+
+
+def root(squares: Any) -> Any:
+    """Return square roots, whose derivative at zero is zero."""
+    is_zero = ops.equal(squares, 0)
+    return ops.where(is_zero, 0.0, ops.sqrt(ops.where(is_zero, 1.0, squares)))
+
+
+def greatest_along(values: Any, axes: tuple[int, ...]) -> Any:
+    """Return the greatest modulus along axes, as a constant."""
+    size = ops.absolute(ops.stop_gradient(values))
+    return ops.reduce_max(size, axes=axes) if values.size else ops.reduce_sum(size, axes=axes)
+
+
+def unit_near(greatest: Any) -> Any:
+    """Return powers of two near numbers, by which one can divide: 1 for 0."""
+    limits = np.finfo(greatest.dtype)
+    normal = ops.minimum(ops.maximum(greatest, float(limits.smallest_normal)), float(limits.max))
+    return ops.exp2(ops.floor(ops.log2(ops.where(ops.equal(greatest, 0), 1.0, normal))))
+
+
+def divide_rows(values: Any, divisors: Any) -> Any:
+    """Divide each entry of the leading axis by a number."""
+    return ops.divide(
+        values, ops.reshape(divisors, shape=(values.shape[0],) + (1,) * (len(values.shape) - 1))
+    )
 
 
 def square(values: Any) -> Any:
@@ -113,6 +140,14 @@ class Gradients:
         """Return ‖Gᵢ‖² of every example."""
         raise NotImplementedError
 
+    def sizes(self) -> Any:
+        """Return numbers (N,) of about the size of the greatest entries, as constants; 0 where there are only zeros."""
+        raise NotImplementedError
+
+    def in_units(self, units: Any) -> Gradients:
+        """Return the gradients divided by these numbers (N,), of which no square overflows if they are of the sizes."""
+        raise NotImplementedError
+
     def weighted_sum(self, weights: Any) -> Any:
         """Return Σᵢ wᵢGᵢ."""
         raise NotImplementedError
@@ -153,6 +188,12 @@ class DenseGradients(Gradients):
     def squared_norms(self) -> Any:
         return row_norms(self.values)
 
+    def sizes(self) -> Any:
+        return greatest_along(self.values, tuple(range(1, len(self.values.shape))))
+
+    def in_units(self, units: Any) -> Gradients:
+        return DenseGradients(divide_rows(self.values, units), self.dtype)
+
     def weighted_sum(self, weights: Any) -> Any:
         return ops.convert(sum_rows(self.values, weights), dtype=self.dtype)
 
@@ -188,6 +229,13 @@ class Factors(NamedTuple):
         examples = np.arange(count)[:, None]
         total = ops.scatter_add(update, examples, places, index=(ARRAY, ARRAY, ALL), shape=shape)
         return ops.reshape(total, shape=(count, 1, *shape[1:]))
+
+    def with_small_left(self) -> Factors:
+        """Return the same products, with factors on the left of about unit size."""
+        if isinstance(self.left, OneHot):
+            return self
+        units = ops.restore_axes(unit_near(greatest_along(self.left, (3,))), self.left.shape, (3,))
+        return Factors(ops.divide(self.left, units), ops.multiply(self.right, units))
 
     def weighted_sum(self, weights: Any) -> Any:
         """Return Σᵢ wᵢGᵢ, (stack, row, column)."""
@@ -247,7 +295,7 @@ class FactoredGradients(Gradients):
         if len(joined) > 1:  # more uses are more positions
             joined = [Factors(*(ops.concatenate(*factors, axis=2) for factors in zip(*joined)))]
         self.parts = [*joined, *(f for f in parts if isinstance(f.left, OneHot))]
-        self.arrangement, self.shape, self.dtype = arrangement, leaf.shape, leaf.dtype
+        self.leaf, self.arrangement, self.shape, self.dtype = leaf, arrangement, leaf.shape, leaf.dtype
         self.count = self.parts[0].right.shape[0]
 
     def take(self, start: int, stop: int) -> Any:
@@ -269,6 +317,17 @@ class FactoredGradients(Gradients):
                 found = found if i == j else ops.multiply(found, 2)
                 total = found if total is None else ops.add(total, found)
         return ops.maximum(total, 0)  # sums of terms of both signs may end below
+
+    def sizes(self) -> Any:
+        return reduce(ops.maximum, [greatest_along(p.right, (1, 2, 3)) for p in self.with_small_lefts])
+
+    def in_units(self, units: Any) -> Gradients:
+        parts = [Factors(left, divide_rows(right, units)) for left, right in self.with_small_lefts]
+        return FactoredGradients(parts, self.arrangement, self.leaf)
+
+    @cached_property
+    def with_small_lefts(self) -> list[Factors]:
+        return [part.with_small_left() for part in self.parts]
 
     def weighted_sum(self, weights: Any) -> Any:
         first, *rest = (part.weighted_sum(weights) for part in self.parts)

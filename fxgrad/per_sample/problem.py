@@ -14,7 +14,7 @@ which would carry a gradient through all its steps, the first way is always bett
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import ops
@@ -32,7 +32,16 @@ from ..transforms.reverse import ReverseInterpreter, backward
 from ..transforms.subgraphs import split_list
 from ..transforms.vjp import admit_for_grad, primal_and_node, scalar_seed
 from ..transforms.vmap import BatchInterpreter, common_size, take_chunk, vmap_with
-from .gradients import DenseGradients, FactoredGradients, Gradients, blocks, join_rows, take_rows
+from .gradients import (
+    DenseGradients,
+    FactoredGradients,
+    Gradients,
+    blocks,
+    join_rows,
+    root,
+    take_rows,
+    unit_near,
+)
 from .taps import insert_taps
 from .uses import Use, find_uses, make_factors
 
@@ -184,6 +193,30 @@ class Problem:
     def squared_norms(self) -> list[Any]:
         """Return the squared norms of the gradients with respect to each leaf."""
         return self.fold(lambda _, gradients, *block: gradients.squared_norms(), join_rows)
+
+    def norms(self) -> Any:
+        """Return the norms of the gradients, of all leaves together. All are divided by one number for each example
+        before they are squared, which may overflow, and before they are added, so that where some leaves have no
+        gradient all derivatives are right."""
+        kept = [*self.kept[1].values()]
+        leaves, parts = self.ways.recomputed, []
+        for start, stop in blocks(self.size, sum(self.graph.inputs[i].aval.size for i in leaves)):
+            found = [*self.run(leaves, {}, start, stop)[1].values()] if leaves else []
+            sizes = [*(g.sizes() for g in found), *(take_rows(g.sizes(), start, stop) for g in kept)]
+            units = unit_near(reduce(ops.maximum, sizes))
+            parts.append((units, [g.in_units(units).squared_norms() for g in found]))
+        units, *squares = (join_rows(rows) for rows in zip(*((units, *rest) for units, rest in parts)))
+        squares += [g.in_units(units).squared_norms() for g in kept]
+        return ops.multiply(root(reduce(ops.add, squares)), units)
+
+    def leaf_norms(self) -> list[Any]:
+        """Return the norms of the gradients with respect to each leaf."""
+
+        def norms(_: int, gradients: Gradients, *block: int) -> Any:
+            units = unit_near(gradients.sizes())
+            return ops.multiply(root(gradients.in_units(units).squared_norms()), units)
+
+        return self.fold(norms, join_rows)
 
     def weighted_sum(self, weights: Any) -> list[Any]:
         """Return the weighted sum of the gradients with respect to each leaf, where they were wanted before."""

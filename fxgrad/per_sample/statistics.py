@@ -18,6 +18,7 @@ from ..core.common_errors import not_a_function
 from ..core.errors import ShapeError, StructureError
 from ..core.interpreter import api_boundary
 from ..core.surface import release_all
+from ..numpy.linalg.norms import shortening
 from ..transforms.arguments import admit, admit_tangents
 from ..transforms.derived_function import derive
 from ..transforms.jacobian import put_beside
@@ -72,12 +73,6 @@ def like_params(problem: Problem, leaves: Sequence[Any]) -> PyTree:
     return pytree.unflatten(problem.structure, leaves)
 
 
-def root(squares: Any) -> Any:
-    """Return square roots, whose derivative at zero is zero."""
-    is_zero = ops.equal(squares, 0)
-    return ops.where(is_zero, 0.0, ops.sqrt(ops.where(is_zero, 1.0, squares)))
-
-
 def squared_norms(
     loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False, *, per_leaf: bool = False
 ) -> Statistic:
@@ -125,8 +120,7 @@ def norms(
     """
 
     def compute(problem: Problem) -> tuple[Any, Any]:
-        squares = problem.squared_norms()
-        value = like_params(problem, [*map(root, squares)]) if per_leaf else root(add_up(squares))
+        value = like_params(problem, problem.leaf_norms()) if per_leaf else problem.norms()
         return value, problem.kept[0]
 
     return make_statistic(norms, loss, compute, in_axes, has_aux, per_leaf=per_leaf)
@@ -162,7 +156,7 @@ def weighted_sum(
 
     def compute(problem: Problem) -> tuple[Any, Any]:
         if callable(weights):
-            found = weights(root(add_up(problem.squared_norms())))
+            found = weights(problem.norms())
             total = problem.weighted_sum(admit_weights(found, problem))
             return like_params(problem, total), problem.kept[0]
         results, total = problem.pull_back(range(len(problem.params)), admit_weights(weights, problem))
@@ -192,7 +186,7 @@ def clipped_sum(
 
     Args:
         loss, in_axes, has_aux: as for `squared_norms`.
-        max_norm: the norm C, above zero.
+        max_norm: the norm C, above zero; with ∞ none is shortened.
 
     Returns: as for `weighted_sum`.
 
@@ -212,8 +206,7 @@ def clipped_sum(
         )
 
     def compute(problem: Problem) -> tuple[Any, Any]:
-        sizes = root(add_up(problem.squared_norms()))
-        weights = ops.divide(max_norm, ops.maximum(sizes, max_norm))
+        weights = shortening(problem.norms(), max_norm)
         return like_params(problem, problem.weighted_sum(admit_weights(weights, problem))), problem.kept[0]
 
     return make_statistic(clipped_sum, loss, compute, in_axes, has_aux, max_norm=max_norm)

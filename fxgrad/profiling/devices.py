@@ -47,7 +47,7 @@ def device_clock(operands: Sequence[Any]) -> CudaClock | None:
 
 def array_behind(operand: Any) -> Any:
     """Return the array that an object or a traced value stands for, as far as it is known."""
-    value = getattr(operand, "value", operand)
+    value = getattr(operand, "_fx_value", operand)
     while isinstance(value, Tracer):
         value = next(iter(value.contents()), None)
     return value

@@ -43,7 +43,7 @@ class Memory:
             for part in result:
                 self.note_result(event, part)
             return
-        array = getattr(result, "value", result)  # of an object that has one
+        array = getattr(result, "_fx_value", result)  # of an object that has one
         kinds = array_types()
         while isinstance(array, kinds) and isinstance(array.base, kinds):
             array = array.base

@@ -219,7 +219,7 @@ def describe_operand(value: Any) -> tuple[tuple[int, ...], Any]:
     if kind in SCALARS or value is None:
         return NUMBER
     if kind is not np.ndarray and is_object(value):
-        value = value.value
+        value = value._fx_value
     shape = getattr(value, "shape", None)
     return (tuple(shape), getattr(value, "dtype", None)) if isinstance(shape, tuple) else NUMBER
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import aval_of, kind_of
+from ..core.docstrings import insert_before_example
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import as_value
 from ..ops.random import DRAW
@@ -33,21 +34,16 @@ def sampler(**parameters: str) -> Callable[[F], F]:
     all distributions have in common comes from here."""
 
     def complete(function: F) -> F:
-        text, examples, rest = (function.__doc__ or "").partition("    >>> ")
         names = inspect.signature(function).parameters
         others = [name for name in names if name not in COMMON]
         said = COMMON | parameters
         shape = ", by default that of the parameters" * bool(others and names["shape"].default is None)
-        entries = [f"        {name}: {said[name]}{shape * (name == 'shape')}." for name in names]
-        fits = "        ShapeError: the parameters do not broadcast to the shape.\n" * bool(others)
-        function.__doc__ = (
-            text.rstrip()
-            + "\n\n    Args:\n"
-            + "\n".join(entries)
-            + "\n\n    Returns:\n        Array of that shape and dtype.\n\n    Raises:\n"
-            + "        DTypeError: the key is no key, or the dtype is of another kind.\n"
-            + f"{fits}\n{examples}{rest}"
-        )
+        lines = ["Args:"]
+        lines += [f"    {name}: {said[name]}{shape * (name == 'shape')}." for name in names]
+        lines += ["", "Returns:", "    Array of that shape and dtype.", "", "Raises:"]
+        lines += ["    DTypeError: the key is no key, or the dtype is of another kind."]
+        lines += ["    ShapeError: the parameters do not broadcast to the shape."] * bool(others)
+        function.__doc__ = insert_before_example(function.__doc__ or "", "\n".join(lines))
         return function
 
     return complete

@@ -20,6 +20,7 @@ from ..checking.finite_differences import Tolerance, precision, random_direction
 from ..core import pytree
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import CheckError, StructureError
+from ..core.snapshot import hand_over
 from ..transforms.jit import function_name
 from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
@@ -84,7 +85,8 @@ def random_derivative(f: Callable[..., Any], args: Sequence[Any], mode: str) -> 
         leaves, structure = pytree.flatten(tuple(args))
         ts = pytree.unflatten(structure, random_like(rng, *leaves))
         return lambda *args: floating_leaves(jvp(f, args, ts)[1])
-    leaves, structure = pytree.flatten(f(*args))
+    given, arguments = pytree.flatten(tuple(args))
+    leaves, structure = pytree.flatten(f(*arguments.unflatten(hand_over(given))))
     cts = pytree.unflatten(structure, random_like(rng, *leaves))
     return lambda *args: floating_leaves(vjp(f, *args)[1](cts))
 
@@ -195,7 +197,7 @@ def check_vmap(
         places = pytree.flatten_prefix(tuple(axes) if isinstance(axes, list) else axes, batch, what)
         size = next(np.shape(x)[a] for x, a in zip(leaves, places) if a is not None)
         rows = [[x if a is None else np.take(x, k, a) for x, a in zip(leaves, places)] for k in range(size)]
-        results = [pytree.leaves(f(*pytree.unflatten(structure, row))) for row in rows]
+        results = [pytree.leaves(f(*pytree.unflatten(structure, hand_over(row)))) for row in rows]
         for i, (y, *single) in enumerate(zip(found, *results)):
             dtype = aval_of(single[0]).dtype
             if aval_of(y).dtype != dtype:

@@ -15,9 +15,9 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import PLAIN, aval_of, check_dtype, dtype_of, float0, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import VALUES, Tracer, as_value, ensure_open
+from ..core.interpreter import VALUES, Tracer, as_value, ensure_open, twin
 from ..core.pytree_keys import keystr
-from ..core.surface import is_alike, release
+from ..core.surface import TRACERS, hand_on, is_alike, release
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -71,6 +71,8 @@ def admit(value: Any, what: str | LeafName) -> Any:
         value = as_value(value, what)
     elif isinstance(value, Tracer):
         ensure_open(value, what)
+        if kind not in TRACERS:
+            value = twin(value)  # the function's own
         if value.dtype is FLOAT:
             return value
     check_dtype(aval_of(value).dtype, what)
@@ -257,10 +259,10 @@ def restrict_arguments(
     auxiliary result."""
 
     def restricted_fun(*chosen: Any) -> Any:
-        filled = list(args)
+        filled = list(map(hand_on, args))
         for place, value in zip(positions, chosen):
             filled[place] = value
-        result = fun(*filled, **kwargs)
+        result = fun(*filled, **{name: hand_on(value) for name, value in kwargs.items()})
         return result[0] if has_aux else result
 
     return restricted_fun

@@ -48,6 +48,10 @@ class Checkpoint(HigherOrder, OperandPullback):
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         return params["graph"].out_avals
 
+    def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
+        """Carry out the Graph."""
+        return params["graph"](*args)
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         graph, count = params["graph"], len(primals)
         positions = [i for i, t in enumerate(tangents) if t is not None]

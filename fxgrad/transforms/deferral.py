@@ -53,8 +53,8 @@ result_dtypes: Cache = Cache()
 
 
 class Expression:
-    """An operation on expressions, leaves (tracers with an array and its node) and Python's numbers. Once it is
-    computed it has a value and a node."""
+    """An operation on expressions and Python's numbers. Once it is computed it has a value and a node; a leaf, which
+    stands for a tracer with an array, has them from the beginning."""
 
     __slots__ = ("dtype", "node", "operands", "params", "primitive", "shape", "tracer", "value")
 
@@ -171,13 +171,14 @@ class Segment(PullbackRule):
 class DeferringInterpreter(ReverseInterpreter):
     """Reverse mode that defers elementwise operations on large arrays."""
 
-    __slots__ = ("error_state", "filters", "lock", "pending")
+    __slots__ = ("error_state", "filters", "leaves", "lock", "pending")
 
     def __init__(self, name: str, site: Any):
         super().__init__(name, site)
         # Warnings come when values are computed: what treats them then has to be what treats them now.
         self.error_state, self.filters = ERROR_STATE.get(), warnings.filters
         self.pending: list[Expression] = []  # in the order of the program
+        self.leaves: dict[int, Expression] = {}  # of what is pending, by the orders of their nodes
         self.lock = RLock()
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
@@ -239,15 +240,26 @@ class DeferringInterpreter(ReverseInterpreter):
             return None
         if is_sum:
             shape = primitive.abstract_eval([Aval(shape, dtype)], params).shape
+        operands = [self.leaf(o) if type(o) is ReverseTracer else o for o in operands]
         expression = Expression(primitive, tuple(operands), params, shape, dtype)
         tracer = DeferredTracer(self, expression)
         expression.tracer = ref(tracer)
         self.pending.append(expression)
         return tracer
 
+    def leaf(self, tracer: ReverseTracer) -> Expression:
+        """Return the expression that stands for a tracer, which user code may write into: one for each node."""
+        order = tracer.node[0]  # type: ignore[index]
+        found = self.leaves.get(order)
+        if found is None:
+            found = self.leaves[order] = Expression(None, (), {}, tracer.shape, tracer.dtype)
+            found.value, found.node = tracer.primal, tracer.node
+        return found
+
     def compute(self) -> None:
         """Give all expressions that somebody holds their values and nodes."""
         with self.lock:
+            self.leaves.clear()
             count = len(self.pending)
             order = needed_expressions(self.pending[:count])
             context, state = CURRENT.set(self.outer), ERROR_STATE.set(self.error_state)
@@ -286,10 +298,10 @@ class DeferringInterpreter(ReverseInterpreter):
             for o in e.operands:
                 place = places.get(id(o))
                 if place is None:
+                    value, node = (o.value, o.node) if type(o) is Expression else (o, None)
                     place = places[id(o)] = ~len(leaves)
-                    is_expression = type(o) is Expression
-                    leaves.append(o.value if is_expression else o.primal if type(o) is ReverseTracer else o)
-                    nodes.append(o.node if is_expression or type(o) is ReverseTracer else None)
+                    leaves.append(value)
+                    nodes.append(node)
                 found.append(place)
             places[id(e)] = len(program)
             program.append((e.primitive, tuple(found), e.params))

@@ -20,7 +20,7 @@ from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Tracer, api_boundary, copy_level, is_plain, leave_library, named_axes
 from ..core.key import key_of, tree_key
 from ..core.primitive import KERNEL_ERRORS
-from ..core.staging import stage
+from ..core.staging import stage, stages_effects
 from ..core.surface import release_all
 from ..core.typing import P, Q, R
 from ..kernels.codegen.direct import makes_memory
@@ -292,6 +292,8 @@ class jit(Generic[P, R]):
                 leaves, entry = self.lookup(args, kwargs, source_info.user_frame)
                 if entry.plain is None or not is_plain(leaves):
                     return pytree.unflatten(entry.structure, release_all(entry.code_for(leaves)(*leaves)))
+            if entry.acts and stages_effects():
+                return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
             try:
                 results = entry.plain(*leaves)
             except KERNEL_ERRORS as error:
@@ -440,23 +442,25 @@ class CompiledGraph:
     `optimized`: the Graph after the passes, which computes values. `traced` is of the Graph as it was staged, which is
     what derivatives and batches are taken of; it is compiled when it is first needed.
     `guard`: made when the code is used again; see `transforms.guard`.
+    `acts`: whether calls have effects.
     `results_may_share`: the results of `plain` may be arguments, captured values, views of these, or one array twice.
     """
 
     __slots__ = (
         *("captured_code", "cuda_graph", "fastmath", "graph", "grouped_code", "guard", "optimized", "plain"),
-        *("results_may_share", "structure", "traced_code"),
+        *("acts", "results_may_share", "structure", "traced_code"),
     )
 
     graph: Graph
     structure: Any
+    acts: bool
     optimized: Graph
     fastmath: bool
     cuda_graph: bool
     results_may_share: bool
 
     def __init__(self, graph: Graph, structure: Any, fastmath: bool = False, cuda_graph: bool = False):
-        self.graph, self.structure = graph, structure
+        self.graph, self.structure, self.acts = graph, structure, graph.acts
         self.guard: Any = None
         self.plain: Any
         only_numpy = all(namespace_of(v) is np for v in graph.captured.values())

@@ -22,7 +22,7 @@ from .arguments import (
 )
 from .flat_function import FlatFunction
 from .linear_function import LinearFunction
-from .reverse import may_share
+from .reverse import stays_traced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -71,9 +71,12 @@ class JVPInterpreter(Interpreter):
             CURRENT.reset(token)
         if primitive.multiple_results:
             return [JVPTracer(self, v, s) for v, s in zip(y, t)]
-        if t is None and type(y) in PLAIN and not may_share(y, primals):
+        if t is None and type(y) in PLAIN and not stays_traced(y, primals):
             return y
         return JVPTracer(self, y, t)
+
+    def lend(self, array: Any) -> Any:
+        return JVPTracer(self, array, None)
 
     def primal_and_tangent(self, value: Any) -> tuple[Any, Any]:
         """Split a result into its primal and its tangent (None: zero)."""
@@ -195,7 +198,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     with opened(staging):
         ys, ts = jvp_at_primals(inputs)
         outputs = [staging.atom(t) for t in ts]
-    graph = staging.finish_graph(inputs, outputs, "linearized")
+    graph = staging.finish_graph([t.variable for t in inputs], outputs, "linearized")
 
     def push(tangents: list[Any]) -> Sequence[Any]:
         # A checker is to see the user's operations rather than those that their rules left in the Graph.

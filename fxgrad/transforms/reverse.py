@@ -70,6 +70,11 @@ class ReverseInterpreter(Interpreter):
         tracer.node = [order, None, None, None, None] if differentiable else None
         return tracer
 
+    def lend(self, array: Any) -> Any:
+        tracer = new_tracer(ReverseTracer)
+        tracer.interpreter, tracer.primal, tracer.node = self, array, None
+        return tracer
+
     def tap(self, value: Any) -> tuple[ReverseTracer, list]:
         """Return a tracer of a value, which may be one of this level, and a leaf whose cotangent is that of the
         tracer."""
@@ -84,8 +89,7 @@ class ReverseInterpreter(Interpreter):
         y = self.bind_outer(primitive, values, params)
         if primitive.multiple_results:
             return [ReverseTracer(self, v, None) for v in y]
-        # A result that is an operand (or a view of it) stays wrapped: user code must not write into it.
-        return ReverseTracer(self, y, None) if may_share(y, values) else y
+        return ReverseTracer(self, y, None) if stays_traced(y, values) else y
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
         plain = self.unobserved
@@ -131,7 +135,7 @@ class ReverseInterpreter(Interpreter):
         if rule is None:
             if primitive.multiple_results:
                 return [ReverseTracer(self, v, None) for v in y]
-            return ReverseTracer(self, y, None) if may_share(y, values) else y
+            return ReverseTracer(self, y, None) if stays_traced(y, values) else y
         node = [next_order(), rule.pull_plain if plain else None, residuals, parents, rule]
         if primitive.multiple_results:
             return [self.select_result(v, i, node) for i, v in enumerate(y)]
@@ -144,9 +148,12 @@ class ReverseInterpreter(Interpreter):
         return ReverseTracer(self, value, [next_order(), None, (index,), (node,), SELECTION])
 
 
-def may_share(y: Any, values: Sequence[Any]) -> bool:
-    """Whether a result may share memory with an operand."""
-    return any(y is v for v in values) or (type(y) is np.ndarray and y.base is not None)
+def stays_traced(y: Any, values: Sequence[Any]) -> bool:
+    """Whether a result without derivative is a tracer of the level all the same: an array of NumPy's could not be
+    written into with traced values, and what shares memory with an operand must not be written into at all."""
+    if type(y) is np.ndarray and (y.base is not None or (y.ndim > 0 and is_differentiable(y.dtype))):
+        return True
+    return any(y is v for v in values)
 
 
 class ResultCotangents(dict):

@@ -108,8 +108,8 @@ def stage_tangents(fun: Callable[..., Sequence[Any]], avals: Sequence[Aval]) -> 
         results = [aval_of(y) for y in ys]
         present = [t is not None and is_differentiable(a.dtype) for t, a in zip(ts, results)]
         outputs = [staging.atom(t) for t, p in zip(ts, present) if p]
-    moving = [t for t in tangents if t is not None]
-    graph = staging.finish_graph([*inputs, *moving], outputs, "tangents")
+    moving = [t.variable for t in (*inputs, *tangents) if t is not None]
+    graph = staging.finish_graph(moving, outputs, "tangents")
     return TangentProgram(graph, avals, results, present)
 
 

@@ -27,7 +27,7 @@ from ..core.interpreter import (
     opened,
 )
 from ..core.staging import stage
-from ..core.surface import OBJECTS, make_object, release, release_all
+from ..core.surface import OBJECTS, hand_on, make_object, release, release_all
 from ..kernels.memory import keep_freed_memory
 from ..ops.kinds import Elementwise, Linear
 from ..ops.masked import densify
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from ..core.typing import P, R
 
 ONE = np.float64(1)
+NODE = attrgetter("node")
 DEFERS = os.environ.get("FXGRAD_DEFER", "1") != "0"
 keep_freed_memory()  # this module is loaded when reverse mode is first used
 
@@ -85,14 +86,14 @@ def open_deferring(name: str, site: Any) -> ReverseInterpreter:
 
 
 def input_cotangents(
-    nodes: Sequence[Any], cts: Sequence[Any], inputs: Sequence[ReverseTracer], consume: bool
+    nodes: Sequence[Any], cts: Sequence[Any], leaves: Sequence[Any], values: Sequence[Any], consume: bool
 ) -> list[Any]:
-    """Return the cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes`
-    made."""
-    results = backward(zip(nodes, cts), map(attrgetter("node"), inputs), consume)
+    """Return the cotangents of the inputs, ready to hand out, for cotangents of the results that `nodes` made. Inputs
+    are given by their nodes, `leaves`, and their values."""
+    results = backward(zip(nodes, cts), leaves, consume)
     taken = set(map(id, cts))
     for i, ct in enumerate(results):
-        results[i] = zero_tangent(inputs[i].primal) if ct is None else unshare_cotangent(ct, taken)
+        results[i] = zero_tangent(values[i]) if ct is None else unshare_cotangent(ct, taken)
     return results
 
 
@@ -128,6 +129,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     large = any(type(v) is np.ndarray and v.size >= LARGE for v in values)
     interpreter = (open_deferring if large else ReverseInterpreter)("vjp", site)
     inputs = [interpreter.new(v) for v in values]
+    leaves = list(map(NODE, inputs))
     aux = None
     with opened(interpreter):
         level = copy_level()
@@ -148,7 +150,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     ys = [y.copy() if type(y) is np.ndarray else y for y in ys]
 
     def pull(cts: list[Any]) -> list[Any]:
-        return input_cotangents(nodes, cts, inputs, False)
+        return input_cotangents(nodes, cts, leaves, values, False)
 
     pullback = LinearFunction("vjp", "cotangent", avals, out_structure, structure, pull, True)
     out = pytree.unflatten(out_structure, release_all(ys)), pullback
@@ -272,7 +274,8 @@ def differentiator(
 ) -> Callable[..., tuple]:
     """Return a function (args, kwargs) → (value, gradients, aux), which `grad` and `value_and_grad` share.
 
-    `pull(value, node, seed, inputs)` replaces the way back, and returns the value and the gradients.
+    `pull(value, node, seed, leaves, values)` replaces the way back from a node to the nodes and values of the
+    arguments, and returns the value and the gradients.
     """
     single = isinstance(argnums, int | np.integer)
     if not callable(fun):
@@ -290,18 +293,19 @@ def differentiator(
             chosen[place] = args[place]
         if len(chosen) < len(positions):
             raise wrong_argnums(name, argnums, count)
-        leaves, structure = pytree.flatten(chosen[place] if single else tuple(chosen.values()))
+        values, structure = pytree.flatten(chosen[place] if single else tuple(chosen.values()))
         large = False
-        for index, leaf in enumerate(leaves):
+        for index, leaf in enumerate(values):
             if holomorphic or (
                 type(leaf) is not float and (type(leaf) is not np.ndarray or leaf.dtype is not FLOAT)
             ):
                 leaf_name = LeafName(f"{name}: the argument", path_in_arguments, chosen, index)
-                leaves[index] = leaf = admit_for_grad(leaf, leaf_name, holomorphic, allow_int)
+                values[index] = leaf = admit_for_grad(leaf, leaf_name, holomorphic, allow_int)
             if type(leaf) is np.ndarray and leaf.size >= LARGE:
                 large = True
         interpreter = (open_deferring if large else ReverseInterpreter)(name, source_info.user_frame())
-        inputs = list(map(interpreter.new, leaves))
+        inputs = list(map(interpreter.new, values))
+        leaves = list(map(NODE, inputs))
         traced_args = list(args)
         token = CURRENT.set(Context(interpreter, interpreter.outer.observer))
         try:
@@ -309,6 +313,12 @@ def differentiator(
             traced = structure.unflatten(inputs if level is None else list(map(level.spread, inputs)))
             for place, t in zip(chosen, (traced,) if single else traced):
                 traced_args[place] = t
+            if count > len(chosen):
+                for place, argument in enumerate(args):
+                    if place not in chosen:
+                        traced_args[place] = hand_on(argument)
+            if kwargs:
+                kwargs = {name: hand_on(argument) for name, argument in kwargs.items()}
             result = fun(*traced_args, **kwargs)
             result, aux = split_aux(result, name) if has_aux else (result, None)
             if level is not None:
@@ -320,9 +330,9 @@ def differentiator(
         seed = ONE if type(value) is np.float64 and not holomorphic else scalar_seed(value, holomorphic, name)
         interpreter.snapshots.clear()
         if pull is None:
-            gradients = input_cotangents([node], [seed], inputs, True)
+            gradients = input_cotangents([node], [seed], leaves, values, True)
         else:
-            value, gradients = pull(value, node, seed, inputs)
+            value, gradients = pull(value, node, seed, leaves, values)
         if type(value) not in PLAIN or kind in OBJECTS:
             value = make_object(kind, value) if kind in OBJECTS else release(value)
         return value, structure.unflatten(gradients), strip_tracers(aux, interpreter) if has_aux else None

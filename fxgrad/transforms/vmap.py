@@ -10,7 +10,7 @@ import numpy as np
 from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, STRONG, Aval, aval_of, float0
-from ..core.common_errors import not_a_function
+from ..core.common_errors import BUFFER_REMEDY, not_a_function
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import (
     CURRENT,
@@ -23,7 +23,7 @@ from ..core.interpreter import (
     opened,
 )
 from ..core.primitive import HigherOrder
-from ..core.surface import release_all
+from ..core.surface import hand_on, release_all
 from .arguments import admit_arguments, admit_or_float0, is_float0, leaf_path, parameter_path, unshare_results
 from .derived_function import derive
 from .flat_function import FlatFunction
@@ -124,6 +124,9 @@ class BatchInterpreter(Interpreter):
             "bool()": advice
             + "use fnp.where, fnp.select or fx.lax.cond instead of `if`, fx.lax.while_loop instead of "
             '`while`; or fx.vmap(f, control="split"), which runs a pure function on the entries that take each way',
+            "float()": advice + f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}",
+            "use as an index": advice
+            + "fnp.take(a, i, axis=0), or fnp.array(a)[i], where a plain array is indexed, a[i]",
             "indexing": "a mask that differs between batch entries selects different numbers of elements: use "
             "fnp.where(mask, x, 0)",
         }.get(operation, advice + "compute with arrays, or do without vmap")
@@ -258,7 +261,7 @@ def vmap(
 
         def map_entries(*values: Any) -> list[Any]:
             before = flat_fun.out_structure
-            results = flat_fun(*values)
+            results = flat_fun(*[v if b else hand_on(v) for v, b in zip(values, is_batched)])
             if before is not None and before != flat_fun.out_structure:
                 raise StructureError(
                     f"vmap: the function returns {before} for some entries and {flat_fun.out_structure} for others",

@@ -94,7 +94,7 @@ def test_modules():
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     with profile(with_modules=True) as prof:
         model(torch.ones(1, 2))
-    modules = {e.name: e.module_hierarchy for e in prof.function_events}
+    modules = {e.name: e._fx_module_hierarchy for e in prof.function_events}
     assert modules["aten::linear"] == "Sequential.Linear"
     assert modules["aten::relu"] == "Sequential.ReLU"
 
@@ -222,7 +222,7 @@ def test_a_part_that_lasts_until_a_future_is_done():
 def test_without_a_profile_parts_do_nothing():
     with record_function("nothing") as part:
         torch.ones(2).sin()
-    assert part.events == []
+    assert part._fx_events == []
 
 
 def test_other_threads_are_not_measured():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import Context, copy_context
+from time import sleep
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import fxgrad as fx
 import fxgrad.compat as torch
 import fxgrad.compat.autograd.forward_ad as fwAD
 from fxgrad.compat import func
+from fxgrad.compat._core import tape
 from fxgrad.compat._core.errors import TensorError
 from fxgrad.compat.autograd import functional
 from fxgrad.core.errors import CustomRuleError, EscapedTracerError
@@ -492,6 +494,19 @@ def test_threads_lose_no_derivative(transform, operation):
             THREADED[transform](lambda x: mapped(lambda k: operation(x) * k, pool, copied=False), x)
         found = THREADED[transform](lambda x: mapped(lambda k: operation(x) * k, pool, copied=True), x)
     close(found, THREADED[transform](lambda x: operation(x) * 3, x).numpy())
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_threads_that_use_a_leaf_first_share_its_node(monkeypatch, operation):
+    """They meet where it has none yet, which without a global lock they often do."""
+    operation = OPERATIONS[operation]
+    monkeypatch.setattr(tape, "keep_freed_memory", lambda: sleep(0.02))
+    x = torch.tensor(X, requires_grad=True)
+    with ThreadPoolExecutor(3) as pool:
+        mapped(lambda k: operation(x) * k, pool, copied=True).sum().backward()
+        found = func.grad(lambda x: mapped(lambda k: operation(x) * k, pool, copied=True).sum())(x)
+    close(x.grad, found.detach().numpy())
+    close(found, func.grad(lambda x: (operation(x) * 3).sum())(torch.tensor(X)).numpy())
 
 
 def test_a_closed_level_leaves_values():

@@ -129,12 +129,12 @@ def test_an_interrupted_draw_leaves_a_state_that_agrees_with_what_follows(monkey
     for moment in (1, 2, 3, 4):
         g = fxt.Generator().manual_seed(1)
         fxt.rand(300, generator=g)
-        bits = g.twister.bits
-        g.twister.bits = Interrupting(bits, moment)
+        bits = g._fx_twister.bits
+        g._fx_twister.bits = Interrupting(bits, moment)
         with pytest.raises(KeyboardInterrupt):
             for _ in range(9):
                 fxt.randn(9000, generator=g)
-        g.twister.bits = bits
+        g._fx_twister.bits = bits
         state = g.get_state()
         after = fxt.rand(700, generator=g)
         assert fxt.equal(fxt.rand(700, generator=fxt.Generator().set_state(state)), after)

@@ -39,8 +39,8 @@ def same(a, b) -> bool:
         and a.is_conj() == b.is_conj()
         and a.is_neg() == b.is_neg()
         and a.untyped_storage().nbytes() == b.untyped_storage().nbytes()
-        and a.resolve_conj().resolve_neg().contiguous().value.tobytes()
-        == b.resolve_conj().resolve_neg().contiguous().value.tobytes()
+        and a.resolve_conj().resolve_neg().contiguous()._fx_value.tobytes()
+        == b.resolve_conj().resolve_neg().contiguous()._fx_value.tobytes()
     )
 
 
@@ -82,7 +82,7 @@ def test_a_dtype(dtype, archive):
 @FORMATS
 def test_numbers_that_are_no_numbers(archive):
     x = torch.tensor([float("nan"), float("inf"), -0.0, 5e-324, -1.5], dtype=torch.float64)
-    assert there_and_back(x, archive).value.tobytes() == x.value.tobytes()
+    assert there_and_back(x, archive)._fx_value.tobytes() == x._fx_value.tobytes()
 
 
 @FORMATS

@@ -172,7 +172,7 @@ def test_truth_values_are_0_and_1_in_memory():
     """NumPy counts them by adding bytes: others would have it write outside of its arrays."""
     storage = Persistent(("storage", Global("torch", "BoolStorage"), "0", "cpu", 600))
     mask = run(rebuilt(storage, 0, (600,), (1,), False, {}), storage_0=b"\xff" * 600)
-    assert mask.value.view(np.uint8).tolist() == [1] * 600 and torch.arange(600)[mask].shape == (600,)
+    assert mask._fx_value.view(np.uint8).tolist() == [1] * 600 and torch.arange(600)[mask].shape == (600,)
     raw = Persistent(("storage", Global("torch", "ByteStorage"), "0", "cpu", 600))
     pickled = rebuilt(raw, 0, (600,), (1,), False, {}, Global("torch", "bool"), name="_rebuild_tensor_v3")
     with pytest.raises(UnpicklingError, match="Truth values"):
@@ -180,7 +180,7 @@ def test_truth_values_are_0_and_1_in_memory():
     file = io.BytesIO()
     torch.save(torch.ones(600, dtype=torch.bool), file, _use_new_zipfile_serialization=False)
     old = torch.load(io.BytesIO(file.getvalue().replace(b"\x01" * 600, b"\xff" * 600)))
-    assert old.value.view(np.uint8).tolist() == [1] * 600
+    assert old._fx_value.view(np.uint8).tolist() == [1] * 600
     array = pickle.dumps(np.ones(600, bool), 2).replace(b"\x01" * 600, b"\x02" * 600)
     with pytest.raises(UnpicklingError, match="truth values"):
         run(array)

@@ -196,9 +196,9 @@ def test_an_archive_is_a_zip_file_of_aligned_records():
             archive.read("archive/version") == b"3\n"
             and archive.read("archive/byteorder") == sys.byteorder.encode()
         )
-        assert archive.read("archive/data/0") == torch.arange(3).value.tobytes()
+        assert archive.read("archive/data/0") == torch.arange(3)._fx_value.tobytes()
     assert file == save({"a": torch.arange(3), "b": torch.ones(5)})  # nothing of time or chance is in it
-    start = file.index(torch.arange(3).value.tobytes())
+    start = file.index(torch.arange(3)._fx_value.tobytes())
     assert start % 64 == 0
 
 
@@ -213,7 +213,7 @@ def test_mapped(tmp_path):
     with serialization.set_default_mmap_options(mmap.MAP_SHARED):
         shared = torch.load(path, mmap=True)["a"]
         shared += 1
-        shared.untyped_storage().owner.base.flush()
+        shared.untyped_storage()._fx_owner.base.flush()
     assert serialization.get_default_mmap_options() == mmap.MAP_PRIVATE
     assert torch.load(path, mmap=True)["a"].tolist() == [1, 2, 3, 4]
     with pytest.raises(RuntimeError, match="checksum"):
@@ -260,7 +260,7 @@ def test_the_other_order_of_bytes():
         records = {name.removeprefix("archive/"): archive.read(name) for name in archive.namelist()}
     other = {"little": b"big", "big": b"little"}[sys.byteorder]
     for i, x in enumerate(tensors):
-        array = x.value.view(np.uint16) if x.value.dtype == ml_dtypes.bfloat16 else x.value
+        array = x._fx_value.view(np.uint16) if x._fx_value.dtype == ml_dtypes.bfloat16 else x._fx_value
         records[f"data/{i}"] = array.byteswap().tobytes()
 
     def pack(records):

@@ -149,7 +149,7 @@ def test_attributes_that_tensors_have_cannot_be_replaced():
     x.label = 3
     file = io.BytesIO()
     torch.save(x, file, _use_new_zipfile_serialization=False)
-    for name in ("value", "shape", "__class__", "backward", "_grad", "add"):
+    for name in ("_fx_value", "shape", "__class__", "backward", "_grad", "add"):
         text = name.encode()
         changed = file.getvalue().replace(
             b"\x05\x00\x00\x00label", bytes([len(text)]) + b"\x00\x00\x00" + text

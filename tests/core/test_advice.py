@@ -21,7 +21,7 @@ NAMES = {
 CASES = """
 -- axes
 x.sum(axis=2) | an axis from -2 to 1 | x.sum(axis=1)
-x[0, 0].sum(axis=0) | x[None], which has an axis | x[0, 0][None].sum(axis=0)
+x[0, 0].sum(axis=1) | x[None], which has an axis | x[0, 0][None].sum(axis=0)
 fnp.sum(x, axis=(0, -2)) | each axis once | fnp.sum(x, axis=(0, -1))
 fnp.transpose(x, (0,)) | all of them, in the new order: (1, 0) | fnp.transpose(x, (1, 0))
 fnp.squeeze(x, 0) | axis=None for all axes of size 1 | fnp.squeeze(x[None], None)

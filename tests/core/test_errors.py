@@ -391,7 +391,7 @@ INSIDE = {
     "float as index": (lambda x: x[1.5], fx.IndexingError, "integers"),
     "update out of range": (lambda x: x.at[7].set(0.0), fx.IndexingError, "out of bounds"),
     "bits of floats": (lambda x: x & 1, fx.DTypeError, "bitwise_and"),
-    "assignment": (lambda x: x.__setitem__(0, 1.0), fx.ImmutableError, "x.at[…].set(value)"),
+    "assignment": (lambda x: np.broadcast_to(x, (2, 3)).__setitem__(0, 1.0), fx.ImmutableError, "x = x.copy()"),
     "asarray": (lambda x: np.asarray(x, float), fx.ArrayConversionError, "fnp.asarray"),
     "in place": (lambda x: np.ones(3).__iadd__(x), fx.ArrayConversionError, "a = a + b"),
 }  # fmt: skip

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
+from fxgrad import lax
 
 NOTEBOOK = Path(__file__).resolve().parent.parent.parent / "notebooks" / "06_interpreter.ipynb"
 
@@ -122,6 +123,121 @@ def test_it_composes_with_every_transform():
         low, high = (np.repeat(end, 10) for end in bounds(fx.vmap(g))(pieces))
         y = fx.vmap(g)(x)
         assert np.all((low <= y + 1e-14) & (y <= high + 1e-14))
+
+
+PROGRAMS = {
+    "fori_loop": lambda g: lambda x: lax.fori_loop(0, 3, lambda i, c: g(c, x) + 0.25 * i, x),
+    "scan": lambda g: lambda x: lax.scan(lambda c, r: (g(c, r), r), x, np.array([0.5, -0.25]))[0],
+    "while_loop": lambda g: (
+        lambda x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, g(s[1], x)), (0, x))[1]
+    ),
+    "cond": lambda g: lambda x: lax.cond(True, g, lambda x, y: x, x, x),
+    "jit": lambda g: fx.jit(lambda x: lax.fori_loop(0, 2, lambda i, c: g(c, x), x)),
+    "checkpoint": lambda g: fx.checkpoint(lambda x: g(x, x)),
+    "nested": lambda g: lambda x: lax.fori_loop(0, 2, lambda i, c: PROGRAMS["scan"](g)(c), x),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@given(FUNCTIONS, ENDS)
+@settings(max_examples=15)
+def test_loops_and_branches_are_seen_operation_by_operation(name, f, xs):
+    function = PROGRAMS[name](f)
+    low, high = bounds(function)(xs)
+    values = np.array([function(x) for x in samples(xs)[::2].astype(float).clip(*xs)])
+    assert np.all((low - 1e-12 <= values) & (values <= high + 1e-12))
+
+
+class Value(fx.Tracer):
+    """A value as it is."""
+
+    def __init__(self, interpreter, value):
+        self.interpreter, self.value = interpreter, value
+
+    aval = property(lambda self: fx.typeof(self.value))
+
+    def concretize(self, operation):
+        return self.value
+
+
+class Whole(fx.Interpreter):
+    """Notes the names of operations, and hands them on."""
+
+    programs = "whole"
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def process(self, primitive, args, params):
+        self.seen.append(primitive.name)
+        result = self.bind_outer(primitive, [a.value if type(a) is Value else a for a in args], params)
+        if primitive.multiple_results:
+            return [Value(self, v) for v in result]
+        return Value(self, result)
+
+
+class Inline(Whole):
+    programs = "inline"
+
+
+class Undecided(Whole):
+    programs = None
+
+
+@fx.custom_jvp
+def by_jvp(x):
+    return fnp.sin(x)
+
+
+@fx.custom_vjp
+def by_vjp(x):
+    return fnp.sin(x)
+
+
+by_jvp.defjvps(lambda t, y, x: t * fnp.cos(x))
+by_vjp.defvjp(lambda x: (by_vjp(x), x), lambda x, ct: (ct * fnp.cos(x),))
+# Function of a number → the primitive that carries its program.
+CARRIERS = {
+    "fori_loop": (lambda x: lax.fori_loop(0, 3, lambda i, c: fnp.sin(c) + i, x), "scan"),
+    "scan": (lambda x: lax.scan(lambda c, r: (fnp.sin(c) * r, c + r), x, x * np.arange(3.0), reverse=True), "scan"),
+    "no rows": (lambda x: lax.scan(lambda c, r: (c, r * 2), x, np.zeros((0, 2))), "scan"),
+    "while_loop": (lambda x: lax.while_loop(lambda c: c < 5.0, lambda c: c * 2 + 0.1, x), "while_loop"),
+    "map": (lambda x: lax.map(fnp.sin, x * np.arange(3.0)), "scan"),
+    "custom_jvp": (by_jvp, "custom_jvp_call"),
+    "custom_vjp": (by_vjp, "custom_vjp_call"),
+    "jvp of custom_vjp": (fx.jit(lambda x: fx.jvp(by_vjp, (x,), (1.0,))[1]), "custom_vjp_tangents"),
+    "checkpoint": (fx.checkpoint(lambda x: fnp.sin(x) * 2), "checkpoint"),
+    "linear_solve": (lambda x: lax.custom_linear_solve(lambda v: x * v, np.ones(2), lambda _, b: b / x),
+                     "linear_solve"),
+    "grad of a loop": (fx.grad(lambda x: lax.fori_loop(0, 3, lambda i, c: fnp.sin(c) * x, x)), "scan"),
+    "vmap of a loop": (lambda x: fx.vmap(lambda y: lax.while_loop(lambda c: c < 5, lambda c: c * 2 + x, y))(np.ones(2)),
+                       "while_loop"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CARRIERS)
+def test_programs_are_taken_as_the_class_says(name):
+    function, carrier = CARRIERS[name]
+    expected = fx.tree.leaves(function(0.7))
+    for kind in (Inline, Whole):
+        level = kind()
+        with fx.opened(level):
+            results = function(Value(level, 0.7))
+        for found, value in zip(fx.tree.leaves(results), expected, strict=True):
+            np.testing.assert_allclose(found.value if type(found) is Value else found, value, rtol=1e-13)
+        assert (carrier in level.seen) is (kind is Whole)
+    level = Undecided()
+    with (
+        fx.opened(level),
+        pytest.raises(fx.UnsupportedError, match="one operation that carries out a program"),
+    ):
+        function(Value(level, 0.7))
+
+
+def test_what_has_no_program_is_not_inlined():
+    with pytest.raises(fx.UnsupportedError, match="sin carries no program"):
+        Whole().inline(fnp.sin.primitive, (1.0,), {})
 
 
 def test_arrays_and_sums():

@@ -1,5 +1,7 @@
 """`check=True`: ranks that are about to do different things all raise, and say what; right programs go on."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,30 @@ def on_ranks_different_collectives(world):
         (lambda: world.barrier(), lambda: world.split(0)),
     ):
         differ(world, here, elsewhere)
+
+
+def on_ranks_operands_that_do_not_fit_without_checks(world):
+    """What is combined is compared on the way, also where nobody has asked for it; the group goes on."""
+    x = np.ones((2, 3))
+    big = np.ones((world.size, 9000))
+    message = differ(world, lambda: world.all_reduce(x), lambda: world.all_reduce(x.astype("f4")))
+    assert "ranks 0, 1: all_reduce(float64[2,3], sum) at" in message
+    assert "rank 2: all_reduce(float32[2,3], sum) at" in message
+    for method in ("all_reduce", "reduce", "all_gather", "gather", "reduce_scatter", "all_to_all"):
+        call, begin = getattr(world, method), getattr(world, f"start_{method}", None)
+        for here in (big, big.astype("f2"), big[:, :2]):
+            for elsewhere in (here.astype("f4"), here.repeat(2, -1), here.reshape(*here.shape, 1)):
+                differ(world, partial(call, here), partial(call, elsewhere))
+                if begin is not None:
+                    right, wrong = begin(here), begin(elsewhere if world.rank == 1 else here)
+                    right.wait()
+                    while not wrong.test():
+                        pass
+                    with pytest.raises(fx.CollectiveMismatchError, match=method):
+                        wrong.wait()
+    differ(world, lambda: world.all_reduce(x), lambda: world.all_reduce(x, "max"))
+    differ(world, lambda: world.all_reduce(x), lambda: world.all_gather(x))
+    assert world.all_reduce(1) == world.size
 
 
 @with_checks
@@ -108,6 +134,6 @@ def test_a_call_describes_itself():
     call = Call("gather_rows", "world", 1, (0, 1))
     call.dtype, call.shape, call.detail = np.dtype(int), (None, 3), "root=1"
     assert str(call) == "gather_rows(int64[·,3], root=1)"
-    assert "test_checks.py" in call.agreement() and 'Call("gather_rows"' in call.describe()
+    assert "test_checks.py" in call.text() and 'Call("gather_rows"' in call.describe()
     call.rooted = True
-    assert call.agreement() == str(call)
+    assert call.text() == str(call)

@@ -3,6 +3,7 @@ derivatives."""
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
@@ -150,3 +151,6 @@ def test_a_mesh_of_one_process():
             f = WAYS["grad"](PROGRAMS[name])
             np.testing.assert_allclose(f(x), fx.vmap(f, axis_name="i")(x[None])[0], rtol=1e-12)
     assert repr(mesh) == "Mesh(i: 1)"
+    for wrong in (((1,), ("data",)), (None, ("data",)), (None, (1,))):
+        with pytest.raises(TypeError, match="Mesh takes"):
+            fx.distributed.Mesh(*wrong)

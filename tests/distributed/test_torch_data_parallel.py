@@ -480,7 +480,7 @@ def on_ranks_a_module_can_be_wrapped_anew(world):
         module.zero_grad()
         loss_of(model, *part(rank, size)).backward()
         close(gradients(module), reference(size))
-    hooks = module[0].weight.accumulator.hooks.post_accumulate_hooks
+    hooks = module[0].weight._fx_accumulator.hooks.post_accumulate_hooks
     del model
     assert len(hooks) == 0
     with pytest.raises(RuntimeError, match="uninitialized"):

@@ -15,8 +15,17 @@ def test_the_version_is_that_of_the_package_everywhere():
 
 
 def test_python_versions_are_those_that_are_tried():
-    requires = re.search(
-        r'requires-python = ">=3\.(\d+)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (least,) = re.findall(r'requires-python = ">=(3\.\d+)"', project)
+    promised = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
+    assert promised[0] == least
+    (tried,) = re.findall(
+        r"@nox\.session\(python=\[(.*?)\]\)", (ROOT / "noxfile.py").read_text(encoding="utf-8")
     )
-    tried = re.search(r"@nox\.session\(python=\[(.*?)\]\)", (ROOT / "noxfile.py").read_text(encoding="utf-8"))
-    assert requires and tried and tried[1].startswith(f'"3.{requires[1]}"')
+    assert re.findall(r'"(3\.\d+)"', tried) == promised
+    (sought,) = re.findall(
+        r"^SUPPORTED = .*", (ROOT / ".ci/other_python.py").read_text(encoding="utf-8"), re.M
+    )
+    assert re.findall(r'"(3\.\d+)"', sought) == promised[::-1]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"Python {promised[0]} to {promised[-1]}" in readme

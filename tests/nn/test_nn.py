@@ -3,6 +3,7 @@ compared with JAX's in tests/parity/test_jax_nn.py.)"""
 
 import numpy as np
 import pytest
+import scipy.special
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
@@ -46,6 +47,29 @@ def test_tails():
         assert nn.logsumexp([]) == -np.inf
         assert nn.log1mexp(1e-20) == pytest.approx(np.log(1e-20)) and nn.log1mexp(800.0) == 0
         same(nn.softmax(far), np.array([0, 0, 0, 1.0]))
+
+
+INFINITE = [
+    [np.inf, 1, 2],
+    [np.inf, np.inf, 1],
+    [-np.inf, np.inf, 0],
+    [-np.inf, -np.inf, -np.inf],
+    [np.nan, np.inf, 1],
+]
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, fx.jit, fx.vmap], ids=["plain", "jit", "vmap"])
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+def test_infinite_logits(wrap):
+    """There is no limit: as in JAX and SciPy all of the row is NaN; the sum of exponentials is infinite."""
+    rows = np.array([*INFINITE, [-np.inf, 0, 0]])
+    for f in (nn.softmax, fx.scipy.special.softmax, nn.log_softmax):
+        found = wrap(lambda x, f=f: f(x, axis=-1))(rows)
+        assert np.isnan(found[:-1]).all() and np.isfinite(found[-1, 1:]).all()
+    expected = scipy.special.log_softmax(rows, axis=-1)
+    same(wrap(lambda x: fx.scipy.special.log_softmax(x, axis=-1))(rows), expected)
+    same(wrap(lambda x: nn.logsumexp(x, axis=-1))(rows), scipy.special.logsumexp(rows, axis=-1))
 
 
 def test_errors():

@@ -17,8 +17,8 @@ from fxgrad.numpy.documentation import (
     LINEAR,
     MANUALS,
     NO_DERIVATIVE,
-    REFUSES_OUT,
     SHOWS,
+    TAKES_OUT,
     ZERO_DERIVATIVE,
 )
 from fxgrad.numpy.ufunc_texts import TEXTS
@@ -89,9 +89,9 @@ def test_options_of_ufuncs_that_are_said_to_be_refused_are_refused(name):
 
 
 @pytest.mark.parametrize("name", sorted(n for n in OURS if hasattr(OURS[n], "reference")))
-def test_a_docstring_says_whether_out_is_refused_and_what_is_added(name):
+def test_a_docstring_says_whether_there_is_an_out_and_what_is_added(name):
     text, parameters = OURS[name].__doc__, inspect.signature(OURS[name]).parameters
-    assert (REFUSES_OUT in text) == ("out" in parameters or isinstance(OURS[name].reference, np.ufunc))
+    assert (TAKES_OUT.strip() in text) == ("out" in parameters or isinstance(OURS[name].reference, np.ufunc))
     added = re.search(r"Additions of this library: (.*)\.", text)
     for option in re.findall(r"`(\w+)`", added[1] if added else ""):
         assert option in parameters
@@ -137,7 +137,7 @@ def test_stated_derivatives_are_those_of_the_rules(name):
     ]
     if name in ("arccosh", "acosh"):
         operands[0] = operands[0] + 1
-    names = list(inspect.signature(OURS[name]).parameters)
+    names = [n for n in inspect.signature(OURS[name]).parameters if n not in ("out", "where", "dtype")]
     space = {**{n: getattr(fnp, n) for n in fnp.__all__}, **dict(zip(names, operands))}
     for i, expression in derivatives_of(name):
 
@@ -154,7 +154,7 @@ def test_a_primitive_states_derivatives_where_it_has_rules(name):
     text = getattr(fnp, name).__doc__
     assert (any(partials) or name == "nextafter") == ("Derivative" in text)
     assert any(partials) == (
-        ZERO_DERIVATIVE not in text and NO_DERIVATIVE not in text and name != "nextafter"
+        ZERO_DERIVATIVE.strip() not in text and NO_DERIVATIVE.strip() not in text and name != "nextafter"
     )
 
 
@@ -219,5 +219,5 @@ def test_what_is_said_to_be_differentiable_has_a_derivative_in_some_call():
 
 
 def test_a_view_is_announced_only_where_numpy_makes_one():
-    assert SHOWS in fnp.reshape.__doc__ and SHOWS in fnp.diagonal.__doc__
-    assert SHOWS not in fnp.concatenate.__doc__ and SHOWS not in fnp.sum.__doc__
+    assert SHOWS.strip() in fnp.reshape.__doc__ and SHOWS.strip() in fnp.diagonal.__doc__
+    assert SHOWS.strip() not in fnp.concatenate.__doc__ + fnp.sum.__doc__

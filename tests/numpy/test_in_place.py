@@ -19,8 +19,7 @@ def agree(function, *args):
     """The function gives under grad, jvp, vmap and jit what it gives on plain arrays, its derivative is that of finite
     differences, and the arguments are as before."""
     before = copy.deepcopy(args)
-    wanted = function(*args)
-    args = before = copy.deepcopy(before)
+    wanted = function(*copy.deepcopy(args))
     value, pullback = fx.vjp(function, *args)
     tangents = tuple([np.cos(np.arange(x.size, dtype=float)).reshape(x.shape) for x in args])
     along, tangent = fx.jvp(function, args, tangents)
@@ -227,9 +226,20 @@ def test_errors_are_those_of_numpy(write, error):
         under_grad(lambda x: write(x.copy(), x))
 
 
-def test_arguments_are_not_written_into():
-    with pytest.raises(fx.ImmutableError, match=r"(?s)try: .*x = x\.copy\(\)"):
-        under_grad(lambda x: x.__setitem__(0, 0.0))
+def test_arguments_are_the_functions_own():
+    def step(u, v):
+        u[0], v[1:] = 0.0, u[1:] * v[:-1]
+        v += u
+        return v
+
+    x = X.copy()
+    agree(lambda x: step(x, x * 2), x)
+    agree(lambda x: step(x * 2, x), x)
+    np.testing.assert_array_equal(x, X)
+    np.testing.assert_array_equal(fx.vmap(step)(x[None], x[None])[0], step(X.copy(), X.copy()))
+    np.testing.assert_array_equal(fx.lax.scan(lambda c, _: (step(c, c * 2), None), x, None, length=1)[0],
+                                  step(X.copy(), X * 2))  # fmt: skip
+    np.testing.assert_array_equal(x, X)
 
 
 def test_a_plain_array_cannot_hold_traced_values():
@@ -237,7 +247,7 @@ def test_a_plain_array_cannot_hold_traced_values():
         out = np.zeros(3)
         out[0] = x[0, 0]
 
-    with pytest.raises(fx.ArrayConversionError, match=r"(?s)try: .*np\.zeros_like\(x\)"):
+    with pytest.raises(fx.ArrayConversionError, match=r"(?s)try: .*fnp\.zeros\(shape\)"):
         under_grad(buffer)
 
 

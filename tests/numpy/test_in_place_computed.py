@@ -1,12 +1,9 @@
-"""Values that were computed are written into where nothing else refers to them, and refused otherwise."""
+"""Values that were computed, and arguments, are written into with NumPy's aliasing, whoever refers to them."""
 
 import operator
-import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import fxgrad as fx
 from tests.numpy.test_in_place import X, agree
@@ -133,13 +130,6 @@ def held_by_a_row(x):
     return y
 
 
-def held_by_an_array_of_objects(x):
-    y = x * 2
-    z = np.asarray(y)
-    y[0] = 1.0
-    return z
-
-
 def held_by_a_pullback(x):
     y = x * 2
     _, pullback = fx.vjp(lambda z: z * y, y)
@@ -192,7 +182,6 @@ def broadcast_together(x):
         held_by_a_view,
         held_by_its_base,
         held_by_a_row,
-        held_by_an_array_of_objects,
         held_by_a_pullback,
         held_by_a_list,
         held_by_a_caller,
@@ -202,20 +191,12 @@ def broadcast_together(x):
         broadcast_together,
     ],
 )
-@pytest.mark.parametrize(
-    "transform",
-    [
-        lambda f: fx.vjp(f, X),
-        lambda f: fx.jvp(f, (X,), (X,)),
-        lambda f: fx.vmap(f)(X[None]),
-        lambda f: fx.jit(f)(X),
-        lambda f: fx.jacfwd(fx.jacrev(f))(X),
-    ],
-    ids=["vjp", "jvp", "vmap", "jit", "second"],
-)
-def test_what_something_else_refers_to_is_not_written_into(program, transform):
-    with pytest.raises(fx.ImmutableError, match=r"(?s)immutable.*try: .*x = x\.copy\(\)"):
-        transform(program)
+def test_all_names_and_views_show_what_is_written(program):
+    if program is held_by_a_pullback:  # which keeps the value that it was made with
+        np.testing.assert_allclose(fx.jvp(program, (X,), (X,))[0], X * 2 * X)
+        np.testing.assert_allclose(fx.jit(program)(X), X * 2 * X)
+    else:
+        agree(program, X)
 
 
 def test_neither_an_array_of_numpys_nor_its_origin_misses_a_write():
@@ -236,57 +217,3 @@ def test_neither_an_array_of_numpys_nor_its_origin_misses_a_write():
         return copied + total + np.array([b[0], x[1], x[2]])
 
     agree(again, X)
-
-
-# -- any program -----------------------------------------------------------------------------------------------------
-NAMES = st.sampled_from("abc")
-FORMS = """
-x*2 np.sin({0}) {0}+{1} {0} {0}.T {0}[1:] {0}[:,::-1] {0}[0] {0}.reshape(-1) {0}.ravel() {0}.copy() np.array({0})
-np.asarray({0}) np.zeros_like({0}) {0}[{0}>1] np.flip({0}) np.real({0}) np.squeeze({0}) {0}[[0]] np.atleast_2d({0})
-np.concatenate([{0}]) np.maximum({0},{0}) {0}.flatten() np.add(x,1) np.broadcast_to({0},(1,)+np.shape({0}))
-np.moveaxis({0},0,-1) np.where({0}>0,{0},{1}) np.atleast_1d({0},{1})[0] np.split({0},1)[0]
-"""
-EXPRESSIONS = st.builds(str.format, st.sampled_from(re.split(r"\s+", FORMS.strip())), NAMES, NAMES)
-STATEMENTS = st.one_of(
-    st.builds("{0} = {1}".format, NAMES, EXPRESSIONS),
-    st.builds("{0} = {1}".format, NAMES, EXPRESSIONS),
-    st.builds("{0}[0] = x[1,1]".format, NAMES),
-    st.builds("{0}[...] = {1}".format, NAMES, NAMES),
-    st.builds("{0}[-1:] += 3*x[0,0]".format, NAMES),
-    st.builds("{0}[{0}>1.5] = 0".format, NAMES),
-    st.builds("{0}.fill(x[2,2])".format, NAMES),
-    st.builds("del {0}".format, NAMES),
-    st.builds("t += np.sum({0}*{0})".format, NAMES),
-)
-
-
-def execute(statements, x):
-    """Carry out statements in a function, and add up what the names refer to in the end."""
-    known: dict = {}
-    body = "def program(x, np, t):\n" + "".join(f"    {s}\n" for s in statements)
-    body += "    return t" + "".join(f" + np.sum({v}*{v})" for v in "abc")
-    exec(body, known)
-    return known["program"](x, np, x[0, 0] * 0)
-
-
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(STATEMENTS, min_size=2, max_size=9))
-def test_any_program_gives_numpys_result_or_an_error(statements):
-    statements = ["a = x * 2", "b = np.cos(x)", "c = x - 1", *statements]
-    try:
-        wanted = execute(statements, X.copy())
-    except (NameError, ValueError, IndexError, TypeError):
-        return  # no program
-    for transform in (
-        lambda f: fx.jvp(f, (X,), (X,))[0],
-        lambda f: fx.vmap(f)(X[None])[0],
-        lambda f: fx.jit(f)(X),
-    ):
-        try:
-            found = transform(lambda x: execute(statements, x))
-        except fx.FxgradError:
-            continue
-        except ValueError as error:  # of what np.asarray gives
-            assert "read-only" in str(error), statements
-            continue
-        np.testing.assert_allclose(found, wanted, 1e-10, err_msg="\n".join(statements))

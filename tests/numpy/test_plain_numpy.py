@@ -260,7 +260,7 @@ FUNCTIONS = {
     ),
     "differences": lambda x: (np.diff(x, axis=0), np.trapezoid(x, axis=1), np.pad(x, 1)),
     "selection": lambda x: np.select([MASK, x > 1], [x, 2 * x], -x),
-    "numbers": lambda x: (np.nan_to_num(x), np.nansum(x), np.real(x), np.round(x, 2) + np.fix(x)),
+    "numbers": lambda x: (np.nan_to_num(x), np.nansum(x), np.real(x), np.round(x, 2) + np.trunc(x)),
     "spaces": lambda x: (np.linspace(x[0, 0], 2.0, 5), np.linspace(0.0, x[0], 3)),
     "like": lambda x: (np.zeros_like(x) + x, np.ones_like(x) * x, np.full_like(x, x[0, 0])),
     "asked for like": lambda x: np.asarray([x[0], 2 * x[1]], like=x) + np.zeros(4, like=x),
@@ -365,7 +365,7 @@ def write_item(x):
 
 def test_writing_into_an_entry_of_a_plain_array():
     """NumPy words an error of its own, with ours as the cause; the transforms let ours out."""
-    with pytest.raises(fx.ArrayConversionError, match=r"fnp\.at\(buffer\)"):
+    with pytest.raises(fx.ArrayConversionError, match=r"fnp\.zeros\(shape\).*fnp\.at\(buffer\)"):
         fx.grad(write_item)(X)
 
 
@@ -415,19 +415,29 @@ def test_writing_into_a_plain_array(write, advice, transform):
 
 
 @pytest.mark.parametrize(
-    "write, advice",
+    "write",
     [
-        (lambda x: np.add(X, X, out=x), "use the result"),
-        (lambda x: np.add(x, X, out=x), r"a = a \+ b"),
-        (lambda x: np.add.at(x, [0], 1.0), r"fnp\.at\(x\)"),
-        (lambda x: np.copyto(x, X), r"fnp\.where"),
-        (lambda x: np.fill_diagonal(x, 0.0), r"fnp\.at"),
-        (lambda x: np.sum(X, axis=1, out=x), "use the result"),
+        lambda x: np.add(X, X, out=x),
+        lambda x: np.add(x, X, out=x),
+        lambda x: np.add.at(x, [0], 1.0),
+        lambda x: np.copyto(x, X),
+        lambda x: np.fill_diagonal(x, 0.0),
+        lambda x: np.sum(X, axis=0, out=x[1]),
+        lambda x: np.multiply(x, 2, where=x > 1, out=x),
     ],
 )
-def test_writing_into_a_traced_value(write, advice):
-    with pytest.raises(fx.ImmutableError, match=f"(?s)traced value.*try: .*{advice}"):
-        fx.grad(write)(X)
+@pytest.mark.parametrize("numpy", [np, fnp], ids=["numpy", "fxgrad.numpy"])
+def test_writing_into_a_traced_value(write, numpy, monkeypatch):
+    monkeypatch.setitem(globals(), "np", numpy)
+
+    def f(x):
+        write(x)
+        return x
+
+    wanted = f(X.copy())
+    same(fx.jvp(f, (X,), (X,))[0], wanted)
+    same(fx.jit(f)(X), wanted)
+    fx.testing.check_grads(f, (X,), order=1)
 
 
 def test_writing_into_an_array_of_python():

@@ -3,6 +3,7 @@ gives on plain arrays: the same values in the same dtypes, or an error that says
 
 import re
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -213,39 +214,49 @@ x[...] x[None] x[1:, ::-1]
 """
 
 
-def test_what_numpy_shows_without_copying_is_a_view_here():
-    """A box gives a view of itself, and a traced value one that keeps hold of it."""
-    count = 0
-    for call in [
-        call for call in [*TABLE, *split_calls(SHARING)] if not re.search("row_stack|in1d|trapz|fix", call)
-    ]:
-        code = compile(call, call, "eval")
+def aliasing_of(call, x):
+    """What the argument shows after a write into the first array of the result of a call, and what that shows after a
+    write into the argument; nothing where the result is no array of numbers."""
+    known = {"x": x, "v": x[0], "q": x[:, :3], "b": x.copy()}
+    result = eval(compile(call, call, "eval"), {**GIVEN, **known})
+    leaves = [y for y in fx.tree.leaves(result) if hasattr(y, "ndim") and y.ndim]
+    if not leaves or leaves[0].dtype.kind != "f":  # an array of objects is NumPy's own
+        return []
+    y = leaves[0]
+    with suppress(ValueError, fx.ImmutableError):  # it may be read-only
+        y[...] = 7.0
+    seen = np.sum(x, dtype=float)
+    x[...] = 5.0
+    return [seen, y * 1.0]
 
-        def compute(x, code=code):
-            known = {"x": x, "v": x[0], "q": x[:, :3], "b": x.copy()}
-            return fx.tree.leaves(eval(code, {**GIVEN, **known}))
 
-        if {"n", "s", "z"} & {*code.co_names} or "Y" in code.co_names:
-            continue
-        x = X.copy()
+# NumPy's own arrays of objects, which are read-only; what is a view by values, and a copy here; zeros that are
+# read-only there; and deprecated ways to write.
+NOT_COMPARED = r"as(any)?array|trim_zeros|x\.imag|meshgrid|row_stack|in1d|trapz|fix"
+
+
+def is_about_floats(call):
+    names = {*compile(call, call, "eval").co_names}
+    return not {"n", "s", "z", "Y"} & names and not re.search(NOT_COMPARED, call)
+
+
+@pytest.mark.parametrize("call", [call for call in [*TABLE, *split_calls(SHARING)] if is_about_floats(call)])
+def test_results_share_with_arguments_what_numpys_share(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
         try:
-            sharing = [isinstance(y, np.ndarray) and np.shares_memory(x, y) for y in compute(x)]
+            wanted = aliasing_of(call, X.copy())
         except (AttributeError, NameError):
-            continue
-        if any(sharing):
-            count += 1
-
-            def program(x, sharing=sharing, compute=compute, call=call):
-                for array in (x, x.copy()):
-                    for y, shares in zip(compute(array), sharing, strict=True):
-                        if shares and isinstance(y, np.ndarray):
-                            assert not y.flags.writeable, call
-                        elif shares:
-                            assert y is array or y.base is not None, call
-                return x.sum()
-
-            fx.jvp(program, (X,), (X,))
-    assert count > 50
+            return  # not in this version of NumPy
+        for name, transform in TRANSFORMS.items():
+            try:
+                found = transform(lambda x: aliasing_of(call, x))
+            except fx.FxgradError as error:
+                if BY_VALUE.search(call) and error.hint:
+                    continue
+                raise
+            for have, want in zip(found, wanted):
+                np.testing.assert_allclose(have, want, 1e-10, err_msg=name)
 
 
 def test_every_function_is_called():

@@ -90,6 +90,38 @@ def test_compiled_and_mapped(name, wrap):
     np.testing.assert_allclose(found, expected, 1e-7)
 
 
+def towards(z, direction):
+    """One-sided differences of second order: along the cut, or away from it on the side of the zero's sign."""
+    along_cut = (direction == 1.0) == (z.imag == 0)
+    side = 1.0 if along_cut else np.copysign(1.0, z.imag if direction == 1j else z.real)
+
+    def point(h):
+        h = side * h
+        return complex(z.real + h, z.imag) if direction == 1.0 else complex(z.real, z.imag + h)
+
+    def slope(f, h):
+        near, far = (f(np.complex128(point(k * h))) for k in (1, 2))
+        return side * (4 * near - far - 3 * f(np.complex128(z))) / (2 * h)
+
+    return lambda f: (4 * slope(f, 2e-4) - slope(f, 4e-4)) / 3
+
+
+@pytest.mark.parametrize("part", [np.real, np.imag, np.abs])
+@pytest.mark.parametrize("name", ["arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "log", "log10",
+                                  "log1p", "log2", "sqrt"])  # fmt: skip
+def test_parts_of_values_on_cuts(name, part):
+    """The gradient ∂/∂x - i∂/∂y of a part is taken on the side of the value, too: of NumPy's own function, of Python's
+    numbers, and compiled."""
+    f = lambda z: part(getattr(np, name)(z))  # noqa: E731
+    for z in POINTS:
+        expected = towards(z, 1.0)(f) - 1j * towards(z, 1j)(f)
+        for gradient in (fx.grad(f), fx.jit(fx.grad(f)), fx.grad(fx.jit(f))):
+            np.testing.assert_allclose(gradient(z), expected, 1e-6, 1e-6, err_msg=str(z))
+        for t in (1.0, 1j):
+            slope = fx.jvp(f, (np.complex128(z),), (np.complex128(t),))[1]
+            np.testing.assert_allclose(slope, towards(z, t)(f), 1e-6, 1e-6, err_msg=str(z))
+
+
 def test_functions_that_are_holomorphic_are_found():
     assert {"arccos", "arccosh", "arcsin", "arcsinh", "sqrt", "log", "power", "silu"} <= {
         name for name, _ in CASES

@@ -169,7 +169,7 @@ def test_an_infinite_derivative_stays_infinite():
 
 # -- squares of roots ---------------------------------------------------------------------------------------
 def norm(x):
-    return operators.remember_radicand(ops.norm2(x, axes=(0,)), lambda: total(x * x))
+    return operators.remember_radicand(ops.norm2(x, axes=(0,)), lambda x: total(x * x), x)
 
 
 def hessians(f, x):

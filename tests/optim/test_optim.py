@@ -1,6 +1,7 @@
 """fxgrad.optim: steps against their formulas written out in NumPy, composition, privacy, line search, transforms."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -170,6 +171,28 @@ def test_private_gradients():
     assert abs(np.std(draws) - 3.0) < 0.25 and abs(np.mean(draws)) < 0.4
     with pytest.raises(fx.StructureError, match="leading axis"):
         silent.update({"w": np.ones(3), "b": np.ones(())}, silent.init(None))
+
+
+@pytest.mark.parametrize("dtype, size", [("f4", 1e25), ("f4", 1e-30), ("f8", 1e200), ("f8", 1e-200)])
+@pytest.mark.parametrize("wrap", [lambda f: f, fx.jit], ids=["plain", "jit"])
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_squares_of_norms_that_overflow_or_underflow(dtype, size, wrap):
+    unit = np.array(size, dtype)
+    g = {"a": np.array([[3, 0], [0, 3]], dtype) * unit, "b": np.array([4, -4], dtype) * unit}
+    close = partial(np.testing.assert_allclose, rtol=1e-6)
+    close(wrap(optim.per_sample_global_norm)(g), np.full(2, 5 * size))
+    close(wrap(optim.global_norm)(g["b"]), np.sqrt(32) * size)
+    shorten = optim.clip_by_global_norm(1.0 if size > 1 else np.array(size, dtype))
+    short = wrap(lambda g: shorten.update(g, optim.EmptyState())[0])(g)
+    close(optim.global_norm(short), min(size, 1.0))
+    whole = optim.clip_by_global_norm(np.inf).update(g, optim.EmptyState())[0]
+    same(whole, g)
+
+
+def test_a_key_is_looked_at_before_training():
+    for key in (0, np.zeros(2, np.uint64)):
+        with pytest.raises((TypeError, ValueError), match="key"):
+            optim.differentially_private_aggregate(1.0, 1.0, key)
 
 
 def rosenbrock(p):

@@ -341,3 +341,42 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case):
     both_refuse(REFUSED[case])
+
+
+CARRIES = {
+    "0": 0, "0.5": 0.5, "True": True, "1j": 1j, "i1": numpy.int8(1), "i8": numpy.int64(1), "u1": numpy.uint8(1),
+    "f4": numpy.float32(1), "f8": numpy.float64(1), "bool": numpy.bool_(True), "f4[2]": numpy.ones(2, "f4"),
+}  # fmt: skip
+STEPS = {
+    "c + 1": lambda np, c: c + 1, "c + 0.5": lambda np, c: c + 0.5, "c * 1j": lambda np, c: c * 1j,
+    "c + i1": lambda np, c: c + numpy.int8(1), "c + f4": lambda np, c: c + numpy.float32(1),
+    "c + f8": lambda np, c: c + numpy.float64(1), "0": lambda np, c: 0, "0.0": lambda np, c: 0.0,
+    "True": lambda np, c: True, "c != 0": lambda np, c: c != 0, "f4": lambda np, c: numpy.float32(2),
+    "c / 2": lambda np, c: c / 2, "[2]": lambda np, c: c + numpy.ones(2),
+}  # fmt: skip
+LOOPS = {
+    "fori_loop": lambda lax, f, c: lax.fori_loop(0, 3, lambda i, c: f(c), c),
+    "while_loop": lambda lax, f, c: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, f(s[1])), (0, c))[
+        1
+    ],
+    "scan": lambda lax, f, c: lax.scan(lambda c, x: (f(c), None), c, None, 3)[0],
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("carry", CARRIES)
+def test_carries_have_jaxs_dtypes(loop, carry):
+    """A Python number takes the dtype of what it becomes; a truth value is no number. Where JAX refuses a step, we do,
+    or its number becomes one of the carry's own dtype, in which nothing is lost."""
+    init = CARRIES[carry]
+    for name, step in STEPS.items():
+        results = []
+        for of in (by_jax, by_fxgrad):
+            try:
+                value = of(lambda fx, np, step=step: LOOPS[loop](of_jax(fx), lambda c: step(np, c), init))
+                results.append((numpy.shape(value), numpy.asarray(value).dtype))
+            except TypeError:
+                results.append(None)
+        jaxs, ours = results
+        own = numpy.shape(init), numpy.asarray(init).dtype
+        assert ours == jaxs or (jaxs is None and ours == own and name in ("0", "0.0")), (name, results)

@@ -8,9 +8,10 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.core.graph import Graph
+from fxgrad.core.graph import Equation, Graph
 from fxgrad.kernels.native import engine
 from fxgrad.passes import PASSES, optimize
+from fxgrad.passes.draft import rewrite
 from fxgrad.passes.repeats import repeat_cheap_steps
 from fxgrad.passes.ties import SCALE_WHERE, scale_rare_entries
 
@@ -84,12 +85,13 @@ def passed(name, fun, *args):
         ("association", lambda a, v: a @ (a.T @ v), (BIG, BIG[:, 0]), ["permute", "contract", "contract"]),
         ("factors", lambda x: fnp.sum(-x), (X,), ["reduce_sum", "negative"]),
         ("factors", lambda x: (-x) @ X[0], (X,), ["contract", "negative"]),
-        ("factors", lambda x: 3.0 * (0.1 * x), (X,), ["multiply"]),
+        ("factors", lambda x: 3.0 * (1.1 * x), (X,), ["multiply"]),
+        ("factors", lambda x: 3.0 * (0.1 * x), (X,), ["multiply", "multiply"]),
         ("factors", lambda x: -(x * 0.5), (X,), ["multiply"]),
         ("factors", lambda x: (x / 2) / 4, (X,), ["multiply"]),
         ("factors", lambda x: (x / 3) / 5, (X,), ["divide", "divide"]),
         ("factors", lambda x: (x * 1e-300) * 1e-300, (X,), ["multiply", "multiply"]),
-        ("coefficients", lambda t, a: -(t * a) / a, (BIG, ROW), ["negative", "divide", "multiply"]),
+        ("coefficients", lambda t, a: -(t * a) / a, (BIG, ROW), ["multiply", "negative", "divide"]),
         ("coefficients", lambda t, a: t * a, (BIG, ROW), ["multiply"]),
         ("coefficients", lambda t, a: (t * a) * t, (BIG, ROW), ["multiply", "multiply"]),
         ("stacking", lambda a, b: a.T @ b + b.T @ a, (np.tile(BIG[:9], 4), np.tile(BIG[9:18], 4)), None),
@@ -98,6 +100,45 @@ def passed(name, fun, *args):
 def test_a_rule(name, fun, args, expected):
     found = passed(name, fun, *args)
     assert expected is None or found == expected
+
+
+FOUND = {
+    "a + -b": (lambda a, b: a + (-b), [5], "u2", [1], "u1"),
+    "-a + b": (lambda a, b: -a + b, [5], "u1", [1], "i4"),
+    "a - -b": (lambda a, b: a - (-b), [1], "f8", [-128], "i1"),
+    "a + -b, to a float": (lambda a, b: a + (-b), [1], "f8", [-128], "i1"),
+    "-a * -b": (lambda a, b: (-a) * (-b), [2], "u1", [3], "i8"),
+    "-a / -b": (lambda a, b: (-a) / (-b), [1], "u1", [2], "u1"),
+    "-a / -b, least": (lambda a, b: (-a) / (-b), [-(2**63)], "i8", [3], "i8"),
+    "-a / -b, complex": (lambda a, b: (-a) / (-b), [0.0], "c16", [1 + 1j], "c16"),
+    "a + -b, to a complex": (lambda a, b: a + (-b), [-0.0 - 0.0j], "c16", [1.0], "f8"),
+    "where in where": (lambda a, b: fnp.where(a > 0, fnp.where(a > 0, a, b), a), [1], "f4", [0.1], "f8"),
+    "where in where, times": (lambda a, b: fnp.where(a > 0, fnp.where(a > 0, a, b), a) * 100, [1], "i1", [0.1], "f8"),
+    "a number in where in where": (
+        lambda a, b: fnp.where(a > 0, fnp.where(a > 0, 1e-200, a), b), [1], "f2", [0.1], "f8"),
+    "(a·b)·c of half precision": (lambda a, b: (a @ b) * 0.001, [[1e-4] * 64] * 64, "f2", [[1e2] * 64] * 64, "f2"),
+    "c·d·x": (lambda a, b: (a * 1e-30) * 1e30, [1e-20, 1e20], "f4", [1.0], "f4"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_values_and_dtypes_are_those_of_the_program(name):
+    function, a, dtype, b, other = FOUND[name]
+    a, b = np.array(a, dtype), np.array(b, other)
+    with np.errstate(all="ignore"):
+        expected = function(a, b)
+        found = fx.jit(function)(a, b)
+        assert found.dtype == expected.dtype and found.tobytes() == expected.tobytes()
+
+
+def test_a_rewrite_that_changes_an_aval_is_left_out():
+    graph = fx.make_graph(lambda x: fnp.sin(x) * 2)(X)
+    half = fx.make_graph(lambda x: x.astype("f2"))(X).equations[0]
+    for found in (
+        lambda e, draft: [draft.emit("convert", e.inputs[0], like=e, dtype=np.dtype("f2"))],
+        lambda e, draft: Equation(half.primitive, e.inputs, e.outputs, half.params, e.site),
+    ):
+        assert names(rewrite(graph, found, ("sin",))) == ["sin", "multiply"]
 
 
 def test_stacking_makes_one_product_of_two():
@@ -112,39 +153,60 @@ def test_stacking_makes_one_product_of_two():
     ]  # fmt: skip
 
 
-def test_a_factor_moves_to_the_smaller_side():
-    a, b = BIG, BIG[:, :2].T @ BIG  # 64×100, 2×100
-    assert passed("factors", lambda a, b: (a * 0.1) @ b.T, a, b) == ["permute", "multiply", "contract"]
-    graph = PASSES["factors"](fx.make_graph(lambda a, b: (a * 0.1) @ b.T)(a, b))
-    assert graph.equations[1].outputs[0].aval.shape == (100, 2)
-    assert passed("factors", lambda a, b: (a * 10.0) @ b.T, a, b) == ["multiply", "permute", "contract"]
-    q = np.ones((100, 8))
-    assert passed("factors", lambda q: (q @ q.T) / 8, q) == ["permute", "divide", "contract"]
-
-
 def test_a_selection_keeps_out_what_it_discards():
     """A gathered coefficient is 0 where a mask is false, and 0·∞ would be NaN."""
     t, c = BIG.copy(), ROW > 0
     t[:, ~c] = np.inf
 
     def chain(t, a, c):
-        return fnp.where(c, -(t * a) * a, 0)
+        return fnp.where(c, -(t * a) * a / a, 0)
 
     graph = fx.make_graph(chain)(t, ROW, c)
     done = PASSES["coefficients"](graph)
-    assert names(done)[-2:] == ["multiply", "where"]
+    assert names(done)[-1] == "gathered"
+    assert names(done.equations[-1].params["short"]) == ["multiply", "where"]
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(done(t, ROW, c)[0], graph(t, ROW, c)[0], rtol=1e-12)
 
 
-def test_both_branches_of_one_root_need_no_mask():
-    def chain(t, a, c):
-        return (fnp.where(c, -t, 0) + fnp.where(c, 0, t)) * a
+def test_signs_that_are_gathered_need_no_look_at_numbers():
+    def chain(t, c):
+        return -fnp.where(c, -t, 0) - fnp.where(c, 0, t)
 
-    done = PASSES["coefficients"](fx.make_graph(chain)(BIG, ROW, ROW > 0))
-    assert [
-        n for n in names(done) if done.equations[names(done).index(n)].outputs[0].aval.shape == BIG.shape
-    ] == ["multiply"] or names(done)[-1] == "multiply"
+    graph = fx.make_graph(chain)(BIG, ROW > 0)
+    done = PASSES["coefficients"](graph)
+    big = [e.primitive.name for e in done.equations if e.outputs[0].aval.shape == BIG.shape]
+    assert big == ["multiply"]
+    np.testing.assert_array_equal(done(BIG, ROW > 0)[0], graph(BIG, ROW > 0)[0])
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("size", [1e-25, 1e-3, 1.0, 1e3, 1e25, 0.0, np.inf, np.nan])
+@pytest.mark.parametrize("root", [1e30, 1.0, 1e-30])
+def test_factors_of_any_size_are_gathered_or_not(dtype, size, root):
+    """The values of the chain as it is written: t·a·b of 1e30, 1e-25 and 1e-25 is 1e-20 in float32."""
+    precision = np.finfo(dtype)
+    with np.errstate(all="ignore"):
+        t = (BIG * root).astype(dtype)
+        a, b = (ROW * size).astype(dtype), (ROW[::-1] * size).astype(dtype)
+        f = lambda t, a, b: fnp.where(a == a, -(t * a) * b, 0) * 0.5 / (1 + abs(b)) + t  # noqa: E731
+        expected = f(t, a, b)
+        graph = fx.make_graph(f)(t, a, b)
+        done = PASSES["coefficients"](graph)
+        assert ("gathered" in names(done)) is (dtype in ("f4", "f8"))
+        for found in (done(t, a, b)[0], fx.jit(f)(t, a, b)):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+            good = np.isfinite(expected) & (abs(expected) > precision.tiny / precision.eps)
+            np.testing.assert_allclose(found[good], expected[good], rtol=20 * precision.eps)
+
+
+def test_factors_of_less_precision_are_not_gathered():
+    t, a = BIG, ROW.astype("f4")
+    for small in (a, (10 * ROW).astype("i1")):
+        assert "gathered" not in names(
+            PASSES["coefficients"](fx.make_graph(lambda t, a: -(t * a) * a * a)(t, small))
+        )
 
 
 def test_a_merged_equation_warns_as_its_parts_did():

@@ -223,6 +223,46 @@ def test_an_empty_batch_and_gradients_of_zero():
     )
 
 
+@pytest.mark.parametrize("dtype, size", [("f4", 1e25), ("f4", 1e-30), ("f8", 1e200), ("f8", 1e-200)])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_norms_whose_squares_overflow_or_underflow(network, dtype, size, way):
+    """Of a loss in another unit, which is that of all its gradients."""
+    loss, *values = NETWORKS[network](np.random.default_rng(0), 5)
+    params, *batch = fx.tree.map(
+        lambda v: v if np.asarray(v).dtype.kind in "iub" else np.asarray(v, dtype), values
+    )
+    expected = flat(written_out(loss, params, *batch))
+    norms = np.linalg.norm(expected, axis=1)
+    unit = np.array(size, dtype)
+
+    def scaled(*args):
+        return loss(*args) * unit
+
+    options = {"rtol": 1e-4, "atol": 1e-5} if dtype == "f4" else {"rtol": 1e-9, "atol": 1e-11}
+    np.testing.assert_allclose(fx.per_sample.norms(scaled)(params, *batch) / unit, norms, **options)
+    bound = np.median(norms).astype(dtype) * unit
+    for clip_to, total in [
+        (np.inf, expected.sum(0)),
+        (bound, np.minimum(1, bound / size / norms) @ expected),
+    ]:
+        for wrap in (lambda f: f, fx.jit):
+            found = wrap(fx.per_sample.clipped_sum(scaled, clip_to))(params, *batch)
+            have = flat(fx.tree.map(lambda v: v[None], found))[0] / unit
+            np.testing.assert_allclose(have, total, **options)
+
+
+def test_the_hessian_of_norms_where_one_leaf_has_none():
+    """Of ‖g‖², whose root is not differentiable where g = 0: leaves are added before the root is taken."""
+
+    def loss(p, x):
+        return x * p["a"] ** 2 / 2 + x * p["b"] ** 2 / 2
+
+    def norms(b):
+        return fnp.sum(fx.per_sample.norms(loss)({"a": 2.0, "b": b}, np.array([1.0])))
+
+    np.testing.assert_allclose(fx.hessian(norms)(0.0), 0.5)  # of √(4 + b²)
+
+
 def test_bad_arguments_are_named():
     def loss(w, x):
         return x @ w

@@ -282,6 +282,52 @@ def test_random_numbers_are_those_of_the_distribution():
     close(slope, (step[0] - step[1]) / 2e-6, 1e-6)
 
 
+@pytest.mark.parametrize("law, args", LAWS)
+def test_without_a_key_numbers_are_scipys_outside_of_transforms(law, args):
+    unplaced = law in ("vonmises_line", "wrapcauchy")
+    for options in ({"size": 3} if unplaced else {"size": (2, 3), "loc": 2}, {}):
+        np.random.seed(0)
+        expected = getattr(scipy.stats, law).rvs(*args, **{"size": (), **options})
+        np.random.seed(0)
+        found = getattr(stats, law)(*args).rvs(**options)
+        np.testing.assert_array_equal(found, expected)
+        assert np.asarray(found).dtype == np.float64
+    for transform in (fx.jit, fx.grad, fx.vmap):
+        with pytest.raises(TypeError, match=r"which need a key(.|\n)*random_state=fx.random.key"):
+            transform(lambda x: getattr(stats, law).rvs(*args) + x.sum())(np.ones(3))
+
+
+def test_without_a_key_other_draws_are_of_numpys_generator():
+    class Ramp(stats.rv_continuous):
+        def _logpdf(self, x):
+            return fnp.log(2 * x)
+
+        def _cdf(self, x):
+            return x**2
+
+    cov = np.array([[2.0, 0.5], [0.5, 1.0]])
+    estimate = stats.gaussian_kde(np.array([[1.0, 2.0, 4.0]]))
+    draws = (
+        lambda: Ramp(a=0.0, b=1.0).rvs(size=3),
+        lambda: estimate.resample(4),
+        lambda: stats.multivariate_normal.rvs([1.0, 2.0], cov, size=4),
+        lambda: stats.dirichlet.rvs([1.0, 2.0], size=4),
+        lambda: stats.multivariate_normal.rvs(),
+    )
+    for draw in draws:
+        np.random.seed(0)
+        first, second = draw(), draw()
+        np.random.seed(0)
+        np.testing.assert_array_equal(draw(), first)
+        assert (first != second).all()
+        with pytest.raises(TypeError, match="which need a key"):
+            fx.jit(draw)()
+    np.random.seed(0)
+    expected = scipy.stats.multivariate_normal.rvs([1.0, 2.0], cov, size=4)
+    np.random.seed(0)
+    np.testing.assert_array_equal(stats.multivariate_normal.rvs([1.0, 2.0], cov, size=4), expected)
+
+
 def test_a_distribution_of_the_users_own_needs_a_density_and_a_distribution_function():
     class Ramp(stats.rv_continuous):
         def _logpdf(self, x, slope):
@@ -313,7 +359,7 @@ def test_errors_are_those_that_scipy_raises_with_the_users_line():
         lambda: stats.norm.pdf(1.0, scal=2),
         lambda: stats.norm.pdf(1.0, 2, loc=2),
         lambda: stats.norm.pdf(1j),
-        lambda: stats.norm.rvs(size=2),
+        lambda: fx.jit(lambda: stats.norm.rvs(size=2))(),
     ):
         with pytest.raises(TypeError, match=r"test_stats\.py"):
             call()

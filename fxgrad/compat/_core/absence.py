@@ -7,10 +7,14 @@ from typing import Any, NoReturn
 
 from .errors import NotSupportedError
 
+# The instructions of an attribute in the text and of an import; 3.11 has one of its own for methods.
+NAMING = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")
+
 
 def is_asked(depth: int = 2) -> bool:
     """Whether the `__getattr__` that calls this was reached by a call, as of `hasattr` or `getattr` with a default,
-    and not by an attribute in the program's text or an import. The program is `depth` frames further out.
+    or by what goes through a `map` of these, and not by an attribute in the program's text or an import. The program
+    is `depth` frames further out.
 
     Programs that ask take what they are given for a feature that works; programs that write `torch.fx.GraphModule` in
     an annotation, or import it, only name it. Python's attribute protocol does not tell the two apart; the instruction
@@ -22,7 +26,7 @@ def is_asked(depth: int = 2) -> bool:
     code = frame.f_code
     if code.co_filename.startswith("<frozen importlib"):  # which asks for the names of `from … import …`
         return False
-    return "CALL" in opname[code.co_code[frame.f_lasti]]  # PRECALL, too
+    return opname[code.co_code[frame.f_lasti]] not in NAMING
 
 
 class AbsentClass(type):
@@ -31,14 +35,15 @@ class AbsentClass(type):
     they have a part is told no: see `is_asked`.
     """
 
-    absent: tuple[str, str]
+    # Name and reason, without an annotation: from Python 3.14 on classes would show that as theirs.
+    _fx_absent = ("", "")
 
     def __call__(cls, *args: object, **options: object) -> NoReturn:
-        name, reason = cls.absent
+        name, reason = cls._fx_absent
         raise NotSupportedError(f"{name} is not there: {reason}")
 
     def __getattr__(cls, name: str) -> Any:
-        whole, reason = cls.absent
+        whole, reason = cls._fx_absent
         if name.startswith("__") or is_asked():
             raise AttributeError(f"{whole!r} has no attribute {name!r}: {reason}", name=name, obj=cls)
         return make_absent(f"{whole}.{name}", reason)
@@ -48,7 +53,7 @@ class AbsentClass(type):
         return cls
 
     def __repr__(cls) -> str:
-        return f"<{cls.absent[0]}, which is not there>"
+        return f"<{cls._fx_absent[0]}, which is not there>"
 
 
 def make_absent(name: str, reason: str) -> type:
@@ -66,4 +71,4 @@ def make_absent(name: str, reason: str) -> type:
     """
     last = name.rpartition(".")[2]
     bases = (Exception,) if last.endswith(("Error", "Exception")) else ()  # programs name it in `except`
-    return AbsentClass(last, bases, {"absent": (name, reason), "__doc__": f"{name}: {reason}."})
+    return AbsentClass(last, bases, {"_fx_absent": (name, reason), "__doc__": f"{name}: {reason}."})

@@ -41,17 +41,17 @@ def read_with_bits(memory, bits: int) -> Any:
 
 def has_bit(tensor: Tensor, bit: int = CONJ | NEG) -> bool:
     """Whether the entries of a Tensor are read as conjugates, or as negatives, of those in memory."""
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     return meta is not None and bool(meta.bits & bit)
 
 
 def memory_array(tensor: Tensor) -> Any:
     """The array in whose memory the entries of a Tensor are; its value where that is traced."""
-    value, meta = tensor.value, tensor.view_meta
+    value, meta = tensor._fx_value, tensor._fx_view_meta
     return value if meta is None or not meta.bits or meta.memory is None else meta.memory
 
 
 def write_memory(tensor: Tensor, value) -> None:
     """Write these entries into the memory of a Tensor, as its bits require."""
     memory = memory_array(tensor)
-    write_array(memory, apply_bits(value, tensor.view_meta.bits) if has_bit(tensor) else value)
+    write_array(memory, apply_bits(value, tensor._fx_view_meta.bits) if has_bit(tensor) else value)

@@ -76,7 +76,7 @@ class TangentCell:
 
 def tangent_cell(tensor: Tensor) -> TangentCell | None:
     """Return the TangentCell of a dual; a view of a Tensor that became a dual by modification is a dual as well."""
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     if meta is None:
         return None
     cell = meta.tangent
@@ -99,9 +99,9 @@ def get_tangent(tensor: Tensor) -> Tensor | None:
 def set_tangent(tensor: Tensor, tangent: Tensor | None, level: DualLevel | None) -> TangentCell:
     """Make a Tensor a dual with this tangent; None keeps a view of a dual from having a tangent."""
     cell = TangentCell(level, tangent)
-    if tensor.view_meta is None:
-        tensor.view_meta = views.ViewMeta(None)
-    tensor.view_meta.tangent = cell
+    if tensor._fx_view_meta is None:
+        tensor._fx_view_meta = views.ViewMeta(None)
+    tensor._fx_view_meta.tangent = cell
     return cell
 
 
@@ -148,7 +148,7 @@ def propagate_tangents(
     cells: list[Any] = [tangent_cell(x) if isinstance(x, Tensor) else None for x in flat]
     level = next((cell.level for cell in cells if cell is not None), None)
     if level is None:
-        first = flat[0].view_meta if operation.view else None
+        first = flat[0]._fx_view_meta if operation.view else None
         if first is not None and first.tangent is not None:
             for result in results:
                 set_tangent(result, None, None)
@@ -159,11 +159,11 @@ def propagate_tangents(
     else:
         tangents = jvp_results(operation.primitive_for(pattern), flat, next_edges, cells, params, results)
     made_cells = [
-        set_tangent(r, t, level) if is_differentiable(aval_of(r.value).dtype) else None
+        set_tangent(r, t, level) if is_differentiable(aval_of(r._fx_value).dtype) else None
         for r, t in zip(results, tangents)
     ]
     for result in results:
-        node = result.node.node if type(result.node) is Edge else result.node
+        node = result._fx_node.node if type(result._fx_node) is Edge else result._fx_node
         if node is not None and node.rule.saved_from:
             node.rule, node.pull_plain = DualPullback(node.rule, cells, made_cells), None
             break
@@ -182,14 +182,17 @@ def jvp_results(
     recording = current_modes().is_recording
 
     def value_of(tensor: Tensor) -> Any:
-        return to_tracer(tensor) if recording and tensor.node is not None else to_outer(tensor, tape)
+        return to_tracer(tensor) if recording and tensor._fx_node is not None else to_outer(tensor, tape)
 
     primals = []
     for x, parent in zip(flat, next_edges):
         value = to_outer(x, tape) if isinstance(x, Tensor) else x
         primals.append(value if parent is None else TapeTracer(tape, value, parent))
     given = [None if cell is None else value_of(cell.tensor) for cell in cells]
-    ys = [r.value if r.node is None else TapeTracer(tape, r.value, gradient_edge(r)) for r in results]
+    ys = [
+        r._fx_value if r._fx_node is None else TapeTracer(tape, r._fx_value, gradient_edge(r))
+        for r in results
+    ]
     silence, staying = ERROR_STATE.set(IGNORE), CONSTANTS_FOLLOW.set(True)
     try:
         whole = show(ys if primitive.multiple_results else ys[0])
@@ -199,7 +202,7 @@ def jvp_results(
         ERROR_STATE.reset(silence)
         CONSTANTS_FOLLOW.reset(staying)
     owners = [memory_owner(to_outer(x, tape)) for x in flat if isinstance(x, Tensor)]
-    owners += [memory_owner(cell.tensor.value) for cell in cells if cell is not None]
+    owners += [memory_owner(cell.tensor._fx_value) for cell in cells if cell is not None]
     return [make_tangent(t, r, owners) for t, r in zip(found, results)]
 
 
@@ -215,11 +218,11 @@ def make_tangent(tangent, result: Tensor, owners: Sequence[Any]) -> Tensor:
     tape = current_tape()
     if tangent is None:
         return zero_tangent_tensor(result)
-    dtype = aval_of(result.value).dtype
+    dtype = aval_of(result._fx_value).dtype
     if aval_of(tangent).dtype != dtype:
         tangent = ops.convert(tangent, dtype=dtype)
     made = wrap(tangent, tape)
-    value = made.value
+    value = made._fx_value
     if is_array(value) and (not is_writable(value) or any(memory_owner(value) is owner for owner in owners)):
         return made.clone()
     return made
@@ -241,7 +244,7 @@ class DualInterpreter(JVPInterpreter):
 
     def tangent_to_outer(self, tensor: Tensor) -> Any:
         """Return a tangent as a value of the level outside."""
-        if self.is_recorded and tensor.tape is self.tape and tensor.node is not None:
+        if self.is_recorded and tensor._fx_tape is self.tape and tensor._fx_node is not None:
             return to_tracer(tensor)
         return to_outer(tensor, self.tape)
 
@@ -277,7 +280,7 @@ class DualPullback(PullbackRule):
     def protect_tangents(self, owner) -> None:
         """Keep copies of tangents whose memory is about to be overwritten."""
         for i, cell in enumerate(self.operands):
-            if cell is not None and cell.tensor is not None and memory_owner(cell.tensor.value) is owner:
+            if cell is not None and cell.tensor is not None and memory_owner(cell.tensor._fx_value) is owner:
                 self.operands[i] = TangentCell(cell.level, cell.tensor.clone())
 
 

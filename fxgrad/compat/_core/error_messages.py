@@ -168,13 +168,13 @@ def check_result_dtype(operation: str, wanted, have) -> None:
         )
 
 
-def captured_target_error(operation: str, mapped: bool) -> TensorError:
+def captured_target_error(operation: str, mapped: bool, called: str = "arithmetic") -> TensorError:
     """Return the error for a Tensor from outside a transform that would be given a value that belongs to it."""
     if mapped:
         text = (
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            f"vmap: inplace {called}(self, *extra_args) is not possible because there exists a Tensor `other` in "
             "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
-            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic."
+            f"not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace {called}."
         )
     else:
         text = (

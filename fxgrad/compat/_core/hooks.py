@@ -46,11 +46,11 @@ class RemovableHandle:
     def __init__(self, hooks: OrderedDict, *, extra_dict=None):
         self.id = next(RemovableHandle.next_id)
         extra = [] if extra_dict is None else extra_dict if isinstance(extra_dict, list) else [extra_dict]
-        self.places = [weakref.ref(place) for place in (hooks, *extra)]
+        self._fx_places = [weakref.ref(place) for place in (hooks, *extra)]
 
     def remove(self) -> None:
         """Remove the hook; nothing happens where it is gone already."""
-        for reference in self.places:
+        for reference in self._fx_places:
             place = reference()
             if place is not None:
                 place.pop(self.id, None)
@@ -62,11 +62,11 @@ class RemovableHandle:
         self.remove()
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.id, [reference() for reference in self.places]
+        return self.id, [reference() for reference in self._fx_places]
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.id, places = state
-        self.places = [weakref.ref(place) for place in places if place is not None]
+        self._fx_places = [weakref.ref(place) for place in places if place is not None]
         RemovableHandle.next_id = itertools.count(max(self.id + 1, next(RemovableHandle.next_id)))
 
 
@@ -140,7 +140,7 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
     >>> len(caught)
     1
     """
-    hooks = None if tensor.accumulator is None else tensor.accumulator.hooks
+    hooks = None if tensor._fx_accumulator is None else tensor._fx_accumulator.hooks
     for hook in () if hooks is None else hooks.result_hooks.get(0, HookList()).to_list():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(

@@ -25,10 +25,10 @@ def mark_inference_results(operation, flat: Sequence[Any], results: Sequence[Ten
     """
     first = flat[0] if flat and isinstance(flat[0], Tensor) else None
     for result in results:
-        if result.view_meta is not None and operation.view:
-            made = first.is_inference_tensor  # type: ignore[union-attr]
+        if result._fx_view_meta is not None and operation.view:
+            made = first._fx_is_inference_tensor  # type: ignore[union-attr]
             if made:
-                result.node = None
+                result._fx_node = None
         else:
             made = inside
         if made:
@@ -40,7 +40,7 @@ def mark_inference_results(operation, flat: Sequence[Any], results: Sequence[Ten
 
 def ensure_writable(tensor: Tensor) -> None:
     """Raise if an inference Tensor is written to outside inference mode."""
-    if tensor.is_inference_tensor and not current_modes().inference:
+    if tensor._fx_is_inference_tensor and not current_modes().inference:
         raise TensorError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
             "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",
@@ -50,7 +50,7 @@ def ensure_writable(tensor: Tensor) -> None:
 
 def ensure_savable(operand, value) -> Any:
     """Raise if an operand that is saved for backward is an inference Tensor."""
-    if isinstance(operand, Tensor) and operand.is_inference_tensor:
+    if isinstance(operand, Tensor) and operand._fx_is_inference_tensor:
         raise TensorError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
             "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and "
@@ -66,7 +66,7 @@ def tracked_version(tensor: Tensor) -> int:
     Raises:
         TensorError: nobody counts that of an inference Tensor.
     """
-    if tensor.is_inference_tensor:
+    if tensor._fx_is_inference_tensor:
         raise TensorError(
             "Inference tensors do not track version counter.",
             hint="x.clone() outside torch.inference_mode() has a version; torch.no_grad() in its place",

@@ -87,8 +87,8 @@ def apply_packed(operation, operands: Sequence[Any], params: dict, name: str) ->
         result = operation(operands, params, None, target)
         if result is not target:
             assign(target, result, name)
-    if result is not target and result.node is not None:
-        context.modes.packing[-1].pack_node(recorded_node(result), target.tape, operands)
+    if result is not target and result._fx_node is not None:
+        context.modes.packing[-1].pack_node(recorded_node(result), target._fx_tape, operands)
 
 
 def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
@@ -110,29 +110,29 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
 
     def method(self: Tensor, *args, **options) -> Tensor:
         ensure_modifiable(self, overlap=True)
-        meta, view, context = self.view_meta, views.is_view(self), CURRENT.get()
-        follows = self.node is not None and self.node is not LEAF
+        meta, view, context = self._fx_view_meta, views.is_view(self), CURRENT.get()
+        follows = self._fx_node is not None and self._fx_node is not LEAF
         follows = follows and not (view and meta.creation in views.NO_REBASE_MESSAGES)
         if follows:  # a history is that of every shape, also where nothing is recorded
             context = with_modes(context, grad=True, inference=False)
         with use_context(context):
             made = function(self, *args, **options)
-            if not view and not is_array(made.value):
-                here = function(make_tensor(self.tape, layout_array(self)), *args, **options).value
-                self.memory_layout = lambda: here
-        self.value = made.value
+            if not view and not is_array(made._fx_value):
+                here = function(make_tensor(self._fx_tape, layout_array(self)), *args, **options)._fx_value
+                self._fx_memory_layout = lambda: here
+        self._fx_value = made._fx_value
         if view:
-            self.view_meta = made.view_meta
-            made.view_meta.creation, made.view_meta.is_inherited = meta.creation, meta.is_inherited
+            self._fx_view_meta = made._fx_view_meta
+            made._fx_view_meta.creation, made._fx_view_meta.is_inherited = meta.creation, meta.is_inherited
         elif has_bit(self):
-            meta.memory = made.view_meta.memory
+            meta.memory = made._fx_view_meta.memory
         tangent = duals.tangent_cell(made)
         if tangent is not None:
             duals.set_tangent(self, tangent.tensor, tangent.level)
         if follows:
-            self.node = made.node
+            self._fx_node = made._fx_node
             attach_retain_hook(self)
-        if is_array(self.value):
+        if is_array(self._fx_value):
             VERSIONS.record_change(memory_array(self), name, source_info.user_frame())
         return self
 
@@ -145,34 +145,34 @@ def ensure_modifiable(target: Tensor, operands: Sequence[Any] = (), overlap: boo
     """Raise where torch does: leaves that require a gradient and their views, views whose base cannot be given another
     history, memory that several entries share (unless `overlap`: they are all given the same value, or none)."""
     view = views.is_view(refresh(target))
-    base = target.view_meta.base if view else target
+    base = target._fx_view_meta.base if view else target
     modes = CURRENT.get().modes or DEFAULT_MODES
     if modes.grad and (
-        target.node is not None
-        or base.node is not None
+        target._fx_node is not None
+        or base._fx_node is not None
         or any_requires_grad(operands)
-        or (view and views.has_outer_history(base.value))
+        or (view and views.has_outer_history(base._fx_value))
     ):
-        if view and target.view_meta.creation in views.NO_REBASE_MESSAGES:
+        if view and target._fx_view_meta.creation in views.NO_REBASE_MESSAGES:
             raise views.rebase_error(target, "is being modified inplace")
-        if view and target.node is not None and (base.node is None or base.node is LEAF):
+        if view and target._fx_node is not None and (base._fx_node is None or base._fx_node is LEAF):
             raise TensorError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="with torch.no_grad(): …, where the value is to change and not the history; or a view of a clone",
             )
-        if target.node is LEAF:
+        if target._fx_node is LEAF:
             raise TensorError(
                 "a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="with torch.no_grad(): …, where the value is to change and not the history; or modify a clone",
             )
-        if view and isinstance(target.node, Node) and target.node.hooks is not None:
-            target.view_meta.regenerate(target, base)  # hooks are those of the history that the view had
-    if target.is_inference_tensor:
+        if view and isinstance(target._fx_node, Node) and target._fx_node.hooks is not None:
+            target._fx_view_meta.regenerate(target, base)  # hooks are those of the history that the view had
+    if target._fx_is_inference_tensor:
         inference.ensure_writable(target)
     if overlap:
         return
-    if is_array(target.value):
-        ensure_no_overlap(target.value)
+    if is_array(target._fx_value):
+        ensure_no_overlap(target._fx_value)
     elif views.base_tensor(target) is not target:
         ensure_no_overlap(layout_array(target))
 
@@ -191,12 +191,12 @@ to_copy: Callable[[Tensor, Any], Tensor] | None = None
 def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) -> None:
     """Give `target` the value and the history of `result`, converted to its dtype. With `overwrites` that is not
     computed from the target, whose former value then has a gradient of zeros; it may be a number without axes."""
-    have, want = result.value, refresh(target).value
+    have, want = result._fx_value, refresh(target)._fx_value
     if is_meta(want) and not is_meta(have):
-        result = make_tensor(result.tape, without_entries(have), result.node)
+        result = make_tensor(result._fx_tape, without_entries(have), result._fx_node)
     elif is_meta(have) and is_array(want):
         refuse_entries()
-    tangent = None if result.view_meta is None else duals.tangent_cell(result)
+    tangent = None if result._fx_view_meta is None else duals.tangent_cell(result)
     if have.shape != want.shape and not (overwrites and have.shape == () and is_array(want)):
         raise TensorError(
             f"output with shape {list(want.shape)} doesn't match the broadcast shape {list(have.shape)}",
@@ -205,39 +205,47 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
     if have.dtype != want.dtype:
         check_result_dtype(name, want.dtype, have.dtype)
         result = to_copy(result, from_numpy_dtype(want.dtype))  # type: ignore[misc]
-    if type(result.value) is TapeTracer and result.value.interpreter is target.tape:
-        result = wrap(result.value, target.tape)
-    if isinstance(result.value, Tracer):
-        ensure_open(result.value, name)
+    if type(result._fx_value) is TapeTracer and result._fx_value.interpreter is target._fx_tape:
+        result = wrap(result._fx_value, target._fx_tape)
+    if isinstance(result._fx_value, Tracer):
+        ensure_open(result._fx_value, name)
     base = views.base_tensor(target)
-    if result.tape is not base.tape and (result.node is not None or not is_array(result.value)):
-        further_out, tape = (result, base.tape) if result.origin_tape is base.tape else (base, result.tape)
-        if further_out.origin_tape is not tape:
-            raise captured_target_error(name, result.node is None and isinstance(result.value, BatchTracer))
+    if result._fx_tape is not base._fx_tape and (
+        result._fx_node is not None or not is_array(result._fx_value)
+    ):
+        further_out, tape = (
+            (result, base._fx_tape) if result._fx_origin_tape is base._fx_tape else (base, result._fx_tape)
+        )
+        if further_out._fx_origin_tape is not tape:
+            raise captured_target_error(
+                name, result._fx_node is None and isinstance(result._fx_value, BatchTracer)
+            )
         views.move_to_origin(further_out)
         refresh(target)
     modes = CURRENT.get().modes or DEFAULT_MODES
     if modes.mutations is not None:
         modes.mutations.keep(memory_array(target))
     write_value(target, result, name)
-    meta = target.view_meta
-    if modes.grad and (result.node is not None or base.node is not None):
+    meta = target._fx_view_meta
+    if modes.grad and (result._fx_node is not None or base._fx_node is not None):
         rebase_history(target, result, name, overwrites)
     dual = (
-        tangent is not None or base.view_meta is not None or (meta is not None and meta.tangent is not None)
+        tangent is not None
+        or base._fx_view_meta is not None
+        or (meta is not None and meta.tangent is not None)
     )
     if dual and modes.forward:
-        write_tangent(target, tangent, result.node)
+        write_tangent(target, tangent, result._fx_node)
 
 
 def fill_number(target: Tensor, number, name: str) -> None:
     """Write a number into every entry."""
     ensure_modifiable(target, overlap=True)
-    here = target.value
+    here = target._fx_value
     value = cast_number(number, here.dtype)
     if not is_array(here):
         value = np.broadcast_to(value, here.shape)
-    assign(target, make_tensor(target.tape, value), name, overwrites=True)
+    assign(target, make_tensor(target._fx_tape, value), name, overwrites=True)
 
 
 def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
@@ -250,7 +258,7 @@ def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
     if have is None:
         if cell is None:
             return
-        meta = target.view_meta
+        meta = target._fx_view_meta
         if meta is None or meta.base is None or meta.creation == "detached" or meta.tangent is not None:
             duals.set_tangent(target, cell.tensor.clone(), cell.level)
             return
@@ -259,7 +267,7 @@ def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
     tangent = have.tensor
     node = node.node if type(node) is Edge else node
     if node is not None and type(getattr(node, "rule", None)) is duals.DualPullback:
-        node.rule.protect_tangents(memory_owner(tangent.value))
+        node.rule.protect_tangents(memory_owner(tangent._fx_value))
     if cell is None:
         tangent.zero_()
         return
@@ -269,21 +277,21 @@ def write_tangent(target: Tensor, cell: duals.TangentCell | None, node) -> None:
 
 def write_value(target: Tensor, result: Tensor, name: str) -> None:
     """Write the value of a result into the memory of the target, or bind the base to it where there is no memory."""
-    value, memory, meta = result.value, target.value, target.view_meta
+    value, memory, meta = result._fx_value, target._fx_value, target._fx_view_meta
     bits = 0 if meta is None else meta.bits
     if bits:
         memory = memory_array(target)
     if not is_array(memory) or not is_array(value):
         views.rebind_value(target, copy_array(value) if is_array(value) else value)
         return
-    node = None if result.node is None else recorded_node(result)
+    node = None if result._fx_node is None else recorded_node(result)
     if node is not None:
         protect_residuals(node, memory, value, as_result=not bits)
     write_array(memory, apply_bits(value, bits) if bits else value)
     VERSIONS.record_change(memory, name, source_info.user_frame())
     if bits:
         refresh(target)
-    if node is not None and type(result.node) is not Edge:
+    if node is not None and type(result._fx_node) is not Edge:
         node.order = next_serial()  # what it saved of this memory is what is there now
 
 
@@ -358,7 +366,7 @@ class CopyRegion(StatelessPullback):
 
 def rule_value(tensor: Tensor) -> Any:
     """Return the Tensor as a value for the rules that run in the current Context."""
-    return tensor.value if refresh(tensor).node is None else to_tracer(tensor)
+    return tensor._fx_value if refresh(tensor)._fx_node is None else to_tracer(tensor)
 
 
 class OverwritePullback(StatelessPullback):
@@ -374,10 +382,10 @@ class OverwritePullback(StatelessPullback):
 
 def rebase_history(target: Tensor, result: Tensor, name: str, overwrites: bool = False) -> None:
     """Give the target, or the base of which it is a view, the history of the result."""
-    meta = target.view_meta
-    new = None if result.node is None else gradient_edge(result)
+    meta = target._fx_view_meta
+    new = None if result._fx_node is None else gradient_edge(result)
     base = views.base_tensor(target)
-    if (new is None and base.node is None) or not is_differentiable(target.value.dtype):
+    if (new is None and base._fx_node is None) or not is_differentiable(target._fx_value.dtype):
         return
     if meta is not None and meta.creation == "detached":
         if new is not None:
@@ -388,17 +396,17 @@ def rebase_history(target: Tensor, result: Tensor, name: str, overwrites: bool =
             )
         return
     if base is not target:
-        whole, part = base.value, target.value
+        whole, part = base._fx_value, target._fx_value
         arrays = type(whole) is type(part) is np.ndarray and whole.dtype == part.dtype
         known = arrays and shares_memory(part, whole)
-        rule = CopyRegion(whole, part) if known else CopySlices(target.view_meta.chain, whole)
-        base.node = record_node(rule, rule, (), (gradient_edge(base), new), rule.pull_plain)
-    elif new is None or (overwrites and base.node is not None):
+        rule = CopyRegion(whole, part) if known else CopySlices(target._fx_view_meta.chain, whole)
+        base._fx_node = record_node(rule, rule, (), (gradient_edge(base), new), rule.pull_plain)
+    elif new is None or (overwrites and base._fx_node is not None):
         rule = OverwritePullback(name, recorded_node(result))
-        base.node = record_node(rule, rule, (), (gradient_edge(base), new))
+        base._fx_node = record_node(rule, rule, (), (gradient_edge(base), new))
     elif type(new) is AccumulateGrad:
-        base.node = new.variable.clone().node
+        base._fx_node = new.variable.clone()._fx_node
     else:
-        base.node = new
+        base._fx_node = new
     attach_retain_hook(base)
-    base.history_version += 1
+    base._fx_history_version += 1

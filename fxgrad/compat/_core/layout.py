@@ -46,17 +46,17 @@ FORMATS = (contiguous_format, preserve_format, channels_last, channels_last_3d)
 def layout_array(tensor: Tensor) -> np.ndarray:
     """Return an array with the shape and strides of the Tensor: its own, or one in place of traced values whose content
     means nothing. Results of what is computed of batches are taken to be contiguous."""
-    value, meta = refresh(tensor).value, tensor.view_meta
+    value, meta = refresh(tensor)._fx_value, tensor._fx_view_meta
     base = tensor if meta is None or meta.base is None else meta.base
-    if is_array(value) and base.memory_layout is None:
+    if is_array(value) and base._fx_memory_layout is None:
         return value if meta is None else memory_array(tensor)
-    here = contained_array(base.value) if base.memory_layout is None else base.memory_layout()
-    if here is None or here.shape != base.value.shape:
-        here = np.empty(base.value.shape, base.value.dtype)
+    here = contained_array(base._fx_value) if base._fx_memory_layout is None else base._fx_memory_layout()
+    if here is None or here.shape != base._fx_value.shape:
+        here = np.empty(base._fx_value.shape, base._fx_value.dtype)
     if meta is None or base is tensor:
         return here
     with use_context(with_modes(CURRENT.get(), grad=False)):
-        found = memory_array(meta.chain(make_tensor(tensor.tape, here)))
+        found = memory_array(meta.chain(make_tensor(tensor._fx_tape, here)))
     return found if is_array(found) else np.empty(value.shape, value.dtype)  # traced: at traced positions
 
 

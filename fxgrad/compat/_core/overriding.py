@@ -54,7 +54,6 @@ METADATA = {
     "numel", "register_hook", "register_post_accumulate_grad_hook", "requires_grad_", "retain_grad", "size",
     "storage_offset", "stride"
 }  # fmt: skip
-OWN_ATTRIBUTES = {"aval"}  # properties that are this library's
 ASKING_ATTRIBUTES: set[str] = set()  # those that ask: see `have_attributes_ask`
 ASKING_LOCK = Lock()
 NOT_OVERRIDDEN: Any = object()  # what `call_override` returns where nobody overrides
@@ -229,7 +228,7 @@ def call_override(
 
 def has_dispatch(x: Any) -> bool:
     """Whether an operand is a Tensor of a class with `__torch_dispatch__`."""
-    return isinstance(x, Tensor) and x.has_own_dispatch
+    return isinstance(x, Tensor) and x._fx_has_own_dispatch
 
 
 def call_first(
@@ -264,7 +263,7 @@ class TorchFunctionMode:
     add
     """
 
-    entered: Sequence[use_context] = ()
+    _fx_entered: Sequence[use_context] = ()
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Sequence[type], args: Sequence[Any] = (), kwargs: Any = None
@@ -276,11 +275,11 @@ class TorchFunctionMode:
         around = CURRENT.get()
         switched = use_context(with_modes(around, overriding=(*current_modes().overriding, self)))
         switched.__enter__()
-        self.entered = [*self.entered, switched]
+        self._fx_entered = [*self._fx_entered, switched]
         return self
 
     def __exit__(self, *error: object) -> None:
-        *self.entered, switched = self.entered
+        *self._fx_entered, switched = self._fx_entered
         switched.__exit__(*error)
 
 
@@ -309,10 +308,12 @@ def have_attributes_ask() -> None:
         if "__len__" in ASKING_ATTRIBUTES:
             return
         for name, attribute in vars(Tensor).copy().items():
-            if type(attribute) is property and name not in OWN_ATTRIBUTES | ASKING_ATTRIBUTES:
+            if type(attribute) is property and name not in ASKING_ATTRIBUTES:
                 have_attribute_ask(attribute)
                 ASKING_ATTRIBUTES.add(name)
-        Tensor.attach(__len__=make_length(Tensor.__len__))  # a new member has Python look up the others again
+        Tensor._fx_attach(
+            __len__=make_length(Tensor.__len__)
+        )  # a new member has Python look up the others again
         ASKING_ATTRIBUTES.add("__len__")
 
 
@@ -373,14 +374,14 @@ def note_subclass(cls: Any, **options: Any) -> None:
     """Take note of a new class of Tensors."""
     super(Tensor, cls).__init_subclass__(**options)
     own = getattr(cls.__torch_function__, "__func__", cls.__torch_function__)
-    cls.gives_its_class = own is not call_plainly
+    cls._fx_gives_its_class = own is not call_plainly
     own_dispatch = getattr(cls.__torch_dispatch__, "__func__", cls.__torch_dispatch__)
-    cls.has_own_dispatch = own_dispatch is not dispatch_plainly
+    cls._fx_has_own_dispatch = own_dispatch is not dispatch_plainly
     if own not in (call_and_convert, call_plainly):
         have_attributes_ask()
 
 
-Tensor.attach(
+Tensor._fx_attach(
     __torch_function__=classmethod(call_and_convert),
     __torch_dispatch__=classmethod(dispatch_plainly),
     __init_subclass__=classmethod(note_subclass),

@@ -76,7 +76,7 @@ class PackingHooks:
             packed = self.pack_hook(tensor)
         if tensor_version(tensor) != version:
             raise TensorError(MODIFIED_MESSAGE, hint="clone() what is to be modified")
-        return PackedValue(packed, self.unpack_hook, tensor.tape)
+        return PackedValue(packed, self.unpack_hook, tensor._fx_tape)
 
     def accepts(self, value) -> bool:
         """Whether the hooks are to see a residual: Python's numbers, and what is packed, they are not.
@@ -102,7 +102,7 @@ class PackingHooks:
             if not self.accepts(value):
                 return value
             given = operands[index] if index < len(operands) else None
-            if not isinstance(given, Tensor) or given.value is not value:
+            if not isinstance(given, Tensor) or given._fx_value is not value:
                 given = saved_operand(node, tape, index, value)
             return pack(given)
 
@@ -146,7 +146,7 @@ def saved_operand(node: Node, tape: TapeInterpreter, index: int, value) -> Tenso
     edge = node.next_edges[index] if index < len(node.next_edges) else None  # a primitive may have made more
     if type(edge) is AccumulateGrad:
         leaf = edge.variable
-        return leaf if leaf.value is value else edge.stand_in(value)
+        return leaf if leaf._fx_value is value else edge.stand_in(value)
     return make_tensor(tape, value, edge)
 
 

@@ -35,11 +35,13 @@ class SparseTensor(Tensor):
     # What declared operations mean, by their names: functions of (operands, params).
     OPERATIONS: ClassVar[dict[str, Callable[..., Any]]] = {}
 
-    value = property(lambda self: SparseValue(self.places, refresh(self.entries).value, self.size_given))
-    node = property(lambda self: self.entries.node)
-    tape: Any = property(lambda self: self.entries.tape)
-    view_meta = property(lambda self: None)
-    accumulator = property(lambda self: self.entries.accumulator)
+    _fx_value = property(
+        lambda self: SparseValue(self.places, refresh(self.entries)._fx_value, self.size_given)
+    )
+    _fx_node = property(lambda self: self.entries._fx_node)
+    _fx_tape: Any = property(lambda self: self.entries._fx_tape)
+    _fx_view_meta = property(lambda self: None)
+    _fx_accumulator = property(lambda self: self.entries._fx_accumulator)
     shape = property(lambda self: self.size_given)
     dtype = property(lambda self: self.entries.dtype)
     grad_fn = property(lambda self: self.entries.grad_fn)

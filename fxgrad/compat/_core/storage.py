@@ -51,12 +51,12 @@ class UntypedStorage:
 
     is_sparse = is_sparse_csr = is_hpu = False
     filename: str | None = None  # of the file to which is written what is written here
-    is_mapped = False
+    _fx_is_mapped = False
 
     def __init__(self, owner: Any = 0):
         if not hasattr(owner, "nbytes"):  # an array, or an array of another library
             owner = np.zeros(owner, np.uint8) if isinstance(owner, int) else np.array(list(owner), np.uint8)
-        self.owner = owner
+        self._fx_owner = owner
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
@@ -94,32 +94,32 @@ class UntypedStorage:
             access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
             memory: Any = mmap.mmap(descriptor, nbytes, access=access) if nbytes else b""
         made = cls(np.frombuffer(memory, np.uint8))
-        made.filename, made.is_mapped = path if shared else None, True
+        made.filename, made._fx_is_mapped = path if shared else None, True
         return made
 
     @property
     def device(self) -> str:
         """The name of the device: "cpu", "cuda:0"."""
-        return f"cuda:{self.owner.device.id}" if self.is_cuda else "cpu"
+        return f"cuda:{self._fx_owner.device.id}" if self.is_cuda else "cpu"
 
     @property
     def is_cuda(self) -> bool:
         """Whether the memory is that of a CUDA device."""
-        return is_on_cuda(self.owner)
+        return is_on_cuda(self._fx_owner)
 
     @property
-    def entries(self) -> Any:
+    def _fx_entries(self) -> Any:
         """The bytes, as an array that shares them."""
-        start = memory_address(self.owner) - memory_address(memory_owner(self.owner))
-        return strided_view(self.owner, (self.owner.nbytes,), (1,), start, np.dtype(np.uint8))
+        start = memory_address(self._fx_owner) - memory_address(memory_owner(self._fx_owner))
+        return strided_view(self._fx_owner, (self._fx_owner.nbytes,), (1,), start, np.dtype(np.uint8))
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return memory_address(self.owner)
+        return memory_address(self._fx_owner)
 
     def nbytes(self) -> int:
         """How many bytes there are."""
-        return self.owner.nbytes
+        return self._fx_owner.nbytes
 
     size = __len__ = nbytes
 
@@ -129,17 +129,17 @@ class UntypedStorage:
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""
-        return self if type(self) is UntypedStorage else UntypedStorage(self.owner)
+        return self if type(self) is UntypedStorage else UntypedStorage(self._fx_owner)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.owner is self.owner
+        return type(other) is type(self) and other._fx_owner is self._fx_owner
 
     def __hash__(self) -> int:
-        return id(self.owner)
+        return id(self._fx_owner)
 
     def tolist(self) -> list[Any]:
         """The elements as numbers."""
-        return self.entries.tolist()
+        return self._fx_entries.tolist()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.tolist())
@@ -147,20 +147,20 @@ class UntypedStorage:
     def __getitem__(self, place: Any) -> Any:
         """An element, or the storage of a slice of them, which shares their memory."""
         if not isinstance(place, slice):
-            return self.entries[self._find(place)].item()
+            return self._fx_entries[self._fx_find(place)].item()
         if place.step not in (None, 1):
             raise TensorError(
                 f"Trying to slice with a step of {place.step}, but only a step of 1 is supported",
                 hint="torch.asarray(storage, dtype=…)[…]",
             )
-        return UntypedStorage(self.entries[place])
+        return UntypedStorage(self._fx_entries[place])
 
     def __setitem__(self, place: Any, value: Any) -> None:
         """Write a number to one place, or to each of a slice."""
-        at = place if isinstance(place, slice) else slice(n := self._find(place), n + 1)
-        write_array(self.entries[at], value)
+        at = place if isinstance(place, slice) else slice(n := self._fx_find(place), n + 1)
+        write_array(self._fx_entries[at], value)
 
-    def _find(self, place: int) -> int:
+    def _fx_find(self, place: int) -> int:
         """The place of an element, counted from the beginning."""
         count = len(self)
         if not -count <= place < count:
@@ -174,7 +174,7 @@ class UntypedStorage:
 
     def fill_(self, value: Any) -> Any:
         """Write a number to all places."""
-        write_array(self.entries, value)
+        write_array(self._fx_entries, value)
         return self
 
     def copy_(self, source: UntypedStorage, non_blocking: bool | None = None) -> Any:
@@ -192,13 +192,13 @@ class UntypedStorage:
                 f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes",
                 hint=f"torch.UntypedStorage({source.nbytes()}) as what is written into",
             )
-        write_array(self.entries, source.entries)
+        write_array(self._fx_entries, source._fx_entries)
         return self
 
     def clone(self) -> Any:
         """A copy."""
         made = copy.copy(self)
-        made.owner, made.filename, made.is_mapped = copy_array(self.owner), None, False
+        made._fx_owner, made.filename, made._fx_is_mapped = copy_array(self._fx_owner), None, False
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -207,7 +207,7 @@ class UntypedStorage:
 
     def cpu(self) -> Any:
         """The storage itself where it is on the CPU; a copy there of one on a device."""
-        return self.moved_to("cpu")
+        return self._fx_moved_to("cpu")
 
     def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
         """A copy of the storage on a CUDA device; itself where it is there.
@@ -216,22 +216,22 @@ class UntypedStorage:
             device: the device; None: the current one.
             non_blocking: accepted and without effect.
         """
-        return self.moved_to(
+        return self._fx_moved_to(
             "cuda" if device is None else device if isinstance(device, str) else f"cuda:{device}"
         )
 
-    def moved_to(self, device: str) -> Any:
+    def _fx_moved_to(self, device: str) -> Any:
         """Return a copy on a device; the storage itself where it is there."""
-        owner = put_array(self.owner, as_device(device))
-        if owner is self.owner:
+        owner = put_array(self._fx_owner, as_device(device))
+        if owner is self._fx_owner:
             return self
         made = copy.copy(self)
-        made.owner, made.filename, made.is_mapped = owner, None, False
+        made._fx_owner, made.filename, made._fx_is_mapped = owner, None, False
         return made
 
     def is_shared(self) -> bool:
         """Whether other processes may see the memory: that of a file."""
-        return self.is_mapped
+        return self._fx_is_mapped
 
     def is_pinned(self) -> bool:
         """Whether the memory is pinned, as a GPU needs it: never."""
@@ -259,17 +259,17 @@ class TypedStorage(UntypedStorage):
         self, owner: Any = 0, dtype: torch_dtype = float32, wrap_storage: UntypedStorage | None = None
     ):
         if wrap_storage is not None:
-            owner = wrap_storage.owner
+            owner = wrap_storage._fx_owner
         elif not hasattr(owner, "nbytes"):
             owner = np.zeros(owner, dtype.numpy) if isinstance(owner, int) else np.array(owner, dtype.numpy)
         super().__init__(owner)
         self.dtype = dtype
 
     @property
-    def entries(self) -> np.ndarray:
+    def _fx_entries(self) -> np.ndarray:
         """The elements, as an array that shares their memory."""
         item = self.dtype.itemsize
-        return super().entries[: self.size() * item].view(self.dtype.numpy)
+        return super()._fx_entries[: self.size() * item].view(self.dtype.numpy)
 
     _untyped_storage = property(UntypedStorage.untyped)
 

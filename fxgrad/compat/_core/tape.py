@@ -11,6 +11,7 @@ import itertools
 import sys
 import weakref
 from functools import cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core import source_info
@@ -187,7 +188,7 @@ class AccumulateGrad(Node):
     def __init__(self, tensor):
         super().__init__(None, None, (), ())
         self.order = LEAF_ORDER
-        self.tape, self.value, self.kind = tensor.tape, tensor.value, type(tensor)
+        self.tape, self.value, self.kind = tensor._fx_tape, tensor._fx_value, type(tensor)
         self.tensor_ref = weakref.ref(tensor)
         note_call(self)
 
@@ -207,17 +208,28 @@ class AccumulateGrad(Node):
     def stand_in(self, value) -> Any:
         """Return a Tensor of this value whose gradients are accumulated in the same place."""
         tensor = object.__new__(self.kind)
-        tensor.tape, tensor.value, tensor.node, tensor.view_meta = self.tape, value, LEAF, None
-        tensor.accumulator = self
+        tensor._fx_tape, tensor._fx_value, tensor._fx_node, tensor._fx_view_meta = (
+            self.tape,
+            value,
+            LEAF,
+            None,
+        )
+        tensor._fx_accumulator = self
         return tensor
+
+
+FIRST_USE = Lock()  # several threads may use a leaf first; what goes to a second node of it would be lost
 
 
 def grad_accumulator(tensor) -> AccumulateGrad:
     """Return the AccumulateGrad of a leaf, made where it has none."""
-    leaf = tensor.accumulator
+    leaf = tensor._fx_accumulator
     if leaf is None:
         keep_freed_memory()
-        leaf = tensor.accumulator = AccumulateGrad(tensor)
+        with FIRST_USE:
+            leaf = tensor._fx_accumulator
+            if leaf is None:
+                leaf = tensor._fx_accumulator = AccumulateGrad(tensor)
     return leaf
 
 

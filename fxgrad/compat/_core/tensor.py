@@ -1,11 +1,12 @@
 """Tensor: a value of a tape with torch's manners.
 
-    value       an array, or a tracer of an outer level
-    node        None: no gradient; LEAF: a leaf that requires one; otherwise the Node or Edge that made it
-    tape        the level to which it belongs
-    view_meta   None, or what operations have to look at first: that it is a view, or carries a tangent (`views`)
+    _fx_value      an array, or a tracer of an outer level
+    _fx_node       None: no gradient; LEAF: a leaf that requires one; otherwise the Node or Edge that made it
+    _fx_tape       the level to which it belongs
+    _fx_view_meta  None, or what operations have to look at first: that it is a view, or carries a tangent (`views`)
 
-All else (gradient, hooks, names) is in its `__dict__`, which costs nothing until something is there.
+All else (gradient, hooks) is in its `__dict__`, which costs nothing until something is there. The attributes of a class
+from which users may derive have torch's names, or begin with `_fx_`, as no name of a user's does.
 """
 
 from __future__ import annotations
@@ -92,38 +93,27 @@ class Tensor(SurfaceObject):
     tensor([2., 4.])
     """
 
-    __slots__ = ("__dict__", "__weakref__", "node", "tape", "value", "view_meta")
+    __slots__ = ("__dict__", "__weakref__", "_fx_node", "_fx_tape", "_fx_value", "_fx_view_meta")
     __hash__ = object.__hash__
     __array_priority__ = 1000
     _grad: Any = None
-    is_grad_retained = False  # fills `.grad` although it is no leaf
-    accumulator: Any = None  # see `tape.grad_accumulator`
-    origin_tape: Any = None  # the level at which it was made, if it belongs to one further out
-    is_inference_tensor = False
-    gives_its_class = True  # to the results of operations: not so Parameters
-    has_own_dispatch = False  # its class has `__torch_dispatch__`: see `overriding`
-    history_version = 0  # how often the history was rewritten
-    value_version = 0  # how often a traced value was replaced
-    was_replaced_with_grad = False  # while that was recorded
-    memory_layout: Any = (
-        None  # of a traced value that stands for an array: a function that returns one laid out so
-    )
-    version_counter: Any = None  # set where it has another memory than at first: see `views.replace_memory`
+    _fx_is_grad_retained = False  # fills `.grad` although it is no leaf
+    _fx_accumulator: Any = None  # see `tape.grad_accumulator`
+    _fx_origin_tape: Any = None  # the level at which it was made, if it belongs to one further out
+    _fx_is_inference_tensor = False
+    _fx_gives_its_class = True  # to the results of operations: not so Parameters
+    _fx_has_own_dispatch = False  # its class has `__torch_dispatch__`: see `overriding`
+    _fx_history_version = 0  # how often the history was rewritten
+    _fx_value_version = 0  # how often a traced value was replaced
+    _fx_was_replaced_with_grad = False  # while that was recorded
+    # Of a traced value that stands for an array: a function that returns one laid out so.
+    _fx_memory_layout: Any = None
+    _fx_version_counter: Any = None  # set where it has another memory than at first: see `replace_memory`
 
-    value: Any
-    node: Any
-    tape: TapeInterpreter
-    view_meta: Any
-
-    @property
-    def aval(self) -> Any:
-        """The shape and dtype, as transforms of fxgrad see them.
-
-        >>> import fxgrad.compat as torch
-        >>> torch.zeros(2).aval.shape
-        (2,)
-        """
-        return aval_of(refresh(self).value)
+    _fx_value: Any
+    _fx_node: Any
+    _fx_tape: TapeInterpreter
+    _fx_view_meta: Any
 
     @property
     def shape(self) -> Size:
@@ -133,8 +123,8 @@ class Tensor(SurfaceObject):
         >>> torch.zeros(2, 3).shape
         torch.Size([2, 3])
         """
-        value = self.value
-        return Size(value.shape if type(value) is np.ndarray else refresh(self).value.shape)
+        value = self._fx_value
+        return Size(value.shape if type(value) is np.ndarray else refresh(self)._fx_value.shape)
 
     @property
     def dtype(self) -> torch_dtype:
@@ -144,7 +134,7 @@ class Tensor(SurfaceObject):
         >>> torch.zeros(2).dtype
         torch.float32
         """
-        value = self.value
+        value = self._fx_value
         return from_numpy_dtype(value.dtype if type(value) is np.ndarray else aval_of(value).dtype)
 
     @property
@@ -156,7 +146,7 @@ class Tensor(SurfaceObject):
         >>> (x * 2).requires_grad
         True
         """
-        return refresh(self).node is not None
+        return refresh(self)._fx_node is not None
 
     @property
     def is_leaf(self) -> bool:
@@ -167,7 +157,7 @@ class Tensor(SurfaceObject):
         >>> x.is_leaf, (x * 2).is_leaf
         (True, False)
         """
-        node = refresh_history(self).node
+        node = refresh_history(self)._fx_node
         return node is None or node is LEAF
 
     @property
@@ -180,7 +170,7 @@ class Tensor(SurfaceObject):
         'MulBackward0'
         """
         node = recorded_node(self)
-        return None if node is None else show_node(node, self.value)
+        return None if node is None else show_node(node, self._fx_value)
 
     @property
     def output_nr(self) -> int:
@@ -191,7 +181,7 @@ class Tensor(SurfaceObject):
         >>> x.unbind()[1].output_nr
         1
         """
-        node = refresh(self).node
+        node = refresh(self)._fx_node
         return node.index if type(node) is Edge else 0
 
     def __len__(self) -> int:
@@ -231,7 +221,7 @@ class Tensor(SurfaceObject):
         def __ge__(self, other) -> Any: ...
 
     @classmethod
-    def attach(cls, **members) -> None:
+    def _fx_attach(cls, **members) -> None:
         """Give Tensors these members as attributes and methods."""
         for name, member in members.items():
             setattr(cls, name, member)
@@ -246,11 +236,11 @@ def as_subclass(tensor: Tensor, cls: type) -> Tensor:
     if cls is type(tensor):
         return tensor
     made = allocate_tensor(cls)
-    made.tape, made.value, made.node, made.view_meta = (
-        tensor.tape,
-        tensor.value,
-        tensor.node,
-        tensor.view_meta,
+    made._fx_tape, made._fx_value, made._fx_node, made._fx_view_meta = (
+        tensor._fx_tape,
+        tensor._fx_value,
+        tensor._fx_node,
+        tensor._fx_view_meta,
     )
     return made
 
@@ -266,16 +256,16 @@ def make_tensor(tape: TapeInterpreter, value, node=None, meta=None) -> Tensor:
         value = give_memory(value)
         if node is None and type(value) is TapeTracer:  # in which this level has no part
             tensor = wrap(value, value.interpreter)
-            tensor.origin_tape = tape
+            tensor._fx_origin_tape = tape
             return tensor
     tensor = allocate_tensor(Tensor)
-    tensor.tape, tensor.value, tensor.node, tensor.view_meta = tape, value, node, meta
+    tensor._fx_tape, tensor._fx_value, tensor._fx_node, tensor._fx_view_meta = tape, value, node, meta
     return tensor
 
 
 def refresh(tensor: Tensor) -> Tensor:
     """Return the Tensor itself, brought up to date if it is a view of a Tensor that was modified in place."""
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     if meta is not None:
         meta.refresh(tensor)
     return tensor
@@ -283,7 +273,7 @@ def refresh(tensor: Tensor) -> Tensor:
 
 def refresh_history(tensor: Tensor) -> Tensor:
     """Return the Tensor itself, brought up to date before its history is asked for."""
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     if meta is not None:
         meta.refresh_history(tensor)
     return tensor
@@ -291,39 +281,39 @@ def refresh_history(tensor: Tensor) -> Tensor:
 
 def recorded_node(tensor: Tensor) -> Node | None:
     """Return the Node that made a Tensor, or None if there is none."""
-    node = refresh_history(tensor).node
+    node = refresh_history(tensor)._fx_node
     return None if node is None or node is LEAF else node.node if type(node) is Edge else node
 
 
 def gradient_edge(tensor: Tensor) -> Any:
     """Return the edge by which a node refers to this operand: see `Node.next_edges`."""
-    node = tensor.node
+    node = tensor._fx_node
     return grad_accumulator(tensor) if node is LEAF else node
 
 
 def attach_retain_hook(tensor: Tensor) -> None:
     """Have the Node of a Tensor fill its `.grad` if that is retained; to be called after every change of its
     history."""
-    if tensor.is_grad_retained and tensor.node is not None and tensor.node is not LEAF:
-        node, index = node_and_index(tensor.node)
+    if tensor._fx_is_grad_retained and tensor._fx_node is not None and tensor._fx_node is not LEAF:
+        node, index = node_and_index(tensor._fx_node)
         ensure_hooks(node).retaining_tensors[index] = weakref.ref(tensor)
 
 
 def to_tracer(tensor: Tensor) -> TapeTracer:
     """Return the Tensor as a value for other interpreters."""
     refresh(tensor)
-    return TapeTracer(tensor.tape, tensor.value, gradient_edge(tensor))
+    return TapeTracer(tensor._fx_tape, tensor._fx_value, gradient_edge(tensor))
 
 
 def to_outer(tensor: Tensor, tape: TapeInterpreter) -> Any:
     """Return the Tensor as a value for the levels outside `tape`."""
-    if tensor.view_meta is not None:
-        tensor.view_meta.refresh_history(tensor)
-    if tensor.tape is not tape:
+    if tensor._fx_view_meta is not None:
+        tensor._fx_view_meta.refresh_history(tensor)
+    if tensor._fx_tape is not tape:
         tensor = to_open_tape(tensor)
-    if tensor.tape is tape or tensor.node is None:
-        return tensor.value
-    return TapeTracer(tensor.tape, tensor.value, gradient_edge(tensor))
+    if tensor._fx_tape is tape or tensor._fx_node is None:
+        return tensor._fx_value
+    return TapeTracer(tensor._fx_tape, tensor._fx_value, gradient_edge(tensor))
 
 
 def to_open_tape(tensor: Tensor) -> Tensor:
@@ -332,10 +322,10 @@ def to_open_tape(tensor: Tensor) -> Tensor:
     Raises:
         EscapedTracerError: it is open in another thread, where the derivative by the Tensor is awaited.
     """
-    while not tensor.tape.permanent and all(level is not tensor.tape for level in levels()):
-        if tensor.node is not None and tensor.tape.thread not in (0, get_ident()):
+    while not tensor._fx_tape.permanent and all(level is not tensor._fx_tape for level in levels()):
+        if tensor._fx_node is not None and tensor._fx_tape.thread not in (0, get_ident()):
             raise escaped_tracer_error(to_tracer(tensor), "torch")
-        tensor = make_tensor(current_tape(), tensor.value)
+        tensor = make_tensor(current_tape(), tensor._fx_value)
     return tensor
 
 
@@ -354,7 +344,11 @@ def unwrap(value) -> Any:
     """Return a Tensor as a value for fxgrad's own functions, and anything else unchanged."""
     if isinstance(value, Tensor):
         value, tape = to_open_tape(refresh(value)), current_tape()
-        return to_outer(value, tape) if tape is not value.tape or value.node is None else to_tracer(value)
+        return (
+            to_outer(value, tape)
+            if tape is not value._fx_tape or value._fx_node is None
+            else to_tracer(value)
+        )
     return value
 
 
@@ -364,7 +358,7 @@ def to_operand(tensor: Tensor) -> Any:
     Raises:
         TensorError: it carries a forward-mode tangent, which they do not know of.
     """
-    if tensor.view_meta is not None:
+    if tensor._fx_view_meta is not None:
         from .duals import get_tangent  # which is written in terms of Tensors
 
         if get_tangent(tensor) is not None:
@@ -378,11 +372,11 @@ def to_operand(tensor: Tensor) -> Any:
 def from_result(value, shared: bool = False) -> Tensor:
     """Wrap a result of this library's own functions and transforms as a Tensor with memory of its own."""
     tensor = wrap(value)
-    array = tensor.value
+    array = tensor._fx_value
     if type(array) is np.ndarray and (shared or array.base is not None or not array.flags.writeable):
-        tensor.value = array.copy()
+        tensor._fx_value = array.copy()
     return tensor
 
 
-Tensor.attach(__fxgrad_value__=to_operand, __fxgrad_object__=staticmethod(from_result))
+Tensor._fx_attach(__fxgrad_value__=to_operand, __fxgrad_object__=staticmethod(from_result))
 TRACERS[TapeTracer] = Tensor

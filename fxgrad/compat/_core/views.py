@@ -84,7 +84,7 @@ class ViewMeta:
     ):
         self.base, self.made_by, self.creation, self.tangent = base, made_by, creation, tangent
         self.is_inherited, self.arrays = is_inherited, None
-        self.history_version = 0 if base is None else base.history_version
+        self.history_version = 0 if base is None else base._fx_history_version
         self.base_version = tensor_version(base) if base is not None and creation in NO_REBASE_MESSAGES else 0
 
     @property
@@ -103,7 +103,7 @@ class ViewMeta:
         base = self.base
         if (
             self.creation in NO_REBASE_MESSAGES
-            and (base.node is not None or has_outer_history(base.value))
+            and (base._fx_node is not None or has_outer_history(base._fx_value))
             and self.base_version != tensor_version(base)
             and current_modes().grad
         ):
@@ -117,20 +117,20 @@ class ViewMeta:
         base = self.base
         if base is None:
             return
-        current = type(view.value) is np.ndarray and self.history_version == base.history_version
+        current = type(view._fx_value) is np.ndarray and self.history_version == base._fx_history_version
         if not current and self.history_version != view_history_version(base, view):
             self.regenerate(view, base)
-        cut = view.node is None and base.node is not None and self.creation != "detached"
-        if cut and is_differentiable(aval_of(view.value).dtype):
-            view.node = LEAF
+        cut = view._fx_node is None and base._fx_node is not None and self.creation != "detached"
+        if cut and is_differentiable(aval_of(view._fx_value).dtype):
+            view._fx_node = LEAF
 
     def regenerate(self, view: Tensor, base: Tensor) -> None:
         """Make the view from its base again: its history alone, where both are still the arrays that they were."""
         arrays = self.arrays
-        unchanged = arrays is not None and arrays[0] is base.value and arrays[1] is view.value
+        unchanged = arrays is not None and arrays[0] is base._fx_value and arrays[1] is view._fx_value
         if self.creation == "default":
             node = self.chain.record(gradient_edge(base)) if unchanged else None
-            view.node = self.replay(view, base) if node is None else node
+            view._fx_node = self.replay(view, base) if node is None else node
             attach_retain_hook(view)
         elif not unchanged:
             self.replay(view, base)
@@ -139,19 +139,19 @@ class ViewMeta:
     def replay(self, view: Tensor, base: Tensor) -> Any:
         """Give the view the value that its steps make of its base, and return the history that goes with it."""
         modes = {"grad": True, "inference": False, "forward": False, "unrecorded": self.creation != "default"}
-        with use_context(with_modes(tape_context(base.tape), **modes)):
+        with use_context(with_modes(tape_context(base._fx_tape), **modes)):
             again = self.chain(base)
-        if not is_array(view.value) or not is_array(again.value):
-            view.value, view.tape = again.value, again.tape
+        if not is_array(view._fx_value) or not is_array(again._fx_value):
+            view._fx_value, view._fx_tape = again._fx_value, again._fx_tape
             self.leave_memory()
             if self.creation == "detached":
-                view.value = stop_outer_gradient(again.value, again.tape)
+                view._fx_value = stop_outer_gradient(again._fx_value, again._fx_tape)
         elif not is_same_view(memory_array(view), memory_array(again)):
             raise NotSupportedError(
                 "a view of a Tensor whose own shape was changed in place cannot be given a new history",
                 hint="make the view after t_(), transpose_(), squeeze_(), …, or use the functions without underscore",
             )
-        return again.node
+        return again._fx_node
 
     def leave_memory(self) -> None:
         """Note that the value of the view is traced from now on."""
@@ -184,7 +184,7 @@ class LazyMeta(ViewMeta):
         """Bring the view up to date with its base and with its memory."""
         super().refresh(view)
         if self.memory is not None:
-            view.value = read_with_bits(self.memory, self.bits)
+            view._fx_value = read_with_bits(self.memory, self.bits)
 
     def leave_memory(self) -> None:
         self.memory = None
@@ -193,7 +193,7 @@ class LazyMeta(ViewMeta):
         memory = self.memory
         if memory is not None:
             with use_context(NO_GRAD):
-                memory = step(make_tensor(BASE_TAPE, memory)).value
+                memory = step(make_tensor(BASE_TAPE, memory))._fx_value
         return LazyMeta(super().extend(first, step, creation), self.bits, memory)
 
     def without_base(self) -> ViewMeta:
@@ -202,17 +202,19 @@ class LazyMeta(ViewMeta):
 
 def set_bits(tensor: Tensor, bits: int, memory) -> None:
     """Have a Tensor show the entries of an array in memory with these bits."""
-    meta = tensor.view_meta or ViewMeta(None)
+    meta = tensor._fx_view_meta or ViewMeta(None)
     plain = ViewMeta(meta.base, meta.chain, meta.creation, meta.tangent, meta.is_inherited)
-    tensor.view_meta = LazyMeta(plain, bits, memory) if bits else plain
+    tensor._fx_view_meta = LazyMeta(plain, bits, memory) if bits else plain
     refresh(tensor)
 
 
 def carry_bits(tensor: Tensor, stand_in: Tensor) -> Tensor:
     """Give the Tensor that stands for another inside a transform the bits of that one."""
     if has_bit(tensor) and stand_in is not tensor:
-        memory = memory_array(tensor) if is_array(stand_in.value) else None
-        stand_in.view_meta = LazyMeta(stand_in.view_meta or ViewMeta(None), tensor.view_meta.bits, memory)
+        memory = memory_array(tensor) if is_array(stand_in._fx_value) else None
+        stand_in._fx_view_meta = LazyMeta(
+            stand_in._fx_view_meta or ViewMeta(None), tensor._fx_view_meta.bits, memory
+        )
     return stand_in
 
 
@@ -221,23 +223,23 @@ def toggle_bit(
 ) -> None:
     """Make the result of `conj`, or of a negative view, a view of `first` in the same memory, with that bit where
     `first` does not have it and without where it does."""
-    above = first.view_meta
+    above = first._fx_view_meta
     if above is None:
         meta, bits = ViewMeta(first, ViewChain(None, step), creation), bit
     else:
         meta, bits = ViewMeta.extend(above, first, step, creation), above.bits ^ bit
-    memory = memory_array(first) if is_array(result.value) else None
+    memory = memory_array(first) if is_array(result._fx_value) else None
     if memory is None:
         meta.history_version = view_history_version(meta.base, result)
     elif not bits:
-        result.value = memory
-    result.view_meta = LazyMeta(meta, bits, memory) if bits else meta
+        result._fx_value = memory
+    result._fx_view_meta = LazyMeta(meta, bits, memory) if bits else meta
 
 
 def rebase_error(view: Tensor, event: str) -> TensorError:
     """Return the error for a view whose history would have to be rewritten and cannot be."""
-    meta = view.view_meta
-    creation, node = meta.creation, view.node
+    meta = view._fx_view_meta
+    creation, node = meta.creation, view._fx_node
     mode = "inference mode" if creation == "inference" else "no_grad mode"
     enabled = "in normal mode" if creation == "inference" else "with grad mode enabled"
     by_mode = creation in ("no_grad", "inference")
@@ -256,23 +258,23 @@ def rebase_error(view: Tensor, event: str) -> TensorError:
 
 def tensor_version(tensor: Tensor) -> int:
     """How often the memory of a Tensor was modified, or a traced value replaced."""
-    base = tensor if tensor.view_meta is None else base_tensor(tensor)
-    if base.version_counter is not None:
-        return base.version_counter.version
-    return VERSIONS.version(memory_array(tensor)) if is_array(tensor.value) else base.value_version
+    base = tensor if tensor._fx_view_meta is None else base_tensor(tensor)
+    if base._fx_version_counter is not None:
+        return base._fx_version_counter.version
+    return VERSIONS.version(memory_array(tensor)) if is_array(tensor._fx_value) else base._fx_value_version
 
 
 def replace_memory(tensor: Tensor, value, bits: int | None = None) -> None:
     """Give a Tensor the memory of an array, to be read with these bits (None: with those that it has). The version
     counter of its former memory goes on counting with the new one."""
-    if is_array(tensor.value):
-        count = tensor.version_counter or VERSIONS.of(memory_array(tensor))
+    if is_array(tensor._fx_value):
+        count = tensor._fx_version_counter or VERSIONS.of(memory_array(tensor))
         memory = VERSIONS.of(value)
         if memory is not count and count not in memory.linked:
             memory.linked += (count,)
-        tensor.version_counter = count
-    tensor.value = value
-    meta = tensor.view_meta
+        tensor._fx_version_counter = count
+    tensor._fx_value = value
+    meta = tensor._fx_view_meta
     if bits or (meta is not None and meta.bits):
         set_bits(tensor, meta.bits if bits is None else bits, value)
 
@@ -280,7 +282,11 @@ def replace_memory(tensor: Tensor, value, bits: int | None = None) -> None:
 def view_history_version(base: Tensor, view: Tensor) -> int:
     """How often the history of a base was rewritten, as one of its views sees it. A traced view of an array does not
     share its memory, so modifications count as well."""
-    return base.history_version if is_array(view.value) else base.history_version + tensor_version(base)
+    return (
+        base._fx_history_version
+        if is_array(view._fx_value)
+        else base._fx_history_version + tensor_version(base)
+    )
 
 
 def tape_context(tape: TapeInterpreter) -> Any:
@@ -346,7 +352,7 @@ class ViewStep:
                 return self.operation.view(value, view, **self.params)
         shape = value.shape
         size = int(np.prod(shape))
-        places = self(make_tensor(tape, np.arange(size).reshape(shape))).value.reshape(-1)
+        places = self(make_tensor(tape, np.arange(size).reshape(shape)))._fx_value.reshape(-1)
         with use_context(tape.outer):
             flat = ops.reshape(value, shape=(size,))
             flat = ops.update(flat, ops.reshape(view, shape=places.shape), places, index=(ARRAY,))
@@ -370,27 +376,27 @@ def record_view(
     result: Tensor, first, operation, operands: Sequence[Any], params: dict, index: int | None = None
 ) -> None:
     """Record that the result of a view operation is a view of its first operand, if the two share memory."""
-    made, source = result.value, first.value
+    made, source = result._fx_value, first._fx_value
     has_memory = type(made) is np.ndarray or is_array(made)
     shares = has_memory and shares_memory(made, source)
     if has_memory and not shares and not operation.bit:
         while type(source) is TapeTracer:  # of which this is a view that is not recorded
             source = source.primal
-        if source is first.value or not shares_memory(made, source):
+        if source is first._fx_value or not shares_memory(made, source):
             return
     modes = CURRENT.get().modes or DEFAULT_MODES
     creation = (
         "inference" if modes.inference else "no_grad" if not modes.grad else "multiple" if index is not None
         else "default"
     )  # fmt: skip
-    node, pullback = result.node, None
+    node, pullback = result._fx_node, None
     if type(node) is Node and len(node.next_edges) == 1 and node.rule.saved_from == ():
         pullback = node.rule, node.residuals, node.pull_plain
     arguments = operation, operands[1:], params, index, pullback
     if not shares and operation.bit:
         toggle_bit(result, first, ViewStep(*arguments), creation, operation.bit)
         return
-    above = first.view_meta
+    above = first._fx_view_meta
     if above is None:
         meta = ViewMeta(first, (None, arguments), creation)
     elif type(above) is ViewMeta and above.base is not None:
@@ -399,7 +405,7 @@ def record_view(
         meta = ViewMeta(above.base, (above, arguments), creation, is_inherited=inherited)
     else:
         meta = above.extend(first, ViewStep(*arguments), creation)
-    result.view_meta = meta
+    result._fx_view_meta = meta
     if not has_memory:
         meta.history_version = view_history_version(meta.base, result)
     elif meta.base is first:
@@ -410,7 +416,7 @@ def record_view(
 
 def make_view_meta(first: Tensor, step: Callable[[Tensor], Tensor], creation: str = "default") -> ViewMeta:
     """Make the ViewMeta of a view of `first`, which may be a view itself."""
-    above = first.view_meta
+    above = first._fx_view_meta
     if above is None:
         return ViewMeta(first, ViewChain(None, step), creation)
     return above.extend(first, step, creation)
@@ -431,36 +437,36 @@ def make_detached(tensor: Tensor, value) -> Tensor:
     tape = current_tape()
     value = stop_outer_gradient(value, tape)
     result = make_tensor(tape, value)
-    if tensor.tape is tape and (tape is not BASE_TAPE or not is_array(value)):
-        result.view_meta = make_view_meta(tensor, IdentityStep(), "detached")
+    if tensor._fx_tape is tape and (tape is not BASE_TAPE or not is_array(value)):
+        result._fx_view_meta = make_view_meta(tensor, IdentityStep(), "detached")
     elif has_bit(tensor):
-        result.view_meta = LazyMeta(ViewMeta(None), tensor.view_meta.bits, value)
+        result._fx_view_meta = LazyMeta(ViewMeta(None), tensor._fx_view_meta.bits, value)
     refresh(result)
-    if tensor.is_inference_tensor:
+    if tensor._fx_is_inference_tensor:
         mark_inference(result)
     return result
 
 
 def mark_inference(tensor: Tensor) -> None:
     """Make an inference Tensor of one that was just made."""
-    tensor.is_inference_tensor = True
-    meta = tensor.view_meta
-    if meta is None or is_array(tensor.value):
-        tensor.view_meta = ViewMeta(None) if meta is None else meta.without_base()
+    tensor._fx_is_inference_tensor = True
+    meta = tensor._fx_view_meta
+    if meta is None or is_array(tensor._fx_value):
+        tensor._fx_view_meta = ViewMeta(None) if meta is None else meta.without_base()
 
 
 def is_plain_view(tensor: Tensor) -> bool:
     """Whether a Tensor with metadata is nothing but a view of another; it is brought up to date."""
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     base = meta.base
-    if base is None or base.view_meta is not None or meta.tangent is not None:
+    if base is None or base._fx_view_meta is not None or meta.tangent is not None:
         return False
     is_current = (
-        meta.history_version == base.history_version
+        meta.history_version == base._fx_history_version
         and meta.creation == "default"
         and type(meta) is ViewMeta
-        and type(tensor.value) is np.ndarray
-        and (base.node is None or tensor.node is not None)
+        and type(tensor._fx_value) is np.ndarray
+        and (base._fx_node is None or tensor._fx_node is not None)
     )
     if not is_current:
         meta.refresh_history(tensor)
@@ -469,7 +475,7 @@ def is_plain_view(tensor: Tensor) -> bool:
 
 def base_tensor(tensor: Tensor) -> Tensor:
     """Return the Tensor of which a Tensor is a view, or the Tensor itself."""
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     return tensor if meta is None or meta.base is None else meta.base
 
 
@@ -483,14 +489,14 @@ def stop_outer_gradient(value, tape: TapeInterpreter) -> Any:
 
 def is_view(tensor: Tensor) -> bool:
     """Whether the tape regards a Tensor as a view; detached views do not count."""
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     return meta is not None and meta.base is not None and meta.creation != "detached"
 
 
 def move_to_origin(base: Tensor) -> None:
     """Move a Tensor to the level at which it was made, away from the one from which its value comes."""
-    base.value, base.node, base.tape = to_tracer(base), None, base.origin_tape
-    base.history_version += 1
+    base._fx_value, base._fx_node, base._fx_tape = to_tracer(base), None, base._fx_origin_tape
+    base._fx_history_version += 1
 
 
 def keep_history(old, value: Any, detached: bool) -> Any:
@@ -533,19 +539,19 @@ def has_outer_history(value) -> bool:
 
 def rebind_value(target: Tensor, value) -> None:
     """Bind a Tensor, or its base where it is a view, to a new value: traced values have no memory to overwrite."""
-    meta, base = target.view_meta, base_tensor(target)
+    meta, base = target._fx_view_meta, base_tensor(target)
     if base is not target:
-        steps, stages = meta.chain.steps(), [make_tensor(base.tape, base.value)]
+        steps, stages = meta.chain.steps(), [make_tensor(base._fx_tape, base._fx_value)]
         with use_context(with_modes(CURRENT.get(), unrecorded=True)):
             for step in steps[:-1]:
                 stages.append(step(stages[-1]))
         for step, stage in zip(reversed(steps), reversed(stages)):
-            value = step.write_back(to_outer(stage, base.tape), value, base.tape)
+            value = step.write_back(to_outer(stage, base._fx_tape), value, base._fx_tape)
     detached = meta is not None and meta.creation == "detached"
     modes = current_modes()
     if detached or not (modes.grad or modes.unrecorded):
-        value = keep_history(base.value, value, detached)
-    base.was_replaced_with_grad = base.was_replaced_with_grad or (modes.grad and not detached)
-    base.value = value
-    base.value_version += 1
-    base.history_version += 1
+        value = keep_history(base._fx_value, value, detached)
+    base._fx_was_replaced_with_grad = base._fx_was_replaced_with_grad or (modes.grad and not detached)
+    base._fx_value = value
+    base._fx_value_version += 1
+    base._fx_history_version += 1

@@ -139,7 +139,7 @@ def is_weight(x: Tensor) -> bool:
         x.dtype is FLOAT
         and x.requires_grad
         and x.is_leaf
-        and x.tape is BASE_TAPE
+        and x._fx_tape is BASE_TAPE
         and current_tape() is BASE_TAPE
         and current_modes().is_recording
         and not x._is_view()

@@ -151,8 +151,9 @@ def take_renamed(op, name: str, given, default, value) -> Any:
 
 
 def wanted_number(op, name: str) -> str:
-    """Return torch's word for the number that a parameter is."""
-    return "int" if any(p.name == name and p.annotation == "int" for p in op.parameters) else "Number"
+    """Return torch's word for what a parameter is, of which a number may be given: "Tensor" where that is declared."""
+    declared = next((str(p.annotation) for p in op.parameters if p.name == name), "")
+    return "int" if declared == "int" else "Tensor" if "Tensor" in declared else "Number"
 
 
 def take_number(op, name: str, given: Tensor) -> Any:

@@ -36,22 +36,22 @@ FIRST_TEXT = """\
 if (
     (context is EVAL or context is NO_GRAD or context is QUIET)
     and type({0}) in TENSOR_CLASSES
-    and ({0}.view_meta is None or is_plain_view({0})){unset}
+    and ({0}._fx_view_meta is None or is_plain_view({0})){unset}
 ):
-    a = {0}.value
-    m = {0}.node if context is EVAL else None
-    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}.tape is BASE_TAPE):
+    a = {0}._fx_value
+    m = {0}._fx_node if context is EVAL else None
+    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}._fx_tape is BASE_TAPE):
 """
 SECOND_TEXT = """\
 kind = type({1})
 n, code = None, 0
 if kind in TENSOR_CLASSES:
-    plain = {1}.view_meta is None or is_plain_view({1})
-    b = {1}.value
+    plain = {1}._fx_view_meta is None or is_plain_view({1})
+    b = {1}._fx_value
     if plain and type(b) is ndarray and a.dtype is b.dtype:
         if context is EVAL:
-            n = {1}.node
-            plain = n is None or {1}.tape is BASE_TAPE
+            n = {1}._fx_node
+            plain = n is None or {1}._fx_tape is BASE_TAPE
     else:
         plain = False
 else:
@@ -67,14 +67,14 @@ try:
         y = kernel({values})
     else:
         if m is LEAF:
-            m = {0}.accumulator or grad_accumulator({0})
+            m = {0}._fx_accumulator or grad_accumulator({0})
 {link}
 finally:
     reset_errors(silence)
 """
 SECOND_LEAF_TEXT = """\
 if n is LEAF:
-    n = {1}.accumulator or grad_accumulator({1})
+    n = {1}._fx_accumulator or grad_accumulator({1})
 """
 # The rule that `Elementwise.vjp` finds, under the same key.
 FIND_RULE_TEXT = """\
@@ -103,13 +103,13 @@ y, rule, residuals = vjp(kernel, ({values},), m, NO_PARAMS, no_copy)
 """
 RECORD_TEXT = """\
 tensor = allocate(Tensor)
-tensor.tape = BASE_TAPE
-tensor.value = y if type(y) is ndarray else give_memory(y)
-tensor.view_meta = None
+tensor._fx_tape = BASE_TAPE
+tensor._fx_value = y if type(y) is ndarray else give_memory(y)
+tensor._fx_view_meta = None
 if {no_node}:
-    tensor.node = None
+    tensor._fx_node = None
 else:
-    tensor.node = node = allocate(Node)
+    tensor._fx_node = node = allocate(Node)
     node.order = next_serial()
     node.operation = op
     node.rule = rule
@@ -128,13 +128,13 @@ is_known = False
 if (
     (context is EVAL or context is NO_GRAD or context is QUIET)
     and type({0}) in TENSOR_CLASSES
-    and ({0}.view_meta is None or is_plain_view({0})){unset}
+    and ({0}._fx_view_meta is None or is_plain_view({0})){unset}
 ):
-    array = {0}.value
-    edge = {0}.node if {recording} else None
-    if type(array) is ndarray and (edge is None or {0}.tape is BASE_TAPE):
+    array = {0}._fx_value
+    edge = {0}._fx_node if {recording} else None
+    if type(array) is ndarray and (edge is None or {0}._fx_tape is BASE_TAPE):
         if edge is LEAF:
-            edge = {0}.accumulator or grad_accumulator({0})
+            edge = {0}._fx_accumulator or grad_accumulator({0})
         plan_key = DEFAULT_DTYPE[0], array.shape, array.dtype.num, edge is None
         arrays, edges = (array,), (edge,)
         is_known = True
@@ -159,13 +159,13 @@ OTHER_TEXT = """\
 if is_known:
     operand_type = type({0})
     if operand_type in TENSOR_CLASSES:
-        is_known = {0}.view_meta is None or is_plain_view({0})
-        array = {0}.value
-        edge = {0}.node if {recording} else None
-        is_known = is_known and type(array) is ndarray and (edge is None or {0}.tape is BASE_TAPE)
+        is_known = {0}._fx_view_meta is None or is_plain_view({0})
+        array = {0}._fx_value
+        edge = {0}._fx_node if {recording} else None
+        is_known = is_known and type(array) is ndarray and (edge is None or {0}._fx_tape is BASE_TAPE)
         if is_known:
             if edge is LEAF:
-                edge = {0}.accumulator or grad_accumulator({0})
+                edge = {0}._fx_accumulator or grad_accumulator({0})
             plan_key = (*plan_key, array.shape, array.dtype.num, edge is None)
             arrays, edges = (*arrays, array), (*edges, edge)
     elif {0} is None:
@@ -187,19 +187,19 @@ if view is not None:
 INPLACE_TEXT = """\
 if (
     type({0}) in TENSOR_CLASSES
-    and {0}.view_meta is None
-    and (context is NO_GRAD or (context is EVAL and {0}.node is None)){unset}
+    and {0}._fx_view_meta is None
+    and (context is NO_GRAD or (context is EVAL and {0}._fx_node is None)){unset}
 ):
-    a = {0}.value
+    a = {0}._fx_value
     kind = type({1})
-    if type(a) is ndarray and a.dtype in FLOATS and a.flags.c_contiguous and not {0}.is_inference_tensor:
+    if type(a) is ndarray and a.dtype in FLOATS and a.flags.c_contiguous and not {0}._fx_is_inference_tensor:
         if kind in TENSOR_CLASSES:
-            b = {1}.value
+            b = {1}._fx_value
             plain = (
                 type(b) is ndarray
                 and a.dtype is b.dtype
-                and {1}.view_meta is None
-                and (context is NO_GRAD or {1}.node is None)
+                and {1}._fx_view_meta is None
+                and (context is NO_GRAD or {1}._fx_node is None)
                 and (b.shape == a.shape or not b.shape)
             )
         else:

@@ -28,7 +28,7 @@ def document_module(module: type, declared: str) -> str:
     entry = read_entries().get(f"nn.{module.__name__}", NOTHING)
     text, sections, example = split_declared(declared)
     paragraphs, known = [text, *entry.paragraphs], read_entries()["module_parameters"].parameters
-    name = getattr(module, "_function", "")
+    name = getattr(module, "_fx_function", "")
     function = SPACES["nn.functional"].get(name) or SPACES["function"].get(name)
     if function is not None:
         of_function = find_entry(function)

@@ -241,7 +241,7 @@ class Operation:
         if out is not None:
             return write_out(self, y, node, out, operands)
         if self.results is None:
-            if target is not None and y is target.value:
+            if target is not None and y is target._fx_value:
                 return target
             result = make_tensor(tape, y, node)
             if self.view:
@@ -274,19 +274,19 @@ class Operation:
             kind = type(x)
             edge = None
             if kind in TENSOR_CLASSES:
-                meta = x.view_meta
+                meta = x._fx_view_meta
                 if meta is not None and not views.is_plain_view(x):
                     return None  # a tangent, its own or that of its base, or inference mode
-                value = x.value
+                value = x._fx_value
                 if type(value) is not np.ndarray:
                     return None
                 if recording:
-                    edge = x.node
+                    edge = x._fx_node
                     if edge is not None:
-                        if x.tape is not BASE_TAPE:
+                        if x._fx_tape is not BASE_TAPE:
                             return None
                         if edge is LEAF:
-                            edge = x.accumulator or grad_accumulator(x)
+                            edge = x._fx_accumulator or grad_accumulator(x)
                         wanted = True
                 key += (value.shape, value.dtype.num, edge is None)
                 values.append(value)
@@ -316,7 +316,7 @@ class Operation:
             if self.read_numbers(params):
                 return self.run_plan(operands, params, target)
             plan = self.plans[known] = self.make_plan(operands, values, edges, params, target)
-        if target is not None and target.view_meta is None and not wanted:
+        if target is not None and target._fx_view_meta is None and not wanted:
             y = plan.write(values)
             if y is values[0]:
                 VERSIONS.record_change(y, self.name + "_", source_info.user_frame())
@@ -357,12 +357,12 @@ class Operation:
             if type(x) is TapeTracer:  # as a function of the library gives it
                 x = wrap(x, x.interpreter)
             if isinstance(x, Tensor):
-                if x.tape is not tape:
+                if x._fx_tape is not tape:
                     x = to_open_tape(x)
                 first = x if first is None else first
-                special = special or x.view_meta is not None or type(x) not in TENSOR_CLASSES
+                special = special or x._fx_view_meta is not None or type(x) not in TENSOR_CLASSES
                 values.append(to_outer(x, tape))
-                if recording and x.tape is tape:
+                if recording and x._fx_tape is tape:
                     edge = gradient_edge(x)
             else:
                 values.append(x if type(x) in SCALARS else self.as_operand(x, operands))
@@ -396,14 +396,14 @@ class Operation:
             (
                 type(x)
                 for x in flat
-                if isinstance(x, Tensor) and type(x) not in TENSOR_CLASSES and x.gives_its_class
+                if isinstance(x, Tensor) and type(x) not in TENSOR_CLASSES and x._fx_gives_its_class
             ),
             None,
         )
         if subclass is not None:
             for result in results:
                 result.__class__ = subclass
-        if modes.inference or any(isinstance(x, Tensor) and x.is_inference_tensor for x in flat):
+        if modes.inference or any(isinstance(x, Tensor) and x._fx_is_inference_tensor for x in flat):
             inference.mark_inference_results(self, flat, results, modes.inference)
         if modes.forward:
             duals.propagate_tangents(self, operands, params, pattern, flat, next_edges, results)
@@ -420,12 +420,13 @@ class Operation:
     def check_target(self, target: Tensor, operands: Sequence[Any]) -> None:
         """Raise if the first operand cannot take a result of the operands' common dtype."""
         if self.promote in ("arithmetic", "choice"):
-            given = [x.value if isinstance(x, Tensor) else x for x in operands if x is not None]
-            check_result_dtype(self.name, aval_of(target.value).dtype, result_numpy_dtype(given))
+            given = [x._fx_value if isinstance(x, Tensor) else x for x in operands if x is not None]
+            check_result_dtype(self.name, aval_of(target._fx_value).dtype, result_numpy_dtype(given))
 
     def read_numbers(self, params: dict[str, Any]) -> bool:
         """Put the numbers of Tensors that were given for static parameters, or inside of these, into their place;
-        return whether there were any. A Tensor with axes stays, where the parameter is not declared to be an int."""
+        return whether there were any. A Tensor with axes stays, where the parameter is not declared to be an int, and
+        every one where it is declared to be a Tensor."""
         given = {name: x for name, x in params.items() if holds_tensor(x)}
         if not given:
             return False
@@ -482,9 +483,10 @@ def read_number(op: Operation, name: str, x) -> Any:
     if isinstance(x, tuple | list):
         parts = tuple([read_number(op, name, part) for part in x])
         return x if all(part is given for part, given in zip(parts, x)) else parts
-    is_number = isinstance(x, Tensor) and (
-        not (x.shape or x.requires_grad) or wanted_number(op, name) == "int"
-    )
+    if not isinstance(x, Tensor):
+        return x
+    wanted = wanted_number(op, name)
+    is_number = wanted == "int" or (wanted != "Tensor" and not (x.shape or x.requires_grad))
     return take_number(op, name, x) if is_number else x
 
 

@@ -56,9 +56,9 @@ def with_out(function) -> Any:
         if isinstance(result, tuple):
             ensure_targets(function.__name__, out, len(result))
             for target, part in zip(out, result):
-                write_out_result(function.__name__, part.value, part.node, target, (part,))
+                write_out_result(function.__name__, part._fx_value, part._fx_node, target, (part,))
             return type(result)(*out) if hasattr(result, "_fields") else tuple(out)
-        write_out_result(function.__name__, result.value, result.node, out, (result,))
+        write_out_result(function.__name__, result._fx_value, result._fx_node, out, (result,))
         return out
 
     call_with_out.__signature__ = DerivedSignature(function, add_out)  # type: ignore[attr-defined]
@@ -92,18 +92,19 @@ def write_out_result(name: str, value, node, out, operands: Sequence[Any] = ()) 
             hint="out.copy_(…), which carries tangents",
         )
     result = make_tensor(current_tape(), value)
-    check_result_dtype(name, aval_of(out.value).dtype, aval_of(result.value).dtype)
-    if out.value.shape != result.value.shape:
-        if out.value.size:
+    check_result_dtype(name, aval_of(out._fx_value).dtype, aval_of(result._fx_value).dtype)
+    shape, wanted = out._fx_value.shape, result._fx_value.shape
+    if shape != wanted:
+        if out._fx_value.size:
             warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out.value.shape)}, which "
-                f"does not match the required output shape {list(result.value.shape)}. This behavior is deprecated, "
+                f"An output with one or more elements was resized since it had shape {list(shape)}, which "
+                f"does not match the required output shape {list(wanted)}. This behavior is deprecated, "
                 "and in a future PyTorch release outputs will not be resized unless they have zero elements. You can "
                 "explicitly reuse an out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
                 UserWarning,
                 stacklevel=5,
             )
-        out.value = np.empty(result.value.shape, out.value.dtype)
-    if is_array(out.value):
-        ensure_no_overlap(out.value)
+        out._fx_value = np.empty(wanted, out._fx_value.dtype)
+    if is_array(out._fx_value):
+        ensure_no_overlap(out._fx_value)
     assign(out, result, name)

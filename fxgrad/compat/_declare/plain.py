@@ -24,15 +24,15 @@ current, getframe, code_kinds = CURRENT.get, sys._getframe, source_info.code_kin
 
 def plain_context(tensor) -> Context | None:
     """Return the current Context where a Tensor is plain; None where there is more to decide."""
-    if type(tensor) not in TENSOR_CLASSES or type(tensor.value) is not np.ndarray:
+    if type(tensor) not in TENSOR_CLASSES or type(tensor._fx_value) is not np.ndarray:
         return None
     context = current()
     if context is EVAL:
-        if tensor.node is not None and tensor.tape is not BASE_TAPE:
+        if tensor._fx_node is not None and tensor._fx_tape is not BASE_TAPE:
             return None
     elif context is not NO_GRAD and context is not QUIET:
         return None
-    meta = tensor.view_meta
+    meta = tensor._fx_view_meta
     return context if meta is None or (type(meta) is ViewMeta and is_plain_view(tensor)) else None
 
 
@@ -46,7 +46,7 @@ def plain_operands(tensors: Sequence[Any]) -> tuple[list[np.ndarray], list[Any] 
     for x in tensors:
         if type(x) not in TENSOR_CLASSES:
             return None
-        array, meta = x.value, x.view_meta
+        array, meta = x._fx_value, x._fx_view_meta
         if type(array) is not np.ndarray or not (
             meta is None or (type(meta) is ViewMeta and is_plain_view(x))
         ):
@@ -56,13 +56,13 @@ def plain_operands(tensors: Sequence[Any]) -> tuple[list[np.ndarray], list[Any] 
         elif array.dtype is not dtype:
             return None
         arrays.append(array)
-        edge = x.node
+        edge = x._fx_node
         if edge is not None and context is EVAL:
-            if x.tape is not BASE_TAPE:
+            if x._fx_tape is not BASE_TAPE:
                 return None
             is_recorded = True
             if edge is LEAF:
-                edge = x.accumulator or grad_accumulator(x)
+                edge = x._fx_accumulator or grad_accumulator(x)
         edges.append(edge)
     return arrays, edges if is_recorded else None
 
@@ -71,18 +71,20 @@ def writable_array(tensor) -> np.ndarray | None:
     """Return the array of a plain Tensor that may be written into with no history to be changed; None where there is
     more to decide."""
     context = plain_context(tensor)
-    if context is None or tensor.is_inference_tensor:
+    if context is None or tensor._fx_is_inference_tensor:
         return None
-    meta = tensor.view_meta
-    if context is EVAL and (tensor.node is not None or (meta is not None and meta.base.node is not None)):
+    meta = tensor._fx_view_meta
+    if context is EVAL and (
+        tensor._fx_node is not None or (meta is not None and meta.base._fx_node is not None)
+    ):
         return None
-    return tensor.value
+    return tensor._fx_value
 
 
 def constant_array(tensor) -> np.ndarray | None:
     """Return the array of a plain Tensor that is not differentiated here; None where there is more to decide."""
     context = plain_context(tensor)
-    return None if context is None or (context is EVAL and tensor.node is not None) else tensor.value
+    return None if context is None or (context is EVAL and tensor._fx_node is not None) else tensor._fx_value
 
 
 def copy_directly(source, part: np.ndarray, memory: np.ndarray) -> bool:
@@ -108,9 +110,9 @@ def make_result(
     """Make the Tensor of a result, recorded by a node with this (rule, residuals, pull_plain) if there are edges. The
     user's line is at least `depth` calls away."""
     result = allocate_tensor(Tensor)
-    result.tape, result.value, result.node, result.view_meta = BASE_TAPE, value, None, None
+    result._fx_tape, result._fx_value, result._fx_node, result._fx_view_meta = BASE_TAPE, value, None, None
     if edges is not None and pullback is not None:
-        result.node = node = allocate_tensor(Node)
+        result._fx_node = node = allocate_tensor(Node)
         node.order, node.operation, node.next_edges = next_serial(), operation, tuple(edges)
         node.rule, node.residuals, node.pull_plain = pullback
         frame = getframe(depth)

@@ -121,20 +121,24 @@ def make_view(tensor, context: Context, made: np.ndarray, step: tuple[Any, ...])
     """Make the view of a plain Tensor that shows this array, by the step of these arguments."""
     operation, pullback, edges = step[0], step[4], None
     if pullback is not None:
-        edge = tensor.node
-        edges = ((tensor.accumulator or grad_accumulator(tensor)) if edge is LEAF else edge,)
+        edge = tensor._fx_node
+        edges = ((tensor._fx_accumulator or grad_accumulator(tensor)) if edge is LEAF else edge,)
     view = make_result(made, operation, pullback, edges, 3)
-    view.view_meta = meta = allocate_tensor(ViewMeta)
-    above, creation, meta.is_inherited = tensor.view_meta, "default" if context is EVAL else "no_grad", False
+    view._fx_view_meta = meta = allocate_tensor(ViewMeta)
+    above, creation, meta.is_inherited = (
+        tensor._fx_view_meta,
+        "default" if context is EVAL else "no_grad",
+        False,
+    )
     if above is None:
-        base, meta.arrays = tensor, (tensor.value, made)
+        base, meta.arrays = tensor, (tensor._fx_value, made)
     else:
         base, arrays = above.base, above.arrays
-        meta.arrays = (arrays[0], made) if arrays is not None and arrays[1] is tensor.value else None
+        meta.arrays = (arrays[0], made) if arrays is not None and arrays[1] is tensor._fx_value else None
         if context is EVAL or above.creation == "detached":
             creation, meta.is_inherited = above.creation, True
     meta.base, meta.made_by, meta.creation, meta.tangent = base, (above, step), creation, None
-    meta.history_version = base.history_version
+    meta.history_version = base._fx_history_version
     meta.base_version = tensor_version(base) if creation in NO_REBASE_MESSAGES else 0
     return view
 
@@ -145,8 +149,8 @@ def take_view(plans: Cache, tensor, key: tuple[Any, ...] | None) -> Tensor | Non
     context = plain_context(tensor)
     if context is None:
         return None
-    value = tensor.value
-    plan = plans.get((value.shape, value.dtype.num, context is not EVAL or tensor.node is None, key))
+    value = tensor._fx_value
+    plan = plans.get((value.shape, value.dtype.num, context is not EVAL or tensor._fx_node is None, key))
     if plan is None:
         return None
     if plan.read_strided is None or value.strides == plan.strides:
@@ -166,7 +170,7 @@ def plan_view(
     context = None if key is None else plain_context(tensor)
     if context is None:
         return None
-    value, is_unrecorded = tensor.value, context is not EVAL or tensor.node is None
+    value, is_unrecorded = tensor._fx_value, context is not EVAL or tensor._fx_node is None
     call, _, given = operation.primitive_for(operation.full_pattern).arrangement(value, **params)
     if call not in READERS:
         return None
@@ -182,9 +186,9 @@ def plan_view(
 def learn_view(plans: Cache, tensor, key: tuple[Any, ...], view) -> None:
     """Keep the plan by which a function has made a view of a plain Tensor, if that was one step of a view operation."""
     context = plain_context(tensor)
-    if context is None or type(view) is not Tensor or type(view.view_meta) is not ViewMeta:
+    if context is None or type(view) is not Tensor or type(view._fx_view_meta) is not ViewMeta:
         return
-    meta, above, value = view.view_meta, tensor.view_meta, tensor.value
+    meta, above, value = view._fx_view_meta, tensor._fx_view_meta, tensor._fx_value
     if type(meta.made_by) is not tuple or meta.base is not (tensor if above is None else above.base):
         return
     before, step = meta.made_by
@@ -196,12 +200,12 @@ def learn_view(plans: Cache, tensor, key: tuple[Any, ...], view) -> None:
     if (
         not is_view
         or not isinstance(composite, Rearrangement)
-        or (pullback is None) is not (view.node is None)
+        or (pullback is None) is not (view._fx_node is None)
     ):
         return
     call, _, given = composite.arrangement(value, **params)
     if call in READERS:
-        is_unrecorded = context is not EVAL or tensor.node is None
+        is_unrecorded = context is not EVAL or tensor._fx_node is None
         plans[value.shape, value.dtype.num, is_unrecorded, key] = ViewPlan(value, call, given, step)
 
 

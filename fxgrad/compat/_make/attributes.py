@@ -95,14 +95,14 @@ def result_type(tensor1, tensor2) -> torch_dtype:
 @expose("function method")
 def get_device(input: Tensor) -> int:
     """The number of the CUDA device; -1 on the CPU."""
-    index = device_of(input.value).index
+    index = device_of(input._fx_value).index
     return -1 if index is None else index
 
 
 @expose("method")
 def is_pinned(self: Tensor, device=None) -> bool:
     """Whether the entries are in pinned memory, from which copies to a CUDA device run beside other work."""
-    return is_pinned_array(self.value)
+    return is_pinned_array(self._fx_value)
 
 
 @expose("method")
@@ -117,14 +117,14 @@ def pin_memory(self: Tensor, device=None) -> Tensor:
             "Cannot access accelerator device when none is available.",
             hint="the Tensor as it is, in ordinary memory",
         )
-    if device_of(self.value) != CPU:
+    if device_of(self._fx_value) != CPU:
         kind = f"torch.cuda.{short_name(self.dtype)}Tensor"
         raise TensorError(
             f"cannot pin '{kind}' only dense CPU tensors can be pinned", hint="x.cpu().pin_memory()"
         )
-    if is_pinned_array(self.value):
+    if is_pinned_array(self._fx_value):
         return self
-    made = pinned_empty(self.shape, aval_of(self.value).dtype)
+    made = pinned_empty(self.shape, aval_of(self._fx_value).dtype)
     return make_tensor(current_tape(), made).copy_(self.detach()).requires_grad_(self.requires_grad)
 
 
@@ -168,15 +168,14 @@ ATTRIBUTES = {
     "ndim": dim,
     "itemsize": element_size,
     "nbytes": lambda self: self.dtype.itemsize * self.shape.numel(),
-    "device": lambda self: device_of(self.value),
-    "is_cpu": lambda self: device_of(self.value).type == "cpu",
-    "is_cuda": lambda self: device_of(self.value).type == "cuda",
+    "device": lambda self: device_of(self._fx_value),
+    "is_cpu": lambda self: device_of(self._fx_value).type == "cpu",
+    "is_cuda": lambda self: device_of(self._fx_value).type == "cuda",
     "layout": lambda self: strided,
     "is_sparse": lambda self: False,
     "is_sparse_csr": lambda self: False,
     "is_quantized": lambda self: False,
-    "is_meta": lambda self: is_meta(self.value),
-    "names": lambda self: (None,) * len(self.shape),
+    "is_meta": lambda self: is_meta(self._fx_value),
     "name": lambda self: None,
     # Places and layouts of torch's that are not here.
     **dict.fromkeys(

@@ -41,6 +41,7 @@ from .._declare.spaces import expose
 from .attributes import strided
 from .data import as_shareable, copy_data
 from .devices import as_device, device_count, import_cupy, move_array
+from .generators import enter_batches
 from .sparse import create_sparse
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def create_with_options(
                 "layout Strided does not match layout of out parameter (Sparse)",
                 hint="layout=torch.sparse_coo, or without out=",
             )
-        write_out_result(name, make_array(parse_dtype(dtype, aval_of(out.value).dtype, name)), None, out)
+        write_out_result(name, make_array(parse_dtype(dtype, aval_of(out._fx_value).dtype, name)), None, out)
         return out
     target = as_device(device)
     if target.type == "meta" and shape is not None:
@@ -231,7 +232,7 @@ def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_
     """
     if isinstance(obj, UntypedStorage):
         dtype = getattr(obj, "dtype", np.uint8) if dtype is None else dtype
-        obj = obj.untyped().entries.data
+        obj = obj.untyped()._fx_entries.data
     shares = isinstance(obj, Tensor | np.ndarray) or hasattr(obj, "__dlpack__") or is_buffer(obj)
     if not shares:
         if copy is False:
@@ -248,7 +249,7 @@ def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_
         )
     given = as_tensor(obj)
     made = as_tensor(obj, dtype, device)
-    same = made is given or np.shares_memory(made.value, given.value)
+    same = made is given or np.shares_memory(made._fx_value, given._fx_value)
     if copy is False and not same:
         raise ArgumentValueError("can't alias tensor: its dtype or device is another one", hint="copy=None")
     if copy and same:
@@ -365,7 +366,7 @@ def parse_fill_value(given, name: str) -> tuple[Any, Any]:
                 f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor",
                 hint="x.expand(size) repeats a Tensor without dimensions, with its gradient",
             )
-        return refresh(given).value, aval_of(given.value).dtype
+        return refresh(given)._fx_value, aval_of(given._fx_value).dtype
     given = as_python_number(given)
     return given, fill_dtype(given)
 
@@ -394,7 +395,7 @@ def create_like(
         options["layout"] = options.get("layout") or input.layout
         options["sparse_dim"] = len(input.places)
     options["device"] = options.get("device") or input.device
-    aval = aval_of(input.value)
+    aval = aval_of(input._fx_value)
     return create_with_options(
         lambda numpy: fill(tuple(input.shape), numpy, like_order(input, memory)),
         name,
@@ -438,7 +439,9 @@ def make_like_function(name: str) -> Callable[..., Tensor]:
     """Declare a function such as `zeros_like`."""
 
     def function(input: Tensor, **options) -> Tensor:
-        return create_like(input, make_in_order(ARRAY_MAKERS[name]), f"{name}_like", options)
+        as_it_lies = options.get("memory_format") in (None, preserve_format)
+        made = create_like(input, make_in_order(ARRAY_MAKERS[name]), f"{name}_like", options)
+        return enter_batches(made, input, as_it_lies)
 
     function.__name__ = f"{name}_like"
     function.__doc__ = (
@@ -451,7 +454,9 @@ def make_new_method(name: str) -> Callable[..., Tensor]:
     """Declare a method such as `new_zeros`."""
 
     def method(self: Tensor, *size, **options) -> Tensor:
-        return create_filled(f"new_{name}", ARRAY_MAKERS[name], size, options_like(self, options))
+        return enter_batches(
+            create_filled(f"new_{name}", ARRAY_MAKERS[name], size, options_like(self, options)), self
+        )
 
     method.__name__ = f"new_{name}"
     method.__doc__ = (

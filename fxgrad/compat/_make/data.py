@@ -31,7 +31,7 @@ def copy_data(data, dtype=None) -> Any:
         TensorError: an object that is no number, or a number that the dtype does not have.
     """
     if isinstance(data, Tensor):
-        data = refresh(data).value
+        data = refresh(data)._fx_value
     numpy = None if dtype is None else as_numpy_dtype(dtype)
     data = to_plain_array(data)
     if is_array(data):
@@ -46,7 +46,7 @@ def copy_data(data, dtype=None) -> Any:
         )
     shape = nested_shape(data)
     leaves = list(iterate_entries(data, shape, 0))
-    if any(isinstance(x, Tensor) and isinstance(x.value, Tracer) for x in leaves):
+    if any(isinstance(x, Tensor) and isinstance(x._fx_value, Tracer) for x in leaves):
         return stack_traced(leaves, shape, numpy)
     values = [entry_number(x) for x in leaves]
     wanted = infer_dtype(leaves) if numpy is None else numpy
@@ -127,7 +127,7 @@ def iterate_entries(data, shape: Sequence[int], dim: int) -> Iterator[Any]:
 def entry_number(x) -> Any:
     """Return an entry as a number."""
     if isinstance(x, Tensor):
-        value = concretize(refresh(x).value, "tensor()")
+        value = concretize(refresh(x)._fx_value, "tensor()")
         if value.size != 1:
             raise ArgumentValueError(
                 "only one element tensors can be converted to Python scalars",
@@ -148,7 +148,7 @@ def entry_number(x) -> Any:
 def infer_dtype(leaves: Sequence[Any]) -> np.dtype:
     """Infer the dtype in which all entries meet: Python's numbers count as the default dtypes."""
     found = {
-        x.dtype if isinstance(x, np.ndarray | np.generic) else aval_of(x.value).dtype if isinstance(x, Tensor)
+        x.dtype if isinstance(x, np.ndarray | np.generic) else aval_of(x._fx_value).dtype if isinstance(x, Tensor)
         else default_numpy_dtype(next((k for kind, k in KIND_BY_TYPE.items() if isinstance(x, kind)), "i"))
         for x in leaves
     }  # fmt: skip
@@ -183,7 +183,7 @@ def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> N
 def stack_traced(leaves: Sequence[Any], shape: tuple[int, ...], numpy) -> Any:
     """Make a traced value of nested entries some of which are traced."""
     wanted = infer_dtype(leaves) if numpy is None else numpy
-    values = [x.value if isinstance(x, Tensor) else np.asarray(x) for x in leaves]
+    values = [x._fx_value if isinstance(x, Tensor) else np.asarray(x) for x in leaves]
     parts = [ops.reshape(ops.convert(v, dtype=wanted), shape=(1,)) for v in values]
     return ops.reshape(ops.concatenate(*parts, axis=0), shape=shape)
 

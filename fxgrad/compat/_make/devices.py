@@ -206,7 +206,7 @@ def copy_between(input, source: device, target: device) -> Any:
 
 def to_device(tensor: Any, target: device) -> Any:
     """Return a copy of a Tensor on another device, as one recorded step."""
-    return copy_between(tensor, device_of(tensor.value), with_index(target))
+    return copy_between(tensor, device_of(tensor._fx_value), with_index(target))
 
 
 def put_new_array(value: np.ndarray, given) -> Any:

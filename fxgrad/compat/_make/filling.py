@@ -12,14 +12,13 @@ from ...core.aval import aval_of, kind_of
 from .._core.dtypes import short_name
 from .._core.errors import NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable
-from .._core.layout import layout_array
 from .._core.meta import is_meta
 from .._core.tensor import Tensor
 from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
 from . import variates
 from .creation import like_order
-from .generators import draw_tensor
+from .generators import draw_tensor, ensure_mapped, lies_in_rows
 from .sampling import (
     DIGITS,
     bernoulli_of_noise,
@@ -44,15 +43,17 @@ GENERATOR = Parameter("generator", Parameter.KEYWORD_ONLY, default=None)
 def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[..., Any]) -> Tensor:
     """Fill a Tensor with sample(generator, shape, dtype)."""
     ensure_modifiable(tensor)
-    if is_meta(tensor.value):
+    ensure_mapped(tensor, name)
+    if is_meta(tensor._fx_value):
         return tensor
-    numpy = aval_of(tensor.value).dtype
+    numpy = aval_of(tensor._fx_value).dtype
     made = draw_tensor(
         lambda rng, s: sample(rng, s, numpy).astype(numpy, copy=False),
         tensor.shape,
         generator,
         like_order(tensor),
         tensor,
+        as_in_memory=True,
     )
     assign(tensor, made, name)
     return tensor
@@ -105,9 +106,7 @@ def uniform_(from_: float = 0, to: float = 1) -> Any:
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator=None) -> Tensor:
     """Fill the Tensor with normal numbers."""
     check_condition(std >= 0, f"normal expects std >= 0.0, but found std {std}")
-    return fill_with_samples(
-        self, "normal_", generator, normal_sampler(mean, std, layout_array(self).flags.c_contiguous)
-    )
+    return fill_with_samples(self, "normal_", generator, normal_sampler(mean, std, lies_in_rows(self)))
 
 
 UNBOUNDED: Any = object()  # an end of whole numbers that is not given
@@ -150,9 +149,10 @@ def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
     """Fill the Tensor with ones, each with probability `p`, and zeros."""
     if isinstance(p, Tensor):
         ensure_modifiable(self)
+        ensure_mapped(self, "bernoulli_", p)
         p = p.detach().expand(self.shape)
         check_probability(p)
-        made = bernoulli_of_noise(p, draw_noise(p, like_order(self), generator))
+        made = bernoulli_of_noise(p, draw_noise(p, like_order(self), generator, self))
         assign(self, made.to(self.dtype), "bernoulli_")
         return self
     check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")

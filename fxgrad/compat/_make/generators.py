@@ -12,11 +12,12 @@ import numpy as np
 
 from ...core.interpreter import PrimalTracer, levels
 from ...transforms.vmap import BatchTracer
+from .._core.error_messages import captured_target_error
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
-from .._core.layout import inverse_order
+from .._core.layout import inverse_order, layout_array, order_of
 from .._core.memory import is_array
 from .._core.tape import current_tape
-from .._core.tensor import Tensor, make_tensor
+from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
 from .devices import CPU, as_device, device_of, move_array, put_new_array
 from .mersenne_twister import BLOCK, MersenneTwister
@@ -47,11 +48,11 @@ class Generator:
 
     def __init__(self, device="cpu"):
         self.device = as_device(device)
-        self.lock = RLock()
-        self.twister = MersenneTwister()
+        self._fx_lock = RLock()
+        self._fx_twister = MersenneTwister()
         self.manual_seed(DEFAULT_SEED)
 
-    spare_normal: float | None  # the second normal number of a pair, of which the first was drawn
+    _fx_spare_normal: float | None  # the second normal number of a pair, of which the first was drawn
 
     def manual_seed(self, seed: int) -> Generator:
         """Restart the generator from a seed, and return it. The numbers are those of torch's generator on the CPU.
@@ -62,9 +63,9 @@ class Generator:
         seed = int(seed)
         if not -WORD_RANGE // 2 <= seed < WORD_RANGE:
             raise ArgumentValueError("Overflow when unpacking long long", hint="a seed has 64 bits")
-        with self.lock:
-            self._seed, self.spare_normal = seed % WORD_RANGE, None
-            self.twister.restart(seed)
+        with self._fx_lock:
+            self._fx_seed, self._fx_spare_normal = seed % WORD_RANGE, None
+            self._fx_twister.restart(seed)
         return self
 
     def seed(self) -> int:
@@ -75,16 +76,16 @@ class Generator:
 
     def initial_seed(self) -> int:
         """The seed from which the generator started."""
-        return self._seed
+        return self._fx_seed
 
     def get_state(self) -> Tensor:
         """The state of the generator, for `set_state`, in torch's bytes: uint8 (5056,)."""
         state = np.zeros((), STATE)
-        with self.lock:
-            state["key"], place = self.twister.state
-            state["seed"], state["next"], state["left"] = self._seed, place, BLOCK + 1 - (place or BLOCK)
-            if self.spare_normal is not None:
-                state["has_spare"], state["spare"] = 1, self.spare_normal
+        with self._fx_lock:
+            state["key"], place = self._fx_twister.state
+            state["seed"], state["next"], state["left"] = self._fx_seed, place, BLOCK + 1 - (place or BLOCK)
+            if self._fx_spare_normal is not None:
+                state["has_spare"], state["spare"] = 1, self._fx_spare_normal
         state["is_seeded"] = 1
         return make_tensor(current_tape(), np.frombuffer(bytearray(state.tobytes()), np.uint8))
 
@@ -111,17 +112,17 @@ class Generator:
             )
         if new_state.device != CPU:
             raise ArgumentError("RNG state must be a torch.ByteTensor", hint="state.cpu()")
-        state = np.frombuffer(np.asarray(new_state.value).tobytes(), STATE)[0]
+        state = np.frombuffer(np.asarray(new_state._fx_value).tobytes(), STATE)[0]
         place, left = int(state["next"]), int(state["left"])
         if state["is_seeded"] != 1 or place > BLOCK or left != BLOCK + 1 - (place or BLOCK):
             raise TensorError(
                 "Invalid mt19937 state",
                 hint="a state as get_state() gave it; generator.manual_seed(seed) begins anew",
             )
-        with self.lock:
-            self._seed = int(state["seed"])
-            self.spare_normal = float(state["spare"]) if state["has_spare"] else None
-            self.twister.state = state["key"].astype(np.uint32), place
+        with self._fx_lock:
+            self._fx_seed = int(state["seed"])
+            self._fx_spare_normal = float(state["spare"]) if state["has_spare"] else None
+            self._fx_twister.state = state["key"].astype(np.uint32), place
         return self
 
     def __reduce__(self) -> Any:
@@ -183,6 +184,7 @@ def draw(
     generator: Generator | None = None,
     order: Sequence[int] | None = None,
     like: Tensor | None = None,
+    as_in_memory: bool = False,
 ) -> Any:
     """Draw a sample of this shape: an array, or a traced value where entries of a batch are to differ.
 
@@ -194,19 +196,22 @@ def draw(
         generator: None: the default one.
         order: the dimensions by decreasing stride, in which the entries are to lie in memory; None: as they come.
         like: a Tensor on whose device they are to be; None: on the generator's.
+        as_in_memory: whether the entries of a batch are to lie as those of `like`, wherever its mapped axes are.
 
     Raises:
         TensorError: the function is mapped without `randomness`.
     """
     source = choose_generator(generator)
     different = random_levels()
-    lead = tuple([level.size for level in different])
-    with source.lock:
-        value = np.asarray(sample(source, (*lead, *([shape[d] for d in order] if order else shape))))
-    if order:
-        axes = [*range(len(lead)), *(len(lead) + d for d in inverse_order(order))]
-        value = value.transpose(axes)
-    value = put_new_array(value, source.device if like is None else device_of(like.value))
+    whole = (*[level.size for level in different], *shape)
+    places = batch_order(like, different) if as_in_memory and different and like is not None else None
+    if places is None and order:
+        lead = len(different)
+        places = (*range(lead), *(lead + d for d in order))
+    with source._fx_lock:
+        value = np.asarray(sample(source, tuple([whole[d] for d in places]) if places else whole))
+    value = value.transpose(inverse_order(places)) if places else value
+    value = put_new_array(value, source.device if like is None else device_of(like._fx_value))
     for level in different:
         value = BatchTracer(level, value)
     return value
@@ -218,9 +223,80 @@ def draw_tensor(
     generator: Generator | None = None,
     order: Sequence[int] | None = None,
     like: Tensor | None = None,
+    as_in_memory: bool = False,
 ) -> Tensor:
     """Draw a Tensor, see `draw`."""
-    return make_tensor(current_tape(), draw(sample, tuple(shape), generator, order, like))
+    return make_tensor(current_tape(), draw(sample, tuple(shape), generator, order, like, as_in_memory))
+
+
+def batch_of(value: Any) -> tuple[Any, list[Any]]:
+    """Return the array that a value is an entry of, and the levels that map its first axes; None for an array that is
+    not known."""
+    found: list[Any] = []
+    while not is_array(value):
+        if isinstance(value, BatchTracer):
+            found.insert(0, value.interpreter)
+        elif not isinstance(value, PrimalTracer):
+            return None, found
+        value = value.primal if isinstance(value, PrimalTracer) else value.value
+    return value, found
+
+
+def batch_order(tensor: Tensor, different: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return the axes by decreasing stride of the batch that a Tensor is an entry of: those of the levels, then its
+    own. None where it is no batch, or not known."""
+    array, found = batch_of(refresh(tensor)._fx_value)
+    if array is None or not found or any(level not in different for level in found):
+        return None
+    mapped = dict(zip(found, array.strides))
+    strides = [mapped.get(level, array.nbytes + 1) for level in different] + [*array.strides[len(found) :]]
+    for d in reversed(range(len(strides) - 1)):  # where an entry is repeated, the axis stays where it is
+        strides[d] = strides[d] or strides[d + 1]
+    return order_of(strides)
+
+
+def enter_batches(made: Tensor, like: Tensor, as_in_memory: bool = False) -> Tensor:
+    """Return a new Tensor as an entry of the batches that another is an entry of, where random numbers that it may be
+    filled with are to differ; `as_in_memory` is as of `draw`."""
+    different = [level for level in levels() if getattr(level, "randomness", "same") == "different"]
+    if not different or made.requires_grad or not is_array(made._fx_value):
+        return made
+    _, found = batch_of(refresh(like)._fx_value)
+    own = [level for level in found if level in different]
+    if not own:
+        return made
+    whole = (*[level.size for level in own], *made.shape)
+    order = batch_order(like, own) if as_in_memory else None
+    value = np.empty([whole[d] for d in order or range(len(whole))], made._fx_value.dtype)
+    value = value.transpose(inverse_order(order)) if order else value
+    value[...] = made._fx_value
+    for level in own:
+        value = BatchTracer(level, value)
+    return make_tensor(current_tape(), value)
+
+
+def lies_in_rows(tensor: Tensor) -> bool:
+    """Whether the entries of a Tensor, or of the batch that it is an entry of, are contiguous as they come."""
+    known = batch_order(tensor, random_levels()) is not None
+    array = batch_of(refresh(tensor)._fx_value)[0] if known else layout_array(tensor)
+    return array.flags.c_contiguous
+
+
+def ensure_mapped(tensor: Tensor, name: str, *others: Tensor) -> None:
+    """Raise unless a Tensor that is filled with random numbers differs between the entries of all batches."""
+    different = random_levels()
+    _, found = batch_of(refresh(tensor)._fx_value)
+    if all(level in found for level in different):
+        return
+    for other in others:
+        _, beside = batch_of(refresh(other)._fx_value)
+        if any(level in beside and level not in found for level in different):
+            raise captured_target_error("", mapped=True, called=name.rstrip("_"))
+    raise TensorError(
+        "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+        "randomness. If this is necessary for your usage, please file an issue with functorch.",
+        hint=f"x.repeat(n, …).{name}(…) outside, and vmap over it; or a function that makes a Tensor, as torch.rand",
+    )
 
 
 def known_entries(value: Any, shape: Sequence[int], different: Sequence[Any]) -> np.ndarray | None:
@@ -228,14 +304,8 @@ def known_entries(value: Any, shape: Sequence[int], different: Sequence[Any]) ->
 
     None where the entries are not known, or are mapped by a level whose entries are to draw the same numbers.
     """
-    found = []
-    while not is_array(value):
-        if isinstance(value, BatchTracer):
-            found.insert(0, value.interpreter)
-        elif not isinstance(value, PrimalTracer):
-            return None
-        value = value.primal if isinstance(value, PrimalTracer) else value.value
-    if any(level not in different for level in found):
+    value, found = batch_of(value)
+    if value is None or any(level not in different for level in found):
         return None
     lead = [level.size if level in found else 1 for level in different]
     own = value.shape[len(found) :]

@@ -38,30 +38,30 @@ class DoubleReader:
     """
 
     def __init__(self, rng: Generator):
-        self.rng, self.twister = rng, rng.twister
+        self.rng, self._fx_twister = rng, rng._fx_twister
         self.made: list[float] = []  # the next one last
 
     def take(self) -> float:
         """Take the next number."""
         if not self.made:
-            self.twister.begin()
+            self._fx_twister.begin()
             count = (
-                BLOCK - self.twister.place
+                BLOCK - self._fx_twister.place
             ) // 2 or BLOCK // 2  # all but perhaps the first are of one block
-            self.made = self.twister.doubles(count)[::-1].tolist()
+            self.made = self._fx_twister.doubles(count)[::-1].tolist()
         return self.made.pop()
 
     def take_normal(self) -> float:
         """Take the next normal number, for which there may be a spare one."""
-        spare = self.rng.spare_normal
+        spare = self.rng._fx_spare_normal
         if spare is None:
             return normal_of_pair(self.rng, self.take(), self.take())
-        self.rng.spare_normal = None
+        self.rng._fx_spare_normal = None
         return spare
 
     def finish(self) -> None:
         """Give back what was not taken."""
-        self.twister.place -= 2 * len(self.made)
+        self._fx_twister.place -= 2 * len(self.made)
         self.made = []
 
 

@@ -14,7 +14,7 @@ from ...core.interpreter import Tracer
 from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
-from .._core.layout import contiguous_format
+from .._core.layout import contiguous_format, preserve_format
 from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -23,7 +23,7 @@ from .._declare.operation import operation
 from .._declare.spaces import expose
 from . import rejection, variates
 from .creation import create_like, create_with_options, like_order, parse_size, size_error
-from .generators import draw, draw_for_each, draw_tensor
+from .generators import batch_order, draw, draw_for_each, draw_tensor, lies_in_rows, random_levels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,9 +129,12 @@ def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, 
 def create_samples_like(sample: Callable[..., np.ndarray], name: str, input, options: dict) -> Tensor:
     """Make a Tensor of sample(generator, shape, dtype) in the shape, dtype, device and strides of another."""
     generator = options.pop("generator", None)
+    as_it_lies = options.get("memory_format") in (None, preserve_format)
     return create_like(
         input,
-        lambda shape, numpy, order: draw(lambda rng, s: sample(rng, s, numpy), shape, generator, order),
+        lambda shape, numpy, order: draw(
+            lambda rng, s: sample(rng, s, numpy), shape, generator, order, input, as_it_lies
+        ),
         name,
         options,
     )
@@ -204,8 +207,10 @@ def rand_like(input: Tensor, **options) -> Tensor:
 @expose()
 def randn_like(input: Tensor, **options) -> Tensor:
     """`randn` in the shape, dtype and device of a Tensor."""
-    order = options.get("memory_format")
-    rows = like_order(input, order) is None if isinstance(input, Tensor) else True
+    rows, memory = True, options.get("memory_format")
+    if isinstance(input, Tensor):
+        is_entry = memory in (None, preserve_format) and batch_order(input, random_levels()) is not None
+        rows = lies_in_rows(input) if is_entry else like_order(input, memory) is None
     return create_samples_like(normal_sampler(in_rows=rows), "randn_like", input, options)
 
 
@@ -235,7 +240,7 @@ def bernoulli_of_noise(input, noise) -> Any:
 @expose("function method")
 def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None) -> Tensor:
     """A Tensor of ones, each with the probability of its entry (or `p`), and zeros."""
-    aval = aval_of(refresh(input).value)
+    aval = aval_of(refresh(input)._fx_value)
     if p is not None:
         check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
         options = {"generator": generator, "memory_format": contiguous_format}
@@ -250,7 +255,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None
 
 def check_probability(p: Tensor) -> None:
     """Raise if entries are no probabilities."""
-    entries = concrete_array(p.value)
+    entries = concrete_array(p._fx_value)
     if entries is not None and not ((entries >= 0) & (entries <= 1)).all():
         raise TensorError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.",
@@ -258,10 +263,14 @@ def check_probability(p: Tensor) -> None:
         )
 
 
-def draw_noise(p: Tensor, order, generator) -> Tensor:
-    """Draw uniform numbers to be compared with probabilities: in double precision for these, and else in single."""
-    dtype = np.dtype(np.float64 if aval_of(p.value).dtype == np.float64 else np.float32)
-    return draw_tensor(lambda rng, s: variates.uniform(rng, s, dtype), p.shape, generator, order, p)
+def draw_noise(p: Tensor, order, generator, filled: Tensor | None = None) -> Tensor:
+    """Draw uniform numbers to be compared with probabilities: in double precision for these, and else in single. They
+    lie as the entries of what is filled by the comparison, if that is a Tensor that there is."""
+    dtype = np.dtype(np.float64 if aval_of(p._fx_value).dtype == np.float64 else np.float32)
+    like, in_memory = (p, False) if filled is None else (filled, True)
+    return draw_tensor(
+        lambda rng, s: variates.uniform(rng, s, dtype), p.shape, generator, order, like, in_memory
+    )
 
 
 @operation("mean std noise", name="normal", spaces="", promote="float", out=False, tangent=zero_tangent_rule)
@@ -287,9 +296,9 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
             default_numpy_dtype("f"),
             options | {"generator": generator},
         )
-    given = [refresh(x).value for x in (mean, std) if isinstance(x, Tensor)]
+    given = [refresh(x)._fx_value for x in (mean, std) if isinstance(x, Tensor)]
     check_std(
-        concrete_array(std.value) if isinstance(std, Tensor) else np.asarray(std),
+        concrete_array(std._fx_value) if isinstance(std, Tensor) else np.asarray(std),
         "normal expects all elements of std >= 0.0",
     )
     aval = aval_of(given[0])
@@ -330,14 +339,14 @@ def draw_keys(shape, generator) -> Any:
     take the place of torch's where the operands' entries are not known."""
 
     def sample(rng: Generator, shape) -> np.ndarray:
-        return rng.twister.long_words(math.prod(shape)).reshape(shape)
+        return rng._fx_twister.long_words(math.prod(shape)).reshape(shape)
 
     return draw(sample, tuple(shape), generator)
 
 
 def poisson_arguments(input, generator=None) -> Any:
     """The rates are checked, counts are drawn."""
-    value = refresh(input).value
+    value = refresh(input)._fx_value
     ensure_floating(aval_of(value).dtype, "poisson_cpu")
     rate = concrete_array(value)
     if rate is not None and not (rate >= 0).all():
@@ -347,7 +356,7 @@ def poisson_arguments(input, generator=None) -> Any:
         )
     drawn = draw_for_each(rejection.poisson, (value,), generator)
     if drawn is None:
-        rate = ops.stop_gradient(ops.convert(input.detach().value, dtype=FLOAT))
+        rate = ops.stop_gradient(ops.convert(input.detach()._fx_value, dtype=FLOAT))
         drawn = make_tensor(current_tape(), ops.random_poisson(draw_keys(input.shape, generator), rate))
     return (input, drawn), {}
 
@@ -362,7 +371,7 @@ def poisson(input, drawn) -> Any:
 
 def binomial_arguments(count, prob, generator=None) -> Any:
     """The dtypes and shapes are checked, numbers of successes are drawn."""
-    values = [refresh(x).value for x in (count, prob)]
+    values = [refresh(x)._fx_value for x in (count, prob)]
     given = [aval_of(v) for v in values]
     names = [short_name(a.dtype) for a in given]
     for name, aval, short in zip(("count", "prob"), given, names):
@@ -396,7 +405,7 @@ def binomial_by_keys(count: Tensor, prob: Tensor, generator) -> Any:
     shape = np.broadcast_shapes(count.shape, prob.shape)
     keys = draw_keys(shape, generator)
     n, p = (
-        ops.broadcast_to(ops.stop_gradient(ops.convert(x.detach().value, dtype=FLOAT)), shape=shape)
+        ops.broadcast_to(ops.stop_gradient(ops.convert(x.detach()._fx_value, dtype=FLOAT)), shape=shape)
         for x in (count, prob)
     )
     drawn = ops.random_binomial(keys, ops.floor(ops.maximum(n, 0)), ops.minimum(ops.maximum(p, 0), 1))
@@ -419,7 +428,7 @@ def binomial(count, prob, drawn) -> Any:
 def multinomial_arguments(input, num_samples: int, replacement: bool = False, *, generator=None) -> Any:
     """With replacement the noise is uniform, and looked up in the cumulated probabilities; without, and for one alone,
     it is exponential: the categories whose clocks ring first, which run as fast as they are probable."""
-    aval = aval_of(refresh(input).value)
+    aval = aval_of(refresh(input)._fx_value)
     if kind_of(aval.dtype) != "f":
         short = short_name(input.dtype)
         raise TensorError(
@@ -438,7 +447,7 @@ def multinomial_arguments(input, num_samples: int, replacement: bool = False, *,
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
             hint=f"replacement=True, or num_samples={aval.shape[-1]} at most",
         )
-    weights = concrete_array(input.value)
+    weights = concrete_array(input._fx_value)
     if weights is not None:
         if not (np.isfinite(weights) & (weights >= 0)).all():
             raise TensorError(
@@ -465,6 +474,7 @@ def multinomial_arguments(input, num_samples: int, replacement: bool = False, *,
             generator,
             like_order(input),
             input,
+            as_in_memory=len(aval.shape) == 1,  # rows are joined to those of the batch
         )
     return (input.detach(), noise), {"num_samples": num_samples, "looked_up": looked_up}
 

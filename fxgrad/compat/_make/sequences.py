@@ -86,7 +86,7 @@ def sequence_end(name: str, which: str, given) -> Any:
             "dimension(s).",
             hint="x.item() of one entry; of several start + (end - start) * torch.linspace(0, 1, n)[:, None]",
         )
-    value = refresh(given).value
+    value = refresh(given)._fx_value
     return ops.stop_gradient(value) if isinstance(value, Tracer) else value.item()
 
 

@@ -64,7 +64,7 @@ def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
     (1, 2)
     """
     options = options_like(self, options)
-    levels = batch_levels(self.value)
+    levels = batch_levels(self._fx_value)
     if not levels:
         return empty_strided(size, stride, **options)
     shape = parse_size((size,), "new_empty_strided")
@@ -79,7 +79,7 @@ def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
         return value
 
     made = create_with_options(make_batch, "new_empty_strided", None, **options)
-    made.memory_layout = partial(first_entry, made.value)
+    made._fx_memory_layout = partial(first_entry, made._fx_value)
     return made
 
 

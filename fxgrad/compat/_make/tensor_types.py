@@ -32,7 +32,7 @@ def construct_instance(cls: type, *args: object, device: object = None) -> Tenso
     return as_subclass(construct(get_default_dtype(), args, device), cls)
 
 
-Tensor.attach(__new__=staticmethod(construct_instance))
+Tensor._fx_attach(__new__=staticmethod(construct_instance))
 
 
 @expose("method")
@@ -52,8 +52,7 @@ class TensorType(type):
     (tensor([1, 2]), True, False)
     """
 
-    dtype_name: str
-    place: str
+    dtype_name = place = ""  # no annotation: from Python 3.14 on, classes would show it as theirs
 
     @property
     def dtype(cls) -> torch_dtype:

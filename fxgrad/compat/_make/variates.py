@@ -70,7 +70,7 @@ def uniform(rng: Generator, shape: Any, numpy: Any, low: float = 0.0, high: floa
     if kind_of(numpy) == "c":
         part = np.dtype(f"f{numpy.itemsize // 2}")
         return uniform(rng, (*shape, 2), part, low, high).view(numpy)[..., 0]
-    twister = rng.twister
+    twister = rng._fx_twister
     if numpy == np.float64:
         if low == 0 and high == 1:
             return make_in_pieces(math.prod(shape), numpy, twister.doubles).reshape(shape)
@@ -115,7 +115,7 @@ def normal(
             made = scale_and_shift(made, std, mean)
         return made.astype(numpy).reshape(shape)
     wide = np.dtype(np.float64 if numpy == np.float64 else np.float32)
-    units = rng.twister.doubles if wide == np.float64 else rng.twister.floats
+    units = rng._fx_twister.doubles if wide == np.float64 else rng._fx_twister.floats
     whole = count - count % SHORT
 
     def make(length: int) -> np.ndarray:
@@ -159,11 +159,11 @@ def normals_by_pairs(rng: Generator, count: int) -> np.ndarray:
         return np.array([next_normal(rng) for _ in range(count)], np.float64)
     made = np.empty(count)
     start = 0
-    if rng.spare_normal is not None:
-        made[0], rng.spare_normal, start = rng.spare_normal, None, 1
+    if rng._fx_spare_normal is not None:
+        made[0], rng._fx_spare_normal, start = rng._fx_spare_normal, None, 1
     while count - start > 1:
         pairs = min((count - start) // 2, PIECE // 2)
-        units = rng.twister.doubles(2 * pairs)
+        units = rng._fx_twister.doubles(2 * pairs)
         radius, angle = np.sqrt(-2 * np.log1p(-units[1::2])), 2 * math.pi * units[0::2]
         made[start : start + 2 * pairs : 2] = radius * np.cos(angle)
         made[start + 1 : start + 2 * pairs : 2] = radius * np.sin(angle)
@@ -175,11 +175,11 @@ def normals_by_pairs(rng: Generator, count: int) -> np.ndarray:
 
 def next_normal(rng: Generator) -> float:
     """One normal number; of each pair, the second one is kept for the next call."""
-    kept = rng.spare_normal
+    kept = rng._fx_spare_normal
     if kept is not None:
-        rng.spare_normal = None
+        rng._fx_spare_normal = None
         return kept
-    a, b, c, d = rng.twister.words(4).tolist()
+    a, b, c, d = rng._fx_twister.words(4).tolist()
     return normal_of_pair(rng, to_double(a, b), to_double(c, d))
 
 
@@ -191,7 +191,7 @@ def to_double(upper: int, lower: int) -> float:
 def normal_of_pair(rng: Generator, first: float, second: float) -> float:
     """The first normal number of a pair of uniform ones; the second is kept."""
     radius, angle = math.sqrt(-2 * math.log1p(-second)), 2 * math.pi * first
-    rng.spare_normal = radius * math.sin(angle)
+    rng._fx_spare_normal = radius * math.sin(angle)
     return radius * math.cos(angle)
 
 
@@ -201,7 +201,7 @@ def by_inverse(inverse: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     def sample(rng: Generator, shape: Any, numpy: Any, *parameters: float) -> np.ndarray:
         def make(count: int) -> np.ndarray:
             with np.errstate(divide="ignore"):
-                return inverse(rng.twister.doubles(count), *parameters)
+                return inverse(rng._fx_twister.doubles(count), *parameters)
 
         return make_in_pieces(math.prod(shape), numpy, make).reshape(shape)
 
@@ -219,7 +219,7 @@ def bernoulli(rng: Generator, shape: Any, numpy: Any, p: float) -> np.ndarray:
     upper, lower = divmod(math.ceil(p * 2.0**53), 1 << 32)
 
     def make(count: int) -> np.ndarray:
-        words = rng.twister.words(2 * count)
+        words = rng._fx_twister.words(2 * count)
         high = words[0::2] & np.uint32(0x1FFFFF)
         made, on_edge = high < upper, high == upper
         if on_edge.any():
@@ -242,7 +242,7 @@ def integers(rng: Generator, shape: Any, low: int, count: int, is_long: bool | N
     Args:
         is_long: whether each is made of two words; None: where the range is long.
     """
-    twister = rng.twister
+    twister = rng._fx_twister
     if count >= SMALL_RANGE if is_long is None else is_long:
 
         def make(length: int) -> np.ndarray:
@@ -266,7 +266,7 @@ def permutation(rng: Generator, n: int) -> np.ndarray:
     """The numbers before n after swaps of each with one of itself and those behind it."""
     if n < 2:
         return np.arange(n)
-    words = rng.twister.words if n < MANY_SWAPS else rng.twister.long_words
+    words = rng._fx_twister.words if n < MANY_SWAPS else rng._fx_twister.long_words
     drawn = make_in_pieces(n - 1, np.dtype(np.uint32 if n < MANY_SWAPS else np.uint64), words)
     drawn = drawn % np.arange(n, 1, -1, dtype=drawn.dtype)
     if n > FEW_SWAPS:

@@ -77,7 +77,7 @@ def make_wrapper(
             f"_make_wrapper_subclass(): a subclass of Tensor is needed, not {cls!r}",
             hint="class MyTensor(torch.Tensor): …",
         )
-    if not cls.has_own_dispatch:
+    if not cls._fx_has_own_dispatch:
         raise ArgumentError(
             f"{cls.__name__} must define __torch_dispatch__",
             hint="@classmethod def __torch_dispatch__(cls, func, types, args=(), kwargs=None): …",
@@ -86,7 +86,7 @@ def make_wrapper(
     made = make_tensor(current_tape(), WrapperTracer(Aval(shape, numpy), as_device(device)))
     made = as_subclass(made, cls)
     if strides is not None:
-        made.memory_layout = partial(show_layout, shape, tuple(strides), numpy)
+        made._fx_memory_layout = partial(show_layout, shape, tuple(strides), numpy)
     return made.requires_grad_() if requires_grad else made
 
 

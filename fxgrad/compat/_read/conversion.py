@@ -26,11 +26,11 @@ from ..ops.slicing import alias
 def convert_tensor(tensor: Tensor, dtype=None, target=None, copy: bool = False, order=None) -> Tensor:
     """Return the Tensor itself where it has the dtype and device asked for (NumPy's dtype; None: any), or else a
     copy."""
-    aval = aval_of(tensor.value)
+    aval = aval_of(tensor._fx_value)
     made = tensor
     if target is not None:
         target = with_index(target)
-        if device_of(tensor.value) != target:
+        if device_of(tensor._fx_value) != target:
             made = to_device(made, target)
     if dtype is not None and aval.dtype != dtype:
         made = to_copy(made, dtype)
@@ -83,7 +83,7 @@ def to(
             device = given
     copy = switches[1] if len(switches) > 1 else copy  # after non_blocking
     if other is not None:
-        dtype, device = other.dtype, device_of(other.value)
+        dtype, device = other.dtype, device_of(other._fx_value)
     return convert_tensor(
         self,
         None if dtype is None else as_numpy_dtype(dtype),
@@ -138,7 +138,7 @@ def to_dense(self: Tensor, dtype=None, *, masked_grad: bool | None = None) -> Te
 
 def tensor_type_name(tensor: Tensor) -> str:
     """The name of the Tensor's type: 'torch.FloatTensor'."""
-    place = "sparse." if tensor.is_sparse else "cuda." if device_of(tensor.value).type == "cuda" else ""
+    place = "sparse." if tensor.is_sparse else "cuda." if device_of(tensor._fx_value).type == "cuda" else ""
     return f"torch.{place}{short_name(tensor.dtype)}Tensor"
 
 

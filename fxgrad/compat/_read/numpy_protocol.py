@@ -48,7 +48,7 @@ WRAPPED_METHODS = ("__call__", "reduce", "accumulate")  # whose results are Tens
 def any_transformed(values: Any) -> bool:
     """Whether a Tensor among these operands, however deep in containers, belongs to a transform that is open."""
     tensors = [refresh(x) for x in pytree.leaves(values, is_object) if isinstance(x, Tensor)]
-    return any(not is_array(x.value) or (x.requires_grad and not x.tape.permanent) for x in tensors)
+    return any(not is_array(x._fx_value) or (x.requires_grad and not x._fx_tape.permanent) for x in tensors)
 
 
 def to_array(operand: Any) -> Any:

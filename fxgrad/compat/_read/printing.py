@@ -174,7 +174,7 @@ def entries_text(array: np.ndarray, indent: int) -> str:
 def suffix_texts(tensor: Tensor, array) -> list[str]:
     """The remarks on device, size and dtype that follow the entries."""
     found = []
-    place = device_of(tensor.value)
+    place = device_of(tensor._fx_value)
     if place.type != "cpu":
         found.append(f"device='{place}'")
     default = get_default_dtype()
@@ -209,7 +209,7 @@ def history_texts(tensor: Tensor) -> list[str]:
 
 def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
     """The text of a Tensor, as `repr` gives it."""
-    value = refresh(tensor).value
+    value = refresh(tensor)._fx_value
     if isinstance(value, MetaTracer):
         dtype = [] if tensor.dtype is get_default_dtype() else [f"dtype={tensor.dtype}"]
         size = f"size={tuple(value.shape)}"

@@ -33,7 +33,7 @@ def item(self: Tensor) -> Any:
     Raises:
         RuntimeError: there are none or several; or the Tensor stands for a batch.
     """
-    value = concretize(refresh(self).value, "item()")
+    value = concretize(refresh(self)._fx_value, "item()")
     if value.size != 1:
         raise TensorError(
             f"a Tensor with {value.size} elements cannot be converted to Scalar", hint="x.tolist()"
@@ -44,7 +44,7 @@ def item(self: Tensor) -> Any:
 @expose("method")
 def tolist(self: Tensor) -> Any:
     """The entries as nested lists of Python numbers; a number where there are no dimensions."""
-    return concretize(refresh(self).value, "tolist()").tolist()
+    return concretize(refresh(self)._fx_value, "tolist()").tolist()
 
 
 @expose("method", "__iter__")
@@ -88,7 +88,7 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
             "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
             hint="x.numpy(force=True) for an array of its own, whatever x is; with torch.no_grad(): … for many",
         )
-    place = device_of(self.value)
+    place = device_of(self._fx_value)
     if place.type != "cpu":
         raise ArgumentError(
             f"can't convert {place} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
@@ -103,12 +103,12 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
                 f"Can't call numpy() on Tensor that has {word} bit set. Use tensor.resolve_{name}().numpy() instead.",
                 hint="x.numpy(force=True)",
             )
-    if not is_array(self.value):
+    if not is_array(self._fx_value):
         raise TensorError(
             "Cannot access data pointer of Tensor that doesn't have storage",
             hint="inside a transform its values are not known: compute with torch's functions or fxgrad.numpy",
         )
-    return self.value
+    return self._fx_value
 
 
 @expose("method", "__array__")
@@ -141,15 +141,15 @@ def to_dlpack(self: Tensor, **options) -> Any:
     for bit, word, _ in BITS:
         if has_bit(self, bit):
             raise BufferError(f"Can't export tensors with the {word} bit set")
-    if not is_array(self.value):
+    if not is_array(self._fx_value):
         raise BufferError("Can't export a Tensor that is traced")
-    return self.value.__dlpack__(**options)
+    return self._fx_value.__dlpack__(**options)
 
 
 @expose("method", "__dlpack_device__")
 def dlpack_device(self: Tensor) -> tuple[int, int]:
     """The device as the DLPack protocol states it."""
-    return self.value.__dlpack_device__() if is_array(self.value) else (1, 0)
+    return self._fx_value.__dlpack_device__() if is_array(self._fx_value) else (1, 0)
 
 
 # -- copies ------------------------------------------
@@ -189,7 +189,7 @@ def copy_leaf(self: Tensor, memo: dict) -> Tensor:
             "https://github.com/pytorch/pytorch/pull/103001",
             hint="x.detach().clone() copies the value, copy.deepcopy(module.state_dict()) what a module holds",
         )
-    value = refresh(self).value
+    value = refresh(self)._fx_value
     if is_array(value):
         owner = memory_owner(value)
         memory = memo.get(id(owner))
@@ -197,7 +197,7 @@ def copy_leaf(self: Tensor, memo: dict) -> Tensor:
             memory = memo[id(owner)] = copy_array(owner, "K")
         value = view_in_copy(value, memory)
     made = memo[id(self)] = as_subclass(
-        make_tensor(self.tape, value, LEAF if self.requires_grad else None), type(self)
+        make_tensor(self._fx_tape, value, LEAF if self.requires_grad else None), type(self)
     )
     for name, attribute in user_attributes(self).items():
         setattr(made, name, deepcopy(attribute, memo))
@@ -231,11 +231,11 @@ def reduce_tensor(self: Tensor, protocol) -> Any:
     """Reduce a Tensor for `pickle` and `copy`: its data, whether it requires a gradient, and the user's attributes; no
     history."""
     warn_if_has_hooks(self)
-    array = concretize(self.detach().cpu().value, "pickle")
+    array = concretize(self.detach().cpu()._fx_value, "pickle")
     return rebuild_tensor, (
         type(self),
         array,
-        str(device_of(self.value)),
+        str(device_of(self._fx_value)),
         self.requires_grad,
         user_attributes(self),
     )

@@ -94,7 +94,7 @@ class autocast(ModeSwitch):
         settings = current_settings().with_device(self.device, self._enabled, self.fast_dtype)
         if self._cache_enabled is not None:
             settings = settings.with_caching(self._cache_enabled)
-        self.previous.append(switch_modes(autocast=settings.mode))
+        self._fx_previous.append(switch_modes(autocast=settings.mode))
         return self
 
     def __exit__(self, *exc: object) -> None:

@@ -65,12 +65,12 @@ class GradScaler:
             raise NoGradientError("The growth factor must be > 1.0.", hint=f"not {growth_factor}")
         if not backoff_factor < 1.0:
             raise NoGradientError("The backoff factor must be < 1.0.", hint=f"not {backoff_factor}")
-        self._scale, self._growth_tracker, self._used = float(init_scale), 0, False
+        self._scale, self._growth_tracker, self._fx_used = float(init_scale), 0, False
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval = growth_interval
         # Since the last update: whether gradients of an optimizer were not finite, and which optimizers have stepped.
-        self._overflowed: dict[int, bool] = {}
-        self._stepped: set[int] = set()
+        self._fx_overflowed: dict[int, bool] = {}
+        self._fx_stepped: set[int] = set()
 
     def scale(self, outputs: Any) -> Any:
         """Multiply a Tensor, or all Tensors in containers, by the scale.
@@ -80,7 +80,7 @@ class GradScaler:
         """
         if not self._enabled:
             return outputs
-        self._used = True
+        self._fx_used = True
         if isinstance(outputs, Tensor):
             return outputs * self._scale
         if isinstance(outputs, list | tuple):
@@ -98,13 +98,13 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        self._check_scaled("unscale_")
-        if id(optimizer) in self._stepped:
+        self._fx_check_scaled("unscale_")
+        if id(optimizer) in self._fx_stepped:
             raise TensorError(
                 "unscale_() is being called after step().",
                 hint="scaler.unscale_(optimizer), then scaler.step(optimizer), then scaler.update()",
             )
-        if id(optimizer) in self._overflowed:
+        if id(optimizer) in self._fx_overflowed:
             raise TensorError(
                 "unscale_() has already been called on this optimizer since the last update().",
                 hint="call update() once at the end of each iteration",
@@ -117,7 +117,7 @@ class GradScaler:
             for gradient in gradients:
                 gradient.mul_(1.0 / self._scale)
                 finite = bool(gradient.isfinite().all()) and finite
-        self._overflowed[id(optimizer)] = not finite
+        self._fx_overflowed[id(optimizer)] = not finite
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """Let the optimizer step if its gradients, divided by the scale, are finite, and return what it returns.
@@ -132,16 +132,16 @@ class GradScaler:
                 "Closure use is not currently supported if GradScaler is enabled.",
                 hint="loss = closure() before, then scaler.step(optimizer)",
             )
-        self._check_scaled("step")
-        if id(optimizer) in self._stepped:
+        self._fx_check_scaled("step")
+        if id(optimizer) in self._fx_stepped:
             raise TensorError(
                 "step() has already been called since the last update().",
                 hint="scaler.update() after each step",
             )
-        if id(optimizer) not in self._overflowed:
+        if id(optimizer) not in self._fx_overflowed:
             self.unscale_(optimizer)
-        self._stepped.add(id(optimizer))
-        return None if self._overflowed[id(optimizer)] else optimizer.step(*args, **kwargs)
+        self._fx_stepped.add(id(optimizer))
+        return None if self._fx_overflowed[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapt the scale, or set it; at the end of each iteration.
@@ -151,21 +151,21 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        self._check_scaled("update")
+        self._fx_check_scaled("update")
         if new_scale is not None:
             self._scale = new_scale.item() if isinstance(new_scale, Tensor) else new_scale
-        elif not self._overflowed:
+        elif not self._fx_overflowed:
             raise NoGradientError("No inf checks were recorded prior to update.", hint="call step first")
-        elif any(self._overflowed.values()):
+        elif any(self._fx_overflowed.values()):
             self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
         else:
             self._growth_tracker += 1
             if self._growth_tracker == self._growth_interval:
                 self._scale, self._growth_tracker = self._scale * self._growth_factor, 0
-        self._overflowed, self._stepped = {}, set()
+        self._fx_overflowed, self._fx_stepped = {}, set()
 
-    def _check_scaled(self, name: str) -> None:
-        if not self._used:
+    def _fx_check_scaled(self, name: str) -> None:
+        if not self._fx_used:
             raise NoGradientError(
                 f"Attempted {name} but _scale is None.  This may indicate your script did not use "
                 "scaler.scale(loss or outputs) earlier in the iteration.",

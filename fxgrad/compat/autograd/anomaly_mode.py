@@ -36,8 +36,8 @@ class detect_anomaly(ModeSwitch):
 
     def __init__(self, check_nan: bool = True):
         super().__init__()
-        self.check_values({"check_nan": check_nan})
-        self.changes = {"anomaly": True, "check_nan": check_nan}
+        self._fx_check_values({"check_nan": check_nan})
+        self._fx_changes = {"anomaly": True, "check_nan": check_nan}
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
             "debugging.",
@@ -62,7 +62,7 @@ class set_detect_anomaly(ImmediateModeSwitch):
     False
     """
 
-    mode_name = "anomaly"
+    _fx_mode_name = "anomaly"
 
     def __init__(self, mode: bool, check_nan: bool = True):
         super().__init__(mode, check_nan=check_nan)

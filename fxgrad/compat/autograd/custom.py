@@ -92,7 +92,7 @@ def apply_function(
 
 def is_constant_array(arg) -> bool:
     """Whether the levels that are open have no part in an argument, so that a Function may be applied as outside."""
-    return not isinstance(arg, Tensor) or (refresh(arg).node is None and is_array(arg.value))
+    return not isinstance(arg, Tensor) or (refresh(arg)._fx_node is None and is_array(arg._fx_value))
 
 
 def apply_in_outer(
@@ -114,14 +114,14 @@ def apply_in_outer(
         value = next(results)
         if entry is None:
             made = allocate_tensor(Tensor)
-            made.tape, made.value, made.node, made.view_meta = tape, value, None, None
+            made._fx_tape, made._fx_value, made._fx_node, made._fx_view_meta = tape, value, None, None
         else:  # an argument that was modified in place
             made = tensors[entry]
             if value is not values[entry]:
                 base, recorded = base_tensor(made), current_modes().grad
                 with use_context(with_modes(CURRENT.get(), grad=False, unrecorded=True, forward=False)):
                     assign(made, make_tensor(tape, value), cls.__name__)
-                base.was_replaced_with_grad = base.was_replaced_with_grad or recorded
+                base._fx_was_replaced_with_grad = base._fx_was_replaced_with_grad or recorded
             dirty.append(made)
         outputs.append(made)
     return outputs[0] if box["single"] else tuple(outputs), tuple(dirty)
@@ -150,13 +150,13 @@ def record_outputs(
         node.constant = {i for i, t in enumerate(outputs) if is_constant(t, constant)}
     if recording:
         node.places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        node.next_edges = [gradient_edge(refresh(t)) if t.tape is node.tape else None for t in tensors]
-        node.operands = [aval_of(t.value) for t in tensors]
-        node.result_avals = [aval_of(t.value) if isinstance(t, Tensor) else None for t in outputs]
+        node.next_edges = [gradient_edge(refresh(t)) if t._fx_tape is node.tape else None for t in tensors]
+        node.operands = [aval_of(t._fx_value) for t in tensors]
+        node.result_avals = [aval_of(t._fx_value) if isinstance(t, Tensor) else None for t in outputs]
         node.num_results = len(outputs)
         for t in ctx.dirty_tensors:
-            if is_array(t.value):
-                VERSIONS.record_change(t.value, node.name(), source_info.user_frame())
+            if is_array(t._fx_value):
+                VERSIONS.record_change(t._fx_value, node.name(), source_info.user_frame())
         node.order = next_serial()
     finished, own = [], {}
     for i, t in enumerate(outputs):
@@ -184,14 +184,14 @@ def is_constant(output, marked: set[int]) -> bool:
     """Whether an output is a Tensor that has no derivative, by its dtype or because it is among the marked ones."""
     if not isinstance(output, Tensor):
         return False
-    return id(output) in marked or not is_differentiable(aval_of(output.value).dtype)
+    return id(output) in marked or not is_differentiable(aval_of(output._fx_value).dtype)
 
 
 def alias_input(tensor: Tensor) -> Tensor:
     """Return the view that stands for an input which `forward` returned as it is."""
     made = tensor.detach()
-    if not tensor.is_inference_tensor:
-        made.view_meta = make_view_meta(tensor, IdentityStep(), "custom")
+    if not tensor._fx_is_inference_tensor:
+        made._fx_view_meta = make_view_meta(tensor, IdentityStep(), "custom")
     return made
 
 
@@ -224,21 +224,21 @@ def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
 def set_history(output: Tensor, edge: Edge | None, node, outputs: tuple) -> None:
     """Give an output its history; None for one that has no gradient. A view has that of its base, and may not be given
     another."""
-    meta = output.view_meta
+    meta = output._fx_view_meta
     if meta is None or meta.base is None:
-        output.node = edge
+        output._fx_node = edge
     elif edge is not None or meta.creation != "detached":
         several = edge is not None and sum(isinstance(t, Tensor) for t in outputs) - len(node.constant) > 1
         meta.creation = "multiple" if several else "custom"
         meta.history_version = view_history_version(meta.base, output)
         meta.base_version = tensor_version(meta.base)
-        output.node = edge if edge is not None else output.node
+        output._fx_node = edge if edge is not None else output._fx_node
 
 
 def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
     """Give an input that was modified in place its new history."""
-    meta = target.view_meta
-    if target.node is LEAF:
+    meta = target._fx_view_meta
+    if target._fx_node is LEAF:
         raise TensorError(
             "a leaf Variable that requires grad has been used in an in-place operation.",
             hint="apply the Function to a clone",
@@ -253,7 +253,7 @@ def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
             hint="F.apply(x.clone())",
         )
     ensure_modifiable(target, overlap=True)
-    rebase_history(target, make_tensor(target.tape, target.value, edge), edge.node.name())
+    rebase_history(target, make_tensor(target._fx_tape, target._fx_value, edge), edge.node.name())
 
 
 def saved_entry(tensor, own: dict[int, int], position: int) -> Any:
@@ -265,14 +265,14 @@ def saved_entry(tensor, own: dict[int, int], position: int) -> Any:
             f"save_for_backward can only save variables, but argument {position} is of type {type(tensor).__name__}",
             hint=f"ctx.name = value for what is no Tensor, as this {type(tensor).__name__}",
         )
-    return SavedOutput(own[id(tensor)], tensor.value) if id(tensor) in own else tensor
+    return SavedOutput(own[id(tensor)], tensor._fx_value) if id(tensor) in own else tensor
 
 
 # -- forward mode ------------------------------------------
 def dual_cells(args: tuple) -> list[Any]:
     """The TangentCell of each argument; None for one that is no dual."""
     return [
-        duals.tangent_cell(a) if isinstance(a, Tensor) and a.view_meta is not None else None for a in args
+        duals.tangent_cell(a) if isinstance(a, Tensor) and a._fx_view_meta is not None else None for a in args
     ]
 
 
@@ -311,7 +311,7 @@ def drop_tangent(output: Tensor, is_dirty: bool) -> None:
     zero."""
     if is_dirty:
         write_tangent(output, None, None)
-    elif output.view_meta is not None:
+    elif output._fx_view_meta is not None:
         duals.set_tangent(output, None, None)
 
 
@@ -373,7 +373,7 @@ def zero_tangent(node, arg) -> Tensor | None:
     """What `jvp` is given for an argument without tangent: zeros, or None where these are not wanted."""
     if not (isinstance(arg, Tensor) and node.materialize_grads):
         return None
-    aval = aval_of(arg.value)
+    aval = aval_of(arg._fx_value)
     return (
         make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype))
         if is_differentiable(aval.dtype)
@@ -466,7 +466,7 @@ class Application(TensorPrimitive):
     ) -> tuple[Any, Any]:
         given = params["dims"] or [0 if flag else None for flag in is_batched]
         tensors = [wrap(ops.move_axis(v, 0, d) if d else v) for v, d in zip(values, given)]
-        output, out_dims = params["cls"]._apply_to_entries(
+        output, out_dims = params["cls"]._fx_apply_to_entries(
             params["layout"], tensors, given, size, params["randomness"]
         )
         outputs = output if isinstance(output, tuple) else (output,)

@@ -93,7 +93,7 @@ class Problem:
                     UserWarning,
                     stacklevel=5,
                 )
-            value = refresh(x).value
+            value = refresh(x)._fx_value
             if not is_array(value):
                 raise TensorError(
                     "gradcheck perturbs its inputs in place, which a Tensor of a transform does not allow",
@@ -117,7 +117,7 @@ class Problem:
     ) -> list[np.ndarray]:
         """The flat central differences of some results, of an input that moves along a direction in memory, which
         changes the element at `index` alone if that is given."""
-        eps, memory = self.options["eps"], refresh(x).value
+        eps, memory = self.options["eps"], refresh(x)._fx_value
         before = memory.copy()
 
         def results_at(step: float) -> list[tuple[Any, Any, np.ndarray]]:
@@ -157,7 +157,7 @@ class Problem:
 
     def draw(self, tensor: Tensor) -> np.ndarray:
         """Random numbers like a Tensor."""
-        return random_like(self.random, refresh(tensor).value)[0]
+        return random_like(self.random, refresh(tensor)._fx_value)[0]
 
     def is_close(self, analytical, numerical, slack: float = 1.0) -> bool:
         """Whether two Jacobians, or two products with them, are close enough. NaN is close to nothing."""
@@ -210,13 +210,13 @@ class Problem:
 
 def as_array(tensor: Tensor) -> np.ndarray:
     """A copy of the entries of a Tensor, in double precision."""
-    return to_host_array(refresh(tensor).value)
+    return to_host_array(refresh(tensor)._fx_value)
 
 
 def tensor_like(array: np.ndarray, tensor: Tensor) -> Tensor:
     """Convert an array to a Tensor of the shape and dtype of another."""
     array = np.asarray(array).reshape(tensor.shape)
-    return from_numpy(array.astype(refresh(tensor).value.dtype))
+    return from_numpy(array.astype(refresh(tensor)._fx_value.dtype))
 
 
 def unit_arrays(x: Tensor) -> np.ndarray:

@@ -174,7 +174,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 def match_layout(tangent: Tensor, tensor: Tensor) -> Tensor:
     """Return the tangent, or a copy in the layout of the value: views of the one must be views of the other."""
     here = memory_array(tensor)
-    if not is_array(here) or (is_array(tangent.value) and has_same_layout(memory_array(tangent), here)):
+    if not is_array(here) or (is_array(tangent._fx_value) and has_same_layout(memory_array(tangent), here)):
         return tangent
     return make_tensor(current_tape(), copy_layout(here)).copy_(tangent)
 

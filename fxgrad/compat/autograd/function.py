@@ -64,7 +64,7 @@ class Function(SingleLevelFunction):
     array(12., dtype=float32)
     """
 
-    _apply_to_entries = classmethod(apply_to_entries)
+    _fx_apply_to_entries = classmethod(apply_to_entries)
 
     def __init__(self, *args, **kwargs):
         warnings.warn(

@@ -186,10 +186,10 @@ class FunctionCtx:
 class SavedOutput:
     """An output that was saved: its place among the outputs, and its value. A Tensor would keep its own Node alive."""
 
-    __slots__ = ("index", "value")
+    __slots__ = ("_fx_value", "index")
 
     def __init__(self, index: int, value):
-        self.index, self.value = index, value
+        self.index, self._fx_value = index, value
 
 
 class PackedEntry:
@@ -306,7 +306,7 @@ class BackwardCFunction(Node, PullbackRule):
         packing = current_modes().packing
         if packing:
             for i, entry in enumerate(entries):
-                if entry is not None and packing[-1].accepts(entry.value):
+                if entry is not None and packing[-1].accepts(entry._fx_value):
                     self.write_saved(i, packing[-1].pack(self.unpack_saved(entry)))
 
     def read_saved(self, name: int) -> Any:
@@ -326,7 +326,7 @@ class BackwardCFunction(Node, PullbackRule):
         entries = list(self.saved_entries)
         entry = entries[name]
         is_output = type(entry) is SavedOutput
-        edge = None if is_output or entry.tape is not self.tape else gradient_edge(entry)
+        edge = None if is_output or entry._fx_tape is not self.tape else gradient_edge(entry)
         entries[name] = PackedEntry(packed, entry.index if is_output else None, edge)
         self.saved_entries = tuple(entries)
 
@@ -343,10 +343,10 @@ class BackwardCFunction(Node, PullbackRule):
             return make_tensor(self.tape, value, edge if entry.index is None else Edge(self, entry.index))
         if type(entry) is SavedOutput:
             edge = Edge(self, entry.index)
-            ensure_unmodified(entry.value, self.order, edge, self)
-            return make_tensor(self.tape, entry.value, edge)
+            ensure_unmodified(entry._fx_value, self.order, edge, self)
+            return make_tensor(self.tape, entry._fx_value, edge)
         if entry is not None:
-            ensure_unmodified(refresh(entry).value, self.order, None, self)
+            ensure_unmodified(refresh(entry)._fx_value, self.order, None, self)
         return entry
 
     def pull(self, cts: dict) -> list[Any]:
@@ -506,8 +506,6 @@ class FunctionMeta(type):
     'DoubleBackward'
     """
 
-    _backward_cls: type[BackwardCFunction]
-
     def __init__(cls, name: str, bases: tuple, namespace: dict):
         members = {"_forward_cls": cls, "__module__": cls.__module__, "__doc__": f"The Node of `{name}`."}
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), members)
@@ -518,7 +516,7 @@ class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
     """What one level applies: the methods of a `Function`, which are described there."""
 
     generate_vmap_rule = False
-    _apply_to_entries: Any  # its application to a batch: see `vmap_rule`
+    _fx_apply_to_entries: Any  # its application to a batch: see `vmap_rule`
 
     @staticmethod
     def forward(*args, **kwargs) -> Any:

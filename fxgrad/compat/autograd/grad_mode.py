@@ -35,18 +35,18 @@ class ModeSwitch:
     generators the modes are changed while their own code runs, and at no other time.
     """
 
-    changes: dict[str, Any]
+    _fx_changes: dict[str, Any]
 
     def __init__(self) -> None:
-        self.previous: list[dict[str, Any]] = []
+        self._fx_previous: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
-        self.previous.append(switch_modes(**self.changes))
+        self._fx_previous.append(switch_modes(**self._fx_changes))
 
     def __exit__(self, *exc: object) -> None:
-        switch_modes(**self.previous.pop())
+        switch_modes(**self._fx_previous.pop())
 
-    def check_values(self, given: dict[str, Any]) -> None:
+    def _fx_check_values(self, given: dict[str, Any]) -> None:
         """Raise for what is no bool among the arguments that switch modes.
 
         Raises:
@@ -63,7 +63,7 @@ class ModeSwitch:
     def clone(self) -> ModeSwitch:
         """A switch of the same modes that is in use nowhere."""
         made = ModeSwitch()
-        made.changes = self.changes
+        made._fx_changes = self._fx_changes
         return made
 
     def __call__(self, function) -> Any:
@@ -198,18 +198,18 @@ class no_grad(BareModeSwitch):
     False
     """
 
-    changes = {"grad": False}  # noqa: RUF012
+    _fx_changes = {"grad": False}  # noqa: RUF012
 
     def __enter__(self) -> None:
         context = CURRENT.get()
         if context is EVAL:  # as in every training step: nothing has to be looked for
-            self.previous.append(DEFAULT_CHANGES)
+            self._fx_previous.append(DEFAULT_CHANGES)
             CURRENT.set(NO_GRAD)
         else:
             super().__enter__()
 
     def __exit__(self, *exc: object) -> None:
-        previous = self.previous.pop()
+        previous = self._fx_previous.pop()
         if previous is DEFAULT_CHANGES and CURRENT.get() is NO_GRAD:
             CURRENT.set(EVAL)
         else:
@@ -232,31 +232,31 @@ class enable_grad(BareModeSwitch):
     True
     """
 
-    changes = {"grad": True}  # noqa: RUF012
+    _fx_changes = {"grad": True}  # noqa: RUF012
 
 
 class ImmediateModeSwitch(ModeSwitch):
     """A switch that acts as soon as it is made: as a function, a context manager or a decorator. Other modes may be
     switched along with that which it is for."""
 
-    mode_name: str
+    _fx_mode_name: str
 
     def __init__(self, mode: bool, **others):
         super().__init__()
-        self.check_values({"enabled": mode, **others})
-        self.mode = mode
-        self.changes = {self.mode_name: mode, **others}
-        self.before: dict[str, Any] | None = switch_modes(**self.changes)  # until it is used in another way
+        self._fx_check_values({"enabled": mode, **others})
+        self._fx_changes = {self._fx_mode_name: mode, **others}
+        # Until it is used in another way.
+        self._fx_before: dict[str, Any] | None = switch_modes(**self._fx_changes)
 
     def __enter__(self) -> None:
         super().__enter__()
-        if self.before is not None:
-            self.previous[-1], self.before = self.before, None
+        if self._fx_before is not None:
+            self._fx_previous[-1], self._fx_before = self._fx_before, None
 
     def __call__(self, function) -> Any:
-        if self.before is not None:
-            switch_modes(**self.before)
-            self.before = None
+        if self._fx_before is not None:
+            switch_modes(**self._fx_before)
+            self._fx_before = None
         return super().__call__(function)
 
 
@@ -266,7 +266,6 @@ class set_grad_enabled(ImmediateModeSwitch):
 
     Args:
         mode: whether operations are recorded.
-        others: none are taken.
 
     Raises:
         TypeError: `mode` is no bool.
@@ -277,7 +276,11 @@ class set_grad_enabled(ImmediateModeSwitch):
     False
     """
 
-    mode_name = "grad"
+    _fx_mode_name = "grad"
+
+    def __init__(self, mode: bool):
+        super().__init__(mode)
+        self.mode = mode
 
     def __repr__(self) -> str:
         return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
@@ -289,7 +292,6 @@ class set_multithreading_enabled(ImmediateModeSwitch):
 
     Args:
         mode: the switch.
-        others: none are taken.
 
     >>> import fxgrad.compat as torch
     >>> with torch.autograd.set_multithreading_enabled(False):
@@ -297,7 +299,11 @@ class set_multithreading_enabled(ImmediateModeSwitch):
     False
     """
 
-    mode_name = "multithreading"
+    _fx_mode_name = "multithreading"
+
+    def __init__(self, mode: bool):
+        super().__init__(mode)
+        self.mode = mode
 
 
 @expose()
@@ -322,7 +328,7 @@ class inference_mode(ModeSwitch):
     def __init__(self, mode: bool = True):
         super().__init__()
         self.mode = mode
-        self.changes = {"grad": not mode, "inference": mode, "forward": not mode}
+        self._fx_changes = {"grad": not mode, "inference": mode, "forward": not mode}
 
 
 @expose()
@@ -340,7 +346,7 @@ def is_inference_mode_enabled() -> bool:
 @expose("function method")
 def is_inference(input: Tensor) -> bool:
     """Whether the Tensor was made in inference mode."""
-    return input.is_inference_tensor
+    return input._fx_is_inference_tensor
 
 
 def is_multithreading_enabled() -> bool:

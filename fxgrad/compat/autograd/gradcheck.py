@@ -513,7 +513,9 @@ def random_weights(outputs: Sequence[Tensor], scattered: bool) -> tuple[Tensor, 
     """Random gradients of the outputs, of which the gradient is taken as well; `scattered`: every other element of a
     larger memory."""
     random = np.random.default_rng(0)
-    drawn = [random_like(random, np.empty((*y.shape, 2), refresh(y).value.dtype))[0][..., 0] for y in outputs]
+    drawn = [
+        random_like(random, np.empty((*y.shape, 2), refresh(y)._fx_value.dtype))[0][..., 0] for y in outputs
+    ]
     return tuple([from_numpy(w if scattered else w.copy()).requires_grad_() for w in drawn])
 
 

@@ -32,7 +32,7 @@ class GradientEdge(NamedTuple):
     output_nr: int
     ownership_token: Any = None
 
-    def edge(self) -> Node | Edge:
+    def _fx_edge(self) -> Node | Edge:
         """The edge by which nodes refer to it: see `Node.next_edges`.
 
         Raises:
@@ -46,9 +46,9 @@ class GradientEdge(NamedTuple):
             )
         return node if node.result_avals is None else Edge(node, index)
 
-    def aval(self) -> Aval | None:
+    def _fx_aval(self) -> Aval | None:
         """The shape and dtype of what was made there; None where the Node was never asked of the Tensor itself."""
-        node, index = node_and_index(self.edge())
+        node, index = node_and_index(self._fx_edge())
         if type(node) is AccumulateGrad:
             return aval_of(node.value)
         return node.__dict__.get("aval") if node.result_avals is None else node.result_avals[index]
@@ -87,4 +87,4 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         )
     node, index = node_and_index(parent)
     is_leaf = type(node) is AccumulateGrad
-    return GradientEdge(show_node(node, tensor.value), index, tensor if is_leaf else None)
+    return GradientEdge(show_node(node, tensor._fx_value), index, tensor if is_leaf else None)

@@ -50,17 +50,17 @@ def as_gradients(given, count: int) -> list[Any]:
 def edge_at(given) -> Any:
     """The gradient edge of an output or input, or None: see `Node.next_edges`."""
     if isinstance(given, GradientEdge):
-        return given.edge()
+        return given._fx_edge()
     return gradient_edge(refresh(given.entries if isinstance(given, SparseTensor) else given))
 
 
 def aval_at(given, gradient: Tensor | None = None, is_grads_batched: bool = False) -> Aval:
     """The shape and dtype of an output or input. Those of an edge which are not known are those of its gradient."""
     if not isinstance(given, GradientEdge):
-        return aval_of(refresh(given).value)
-    aval = given.aval()
+        return aval_of(refresh(given)._fx_value)
+    aval = given._fx_aval()
     if aval is None and gradient is not None:
-        aval = aval_of(refresh(gradient).value)
+        aval = aval_of(refresh(gradient)._fx_value)
         aval = aval.update(shape=aval.shape[1:]) if is_grads_batched else aval
     if aval is None:
         raise TensorError(
@@ -78,7 +78,7 @@ def make_seeds(
     for i, (output, gradient) in enumerate(zip(outputs, gradients)):
         aval, edge = aval_at(output, gradient, is_grads_batched), edge_at(output)
         if gradient is None:
-            value = output.value if isinstance(output, Tensor) else None
+            value = output._fx_value if isinstance(output, Tensor) else None
             ct = None if edge is None else implicit_cotangent(aval, value, is_grads_batched)
         else:
             ct = output_cotangent(i, aval, gradient, create_graph, is_grads_batched)
@@ -95,7 +95,7 @@ def make_seeds(
 
 def tape_of(given: Sequence[Any]) -> Any:
     """The tape on which outputs were recorded."""
-    tapes = {t.tape for t in given if isinstance(t, Tensor)}
+    tapes = {t._fx_tape for t in given if isinstance(t, Tensor)}
     if len(tapes) > 1:
         raise TensorError("outputs of different transforms", hint="backward() from each of them")
     return tapes.pop() if tapes else BASE_TAPE
@@ -158,7 +158,7 @@ def backward(
                 hint="leave inputs out for all leaves, or name some: y.backward(inputs=[w])",
             )
         for x in given:
-            if isinstance(x, Tensor) and x.node is not LEAF:
+            if isinstance(x, Tensor) and x._fx_node is not LEAF:
                 x.retain_grad()
         wanted = [node_and_index(edge_at(x)) for x in given]
     if not outputs:

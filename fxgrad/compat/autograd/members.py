@@ -49,17 +49,17 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
             "var_no_grad = var.detach().",
             hint="x = x.detach(), or the whole computation under torch.no_grad()",
         )
-    if requires_grad and not is_differentiable(aval_of(self.value).dtype):
+    if requires_grad and not is_differentiable(aval_of(self._fx_value).dtype):
         raise TensorError(
             "only Tensors of floating point dtype can require gradients",
             hint="t.to(torch.float32), or leave it: what has no derivative is constant",
         )
-    if requires_grad and self.is_inference_tensor and not current_modes().inference:
+    if requires_grad and self._fx_is_inference_tensor and not current_modes().inference:
         raise TensorError(
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
             hint="x.clone().requires_grad_()",
         )
-    self.node = LEAF if requires_grad else None
+    self._fx_node = LEAF if requires_grad else None
     return self
 
 
@@ -87,7 +87,7 @@ def detach_(self: Tensor) -> Tensor:
     Raises:
         RuntimeError: it is a view.
     """
-    if self.view_meta is not None and self.view_meta.base is not None:
+    if self._fx_view_meta is not None and self._fx_view_meta.base is not None:
         raise TensorError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -95,16 +95,18 @@ def detach_(self: Tensor) -> Tensor:
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.",
             hint="x = x.detach(), a new Tensor on the same memory",
         )
-    self.node = None
-    if self.view_meta is not None:
-        self.view_meta.tangent = None
-    if not is_array(self.value) and not self.tape.is_differentiating:
-        level = self.tape.outer.interpreter
+    self._fx_node = None
+    if self._fx_view_meta is not None:
+        self._fx_view_meta.tangent = None
+    if not is_array(self._fx_value) and not self._fx_tape.is_differentiating:
+        level = self._fx_tape.outer.interpreter
         # Like the history, a tangent is that of the innermost level.
         own = isinstance(level, JVPInterpreter)
         rebind_value(
             self,
-            level.primal_and_tangent(self.value)[0] if own else stop_outer_gradient(self.value, self.tape),
+            level.primal_and_tangent(self._fx_value)[0]
+            if own
+            else stop_outer_gradient(self._fx_value, self._fx_tape),
         )
     return self
 
@@ -144,14 +146,14 @@ def check_gradient(self: Tensor, grad) -> None:
         )
     if grad is self:
         raise TensorError("can't assign Variable as its own grad", hint="x.grad = x.detach().clone()")
-    have, want = aval_of(refresh(grad).value), aval_of(refresh(self).value)
+    have, want = aval_of(refresh(grad)._fx_value), aval_of(refresh(self)._fx_value)
     if have.dtype != want.dtype:
         raise TensorError(
             f"attempting to assign a gradient with dtype '{from_numpy_dtype(have.dtype)}' to a tensor with dtype "
             f"'{from_numpy_dtype(want.dtype)}'.",
             hint=f"x.grad = gradient.to({from_numpy_dtype(want.dtype)})",
         )
-    place, here = device_of(grad.value), device_of(self.value)
+    place, here = device_of(grad._fx_value), device_of(self._fx_value)
     if place is not None and here is not None and place != here:
         raise TensorError(
             f"attempting to assign a gradient with device type '{place.kind}' to a tensor with device type "
@@ -191,22 +193,22 @@ def set_data(self: Tensor, data) -> None:
         raise ArgumentError(
             f"Variable data has to be a tensor, but got {type(data).__name__}", hint=tensor_hint(data)
         )
-    value = refresh(data).value
+    value = refresh(data)._fx_value
     if self.requires_grad and kind_of(aval_of(value).dtype) not in "fc":
         raise TensorError(
             "data set to a tensor that requires gradients must be floating point or complex dtype",
             hint="x.data = data.to(torch.float32), or a new Tensor",
         )
     if is_array(value):
-        replace_memory(self, memory_array(data), 0 if data.view_meta is None else data.view_meta.bits)
+        replace_memory(self, memory_array(data), 0 if data._fx_view_meta is None else data._fx_view_meta.bits)
     else:
-        self.value = value
-    if self.accumulator is not None:
-        self.accumulator.value = value
-    if data.is_inference_tensor:
+        self._fx_value = value
+    if self._fx_accumulator is not None:
+        self._fx_accumulator.value = value
+    if data._fx_is_inference_tensor:
         mark_inference(self)
-    elif self.is_inference_tensor:
-        self.is_inference_tensor = False
+    elif self._fx_is_inference_tensor:
+        self._fx_is_inference_tensor = False
 
 
 expose("method", "data")(property(get_data, set_data))
@@ -260,7 +262,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
         raise TensorError(
             NO_HOOK, hint="x.requires_grad_() before, or a Tensor that is computed from such a one"
         )
-    if self.node is not LEAF:
+    if self._fx_node is not LEAF:
         raise TensorError(
             "post accumulate grad hooks cannot be registered on non-leaf tensors",
             hint="y.register_hook(…), which is called with the gradient before it goes on",
@@ -276,7 +278,7 @@ def retain_grad(self: Tensor) -> None:
         RuntimeError: the Tensor requires no gradient; or `grad` of torch.func differentiates it, which hands out the
             gradients of its arguments and leaves none behind.
     """
-    if self.tape.is_differentiating:
+    if self._fx_tape.is_differentiating:
         raise TensorError(
             "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch "
             "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
@@ -288,12 +290,12 @@ def retain_grad(self: Tensor) -> None:
             "can't retain_grad on Tensor that has requires_grad=False",
             hint="x.requires_grad_() before; y = f(x) requires a gradient if x does, and no_grad is not on",
         )
-    if self.node is not LEAF:
-        self.is_grad_retained = True
+    if self._fx_node is not LEAF:
+        self._fx_is_grad_retained = True
         attach_retain_hook(self)
 
 
-expose("method", "retains_grad")(property(lambda self: self.is_grad_retained and not self.is_leaf))
+expose("method", "retains_grad")(property(lambda self: self._fx_is_grad_retained and not self.is_leaf))
 
 
 def get_volatile(self: Tensor) -> bool:

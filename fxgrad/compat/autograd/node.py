@@ -144,8 +144,8 @@ def known_result(node: tape.Node) -> Any:
     if "result" in saved:
         return saved["result"].residual
     for found in gc.get_referrers(node):
-        if issubclass(type(found), Tensor) and found.node is node:
-            return found.value
+        if issubclass(type(found), Tensor) and found._fx_node is node:
+            return found._fx_value
     if "aval" in node.__dict__:
         return node.__dict__["aval"]
     raise TensorError(

@@ -119,8 +119,8 @@ class profile:
         self.with_stack, self.with_modules = with_stack, with_modules
         self.trace_id = "" if custom_trace_id_callback is None else custom_trace_id_callback()
         self.entered = False
-        self.recording: Recording | None = None
-        self._events: EventList | None = None
+        self._fx_recording: Recording | None = None
+        self._fx_events: EventList | None = None
 
     def __enter__(self) -> profile | None:
         if not self.enabled:
@@ -128,18 +128,18 @@ class profile:
         if self.entered:
             raise TensorError("Profiler context manager is not reentrant", hint="another profile()")
         self.entered = True
-        self.start()
+        self._fx_start()
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
         if self.enabled:
-            self.stop()
+            self._fx_stop()
         return False
 
-    def start(self) -> None:
+    def _fx_start(self) -> None:
         """Begin to record in the current context."""
         current_tape()  # below the profile: it is still open when this is closed
-        self.recording = Recording(
+        self._fx_recording = Recording(
             shapes=self.record_shapes,
             stack=self.with_stack,
             memory=self.profile_memory,
@@ -147,12 +147,12 @@ class profile:
             clock=None if self.use_device is None else device_clock,
             take_note=module_path if self.with_modules else None,
         )
-        level = ProfileLevel(self.recording, source_info.user_frame())
+        level = ProfileLevel(self._fx_recording, source_info.user_frame())
         CURRENT.set(Context(level, level, level.outer.modes))
 
-    def stop(self) -> None:
+    def _fx_stop(self) -> None:
         """End the recording. Modes that were switched inside stay switched."""
-        recording, context = self.recording, CURRENT.get()
+        recording, context = self._fx_recording, CURRENT.get()
         assert recording is not None
         recording.stop()
         if getattr(context.interpreter, "recording", None) is recording:
@@ -161,9 +161,9 @@ class profile:
                 outer if modes is outer.modes else with_modes(outer, **(modes or DEFAULT_MODES)._asdict())
             )
         found = read_events(recording, self.use_device, self.with_flops)
-        if self.acc_events and self._events is not None:
-            found[:0] = self._events
-        self._events = found if self.use_cpu else EventList([e for e in found if e.kernels])
+        if self.acc_events and self._fx_events is not None:
+            found[:0] = self._fx_events
+        self._fx_events = found if self.use_cpu else EventList([e for e in found if e.kernels])
 
     def toggle_collection_dynamic(self, enabled: bool, activities: Any = None) -> None:
         """Switch the recording off and on again.
@@ -172,8 +172,8 @@ class profile:
             enabled: whether it records from now on.
             activities: accepted and without effect.
         """
-        if self.recording is not None:
-            self.recording.is_active = enabled
+        if self._fx_recording is not None:
+            self._fx_recording.is_active = enabled
 
     @property
     def function_events(self) -> EventList:
@@ -182,15 +182,15 @@ class profile:
         Raises:
             RuntimeError: the profile has not ended.
         """
-        if self._events is None:
+        if self._fx_events is None:
             raise TensorError("Profiler didn't finish running", hint="ask after the `with` block")
-        return self._events
+        return self._fx_events
 
     def __repr__(self) -> str:
-        return "<unfinished torch.autograd.profile>" if self._events is None else repr(self._events)
+        return "<unfinished torch.autograd.profile>" if self._fx_events is None else repr(self._fx_events)
 
     def __str__(self) -> str:
-        return "<unfinished torch.autograd.profile>" if self._events is None else self._events.table()
+        return "<unfinished torch.autograd.profile>" if self._fx_events is None else self._fx_events.table()
 
     def table(
         self,
@@ -291,7 +291,7 @@ class record_function(ContextDecorator):
     def __init__(self, name: str, args: str | None = None):
         self.name, self.args = name, args
         self.run_callbacks_on_exit = True
-        self.events: list[Event] = []
+        self._fx_events: list[Event] = []
 
     def _recreate_cm(self) -> record_function:
         return type(self)(self.name, self.args)
@@ -308,12 +308,12 @@ class record_function(ContextDecorator):
         return measured
 
     def __enter__(self) -> record_function:
-        self.events = open_scope(self.name)
+        self._fx_events = open_scope(self.name)
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if self.run_callbacks_on_exit:
-            close_scope(self.events)
+            close_scope(self._fx_events)
 
     def _call_end_callbacks_on_future(self, fut: Any) -> Any:
         """Let the event last until a future is done, and return the future.
@@ -327,7 +327,7 @@ class record_function(ContextDecorator):
                 hint="with record_function(…) as range: … for each future",
             )
         self.run_callbacks_on_exit = False
-        fut.add_done_callback(lambda _: close_scope(self.events))
+        fut.add_done_callback(lambda _: close_scope(self._fx_events))
         return fut
 
 
@@ -341,7 +341,7 @@ class EnforceUnique:
     """
 
     def __init__(self) -> None:
-        self._seen: set[Any] = set()
+        self._fx_seen: set[Any] = set()
 
     def see(self, *key: Any) -> None:
         """Observe a key.
@@ -349,9 +349,9 @@ class EnforceUnique:
         Raises:
             RuntimeError: it was seen before.
         """
-        if key in self._seen:
+        if key in self._fx_seen:
             raise TensorError("duplicate key: " + str(key))
-        self._seen.add(key)
+        self._fx_seen.add(key)
 
 
 class KinetoStepTracker:

@@ -29,7 +29,7 @@ class RangeRecording(Recording):
     ) -> Event:
         """Open an Event and its range."""
         for x in operands:
-            if isinstance(x, Tensor) and x.node is LEAF:
+            if isinstance(x, Tensor) and x._fx_node is LEAF:
                 grad_accumulator(x)  # which has a number, too
         event = super().begin(level, kind, name, operands, *rest)
         self.events.clear()
@@ -83,18 +83,18 @@ class emit_nvtx:
     ...     y = torch.ones(2) * 2
     """
 
-    tool = "nvtx"
+    _fx_tool = "nvtx"
 
     def __init__(self, enabled: bool = True, record_shapes: bool = False):
         self.enabled, self.record_shapes, self.entered = enabled, record_shapes, False
 
-    def functions(self) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    def _fx_functions(self) -> tuple[Callable[[str], Any], Callable[[], Any]]:
         """The functions that open and close a range.
 
         Raises:
             RuntimeError: the package is not installed.
         """
-        nvtx = import_tool(self.tool, "emit_nvtx")
+        nvtx = import_tool(self._fx_tool, "emit_nvtx")
         return nvtx.push_range, nvtx.pop_range
 
     def __enter__(self) -> emit_nvtx | None:
@@ -102,19 +102,19 @@ class emit_nvtx:
             return None
         if self.entered:
             raise TensorError(
-                f"{self.tool.upper()} annotation context manager is not reentrant",
-                hint=f"one `with torch.autograd.profiler.emit_{self.tool}():` around all that is to be seen",
+                f"{self._fx_tool.upper()} annotation context manager is not reentrant",
+                hint=f"one `with torch.autograd.profiler.emit_{self._fx_tool}():` around all that is to be seen",
             )
-        self.recording = RangeRecording(*self.functions(), self.record_shapes)
+        self._fx_recording = RangeRecording(*self._fx_functions(), self.record_shapes)
         self.entered = True
-        self.level = opened(ProfileLevel(self.recording))
-        self.level.__enter__()
+        self._fx_level = opened(ProfileLevel(self._fx_recording))
+        self._fx_level.__enter__()
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if self.enabled:
-            self.level.__exit__()
-            self.recording.stop()
+            self._fx_level.__exit__()
+            self._fx_recording.stop()
 
 
 class emit_itt(emit_nvtx):
@@ -130,14 +130,14 @@ class emit_itt(emit_nvtx):
     ...     y = torch.ones(2) * 2
     """
 
-    tool = "ittapi"
+    _fx_tool = "ittapi"
 
-    def functions(self) -> tuple[Callable[[str], Any], Callable[[], Any]]:
+    def _fx_functions(self) -> tuple[Callable[[str], Any], Callable[[], Any]]:
         """The functions that open and close a task.
 
         Raises:
             RuntimeError: the package is not installed.
         """
-        itt = import_tool(self.tool, "emit_itt")
+        itt = import_tool(self._fx_tool, "emit_itt")
         domain = itt.domain("fxgrad")
         return lambda name: itt.task_begin(domain, name), lambda: itt.task_end(domain)

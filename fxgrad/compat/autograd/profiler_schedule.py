@@ -194,7 +194,7 @@ class profile:
         self.schedule = schedule or record_always
         self.record_steps = schedule is not None
         self.on_trace_ready, self.acc_events = on_trace_ready, acc_events
-        self.options: dict[str, Any] = {
+        self._fx_options: dict[str, Any] = {
             "use_cpu": ProfilerActivity.CPU in self.activities,
             "use_device": "cuda"
             if ProfilerActivity.CUDA in self.activities & supported_activities()
@@ -209,11 +209,11 @@ class profile:
         }
         self.step_num = 0
         self.current_action = self.schedule(0)
-        self.step_event: record_function | None = None
+        self._fx_step_event: record_function | None = None
         self.profiler: BaseProfile | None = None
-        self.is_recording = False
-        self.metadata: dict[str, str] = {}
-        self.kept = EventList([])
+        self._fx_is_recording = False
+        self._fx_metadata: dict[str, str] = {}
+        self._fx_kept = EventList([])
 
     def __enter__(self) -> profile:
         self.start()
@@ -224,64 +224,64 @@ class profile:
 
     def start(self) -> None:
         """Begin with the first step."""
-        self.begin_step()
+        self._fx_begin_step()
 
-    def begin_step(self) -> None:
+    def _fx_begin_step(self) -> None:
         """Do what the current action says, and open the event of the step."""
-        if self.current_action is not ProfilerAction.NONE and not self.is_recording:
-            self.profiler = BaseProfile(**self.options)
-            self.profiler.start()
-            self.is_recording = True
+        if self.current_action is not ProfilerAction.NONE and not self._fx_is_recording:
+            self.profiler = BaseProfile(**self._fx_options)
+            self.profiler._fx_start()
+            self._fx_is_recording = True
         if self.record_steps:
-            self.step_event = record_function(f"ProfilerStep#{self.step_num}")
-            self.step_event.__enter__()
+            self._fx_step_event = record_function(f"ProfilerStep#{self.step_num}")
+            self._fx_step_event.__enter__()
 
-    def end_step(self) -> None:
+    def _fx_end_step(self) -> None:
         """Close the event of the step."""
-        if self.step_event is not None:
-            self.step_event.__exit__(None, None, None)
-            self.step_event = None
+        if self._fx_step_event is not None:
+            self._fx_step_event.__exit__(None, None, None)
+            self._fx_step_event = None
 
-    def end_recording(self, keep: bool = True) -> None:
+    def _fx_end_recording(self, keep: bool = True) -> None:
         """Stop to record; keep the events, or drop them."""
-        if self.is_recording and self.profiler is not None:
-            self.profiler.stop()
-            self.is_recording = False
+        if self._fx_is_recording and self.profiler is not None:
+            self.profiler._fx_stop()
+            self._fx_is_recording = False
             if not keep:
                 self.profiler = None
             elif self.acc_events:
-                self.kept.extend(self.profiler.function_events)
-                self.profiler.function_events[:] = self.kept
+                self._fx_kept.extend(self.profiler.function_events)
+                self.profiler.function_events[:] = self._fx_kept
 
     def step(self) -> None:
         """Say that the next step begins."""
-        self.end_step()
+        self._fx_end_step()
         before = self.current_action
         self.step_num += 1
         self.current_action = self.schedule(self.step_num)
         if before is ProfilerAction.WARMUP and self.current_action is not ProfilerAction.WARMUP:
-            self.end_recording(keep=False)
+            self._fx_end_recording(keep=False)
         elif before is ProfilerAction.RECORD_AND_SAVE:
-            self.end_recording()
-            self.report()
-        self.begin_step()
+            self._fx_end_recording()
+            self._fx_report()
+        self._fx_begin_step()
 
     def stop(self) -> None:
         """End the last step."""
-        self.end_step()
+        self._fx_end_step()
         was_recording = self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-        self.end_recording(keep=was_recording)
+        self._fx_end_recording(keep=was_recording)
         if was_recording:
-            self.report()
+            self._fx_report()
         self.current_action = ProfilerAction.NONE
 
-    def report(self) -> None:
+    def _fx_report(self) -> None:
         """Call `on_trace_ready`, if it was given."""
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
     @property
-    def measured(self) -> BaseProfile:
+    def _fx_measured(self) -> BaseProfile:
         """The profile of the last cycle.
 
         Raises:
@@ -293,7 +293,7 @@ class profile:
 
     def events(self) -> EventList:
         """The events of the last cycle."""
-        return self.measured.function_events
+        return self._fx_measured.function_events
 
     def key_averages(
         self,
@@ -302,22 +302,22 @@ class profile:
         group_by_overload_name: bool = False,
     ) -> EventList:
         """The sums of events with the same name: see `EventList.key_averages`."""
-        return self.measured.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+        return self._fx_measured.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write the events as a Trace Event file, compressed if its name ends in .gz."""
         if not os.fspath(path).endswith(".gz"):
-            self.measured.export_chrome_trace(path)
+            self._fx_measured.export_chrome_trace(path)
             return
         plain = os.fspath(path).removesuffix(".gz")
-        self.measured.export_chrome_trace(plain)
+        self._fx_measured.export_chrome_trace(plain)
         with gzip.open(path, "wb") as file:
             file.write(Path(plain).read_bytes())
         os.remove(plain)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """Write the stacks of events, each with a metric: see `EventList.export_stacks`."""
-        self.measured.export_stacks(path, metric)
+        self._fx_measured.export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
         """Keep a note with the profile.
@@ -326,7 +326,7 @@ class profile:
             key: its name.
             value: a text.
         """
-        self.metadata[key] = value
+        self._fx_metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """Keep a note, which is JSON, with the profile.
@@ -335,7 +335,7 @@ class profile:
             key: its name.
             value: a text.
         """
-        self.metadata[key] = value
+        self._fx_metadata[key] = value
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
         """Switch the recording off and on again.

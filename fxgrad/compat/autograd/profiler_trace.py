@@ -23,8 +23,8 @@ def describe_event(event: FunctionEvent) -> dict[str, Any]:
         args |= {"Input Dims": event.input_shapes, "Input type": event.input_dtypes}
     if event.stack:
         args["Call stack"] = ";".join(event.stack)
-    if event.module_hierarchy:
-        args["Module Hierarchy"] = event.module_hierarchy
+    if event._fx_module_hierarchy:
+        args["Module Hierarchy"] = event._fx_module_hierarchy
     return args
 
 

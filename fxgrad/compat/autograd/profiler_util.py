@@ -86,7 +86,7 @@ def formatted(name: str) -> property:
 
 def without_children(name: str) -> property:
     """A property that is a figure of an event less those of the events inside."""
-    return property(lambda self: self.less_children(name), doc=f"`{name}` without the events inside.")
+    return property(lambda self: self._fx_less_children(name), doc=f"`{name}` without the events inside.")
 
 
 class FormattedTimesMixin:
@@ -193,7 +193,7 @@ class FunctionEvent(FormattedTimesMixin):
         self.input_shapes, self.input_dtypes = input_shapes, input_dtypes
         self.concrete_inputs, self.kwinputs = concrete_inputs, kwinputs
         self.stack, self.scope, self.use_device = stack, scope, use_device
-        self.module_hierarchy = module_hierarchy
+        self._fx_module_hierarchy = module_hierarchy
         self.cpu_memory_usage, self.device_memory_usage = cpu_memory_usage, device_memory_usage
         self.is_async, self.is_remote, self.is_legacy = is_async, is_remote, is_legacy
         self.is_user_annotation = is_user_annotation
@@ -226,7 +226,7 @@ class FunctionEvent(FormattedTimesMixin):
         """Say inside which event this one happened."""
         self.cpu_parent = parent
 
-    def less_children(self, name: str) -> Any:
+    def _fx_less_children(self, name: str) -> Any:
         """Return an attribute less what the events inside have of it."""
         if self.is_async or self.device_type != DeviceType.CPU:
             return 0

@@ -93,10 +93,10 @@ def root_edges(of: Any) -> Iterator[tuple[Node, int, Aval | None]]:
         edge = gradient_edge(refresh(of))
         if edge is None:
             raise TensorError(
-                f"picture: a Tensor {aval_of(of.value)!r} has no graph: it does not require a gradient",
+                f"picture: a Tensor {aval_of(of._fx_value)!r} has no graph: it does not require a gradient",
                 hint="ask for the picture of what was computed of Tensors with requires_grad=True, outside no_grad()",
             )
-        yield *node_and_index(edge), aval_of(of.value)
+        yield *node_and_index(edge), aval_of(of._fx_value)
     elif isinstance(of, GradientEdge):
         yield of.node, of.output_nr, None
     elif isinstance(of, tuple | list):
@@ -219,7 +219,7 @@ def held_values(node: Node) -> Iterator[tuple[str, Any]]:
         kept = [(names.get(id(value), ""), value) for value in pytree.leaves(node.residuals)]
     met: set[int] = set()
     for name, value in kept:
-        value = value.value if isinstance(value, Tensor | SavedOutput) else value
+        value = value._fx_value if isinstance(value, Tensor | SavedOutput) else value
         is_value = type(value) is PackedValue or (hasattr(value, "shape") and hasattr(value, "dtype"))
         if is_value and id(value) not in met:
             met.add(id(value))

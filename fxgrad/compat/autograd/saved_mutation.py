@@ -96,11 +96,11 @@ class SavedArrayHooks(PackingHooks):
         return is_array(value)
 
     def pack(self, tensor: Tensor) -> PackedValue:
-        return PackedValue(self.add(tensor), self.read, tensor.tape)
+        return PackedValue(self.add(tensor), self.read, tensor._fx_tape)
 
     def add(self, tensor: Tensor) -> SavedArray:
         """Take note of a Tensor that is saved."""
-        return self.arrays.add(tensor.value)
+        return self.arrays.add(tensor._fx_value)
 
     def read(self, saved: SavedArray) -> Tensor:
         """Return what was saved.

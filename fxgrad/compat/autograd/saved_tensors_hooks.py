@@ -104,12 +104,12 @@ class disable_saved_tensors_hooks(ModeSwitch):
 
     def __init__(self, error_message: str):
         super().__init__()
-        self.changes = {"packing_refusal": error_message}
+        self._fx_changes = {"packing_refusal": error_message}
 
     @api_boundary
     def __enter__(self) -> None:
         if current_modes().packing:
-            raise TensorError(self.changes["packing_refusal"])
+            raise TensorError(self._fx_changes["packing_refusal"])
         super().__enter__()
 
 

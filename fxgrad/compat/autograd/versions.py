@@ -40,5 +40,5 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
                 "increment_version expects each element of the iterable to be a tensor",
                 hint="a list of Tensors: [x for x in values if isinstance(x, torch.Tensor)]",
             )
-        if not t.is_inference_tensor and is_array(refresh(t).value):
-            VERSIONS.record_change(t.value, "increment_version", source_info.user_frame())
+        if not t._fx_is_inference_tensor and is_array(refresh(t)._fx_value):
+            VERSIONS.record_change(t._fx_value, "increment_version", source_info.user_frame())

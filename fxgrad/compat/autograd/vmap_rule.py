@@ -9,7 +9,7 @@ from ...core.aval import aval_of
 from ...ops.projection import project
 from .._core.error_messages import dimension_error
 from .._core.errors import NotSupportedError, TensorError
-from .._core.tensor import Tensor, unwrap
+from .._core.tensor import Tensor, refresh, unwrap
 from ..func.arguments import flatten_tree
 from ..func.transform_levels import wrap_tree
 from ..func.vectorize import broadcast_dims, call_in_batch
@@ -182,7 +182,7 @@ class MappedFunction(SingleLevelFunction):
     """A Function with `generate_vmap_rule` on a batch: each of its methods mapped. The first argument is the Batch."""
 
     generate_vmap_rule = True
-    _apply_to_entries = classmethod(apply_to_entries)
+    _fx_apply_to_entries = classmethod(apply_to_entries)
 
     @staticmethod
     def forward(how: BatchCall, *args) -> tuple:
@@ -206,7 +206,9 @@ class MappedFunction(SingleLevelFunction):
 
         def setup(*entries) -> list[Any]:
             outputs = entries[len(args) :]
-            ctx.entry_avals = [e.aval if isinstance(e, Tensor) else None for e in entries[: len(args)]]
+            ctx.entry_avals = [
+                aval_of(refresh(e)._fx_value) if isinstance(e, Tensor) else None for e in entries[: len(args)]
+            ]
             given, _ = how.layout.arguments(entries[: len(args)])
             how.cls.setup_context(entry, given, outputs[0] if how.single else outputs)
             attributes = {k: v for k, v in vars(entry).items() if k not in CTX_FIELDS}

@@ -41,17 +41,17 @@ class Stream:
     ...     found = torch.cuda.Stream()
     """
 
-    cupy_stream: Any
+    _fx_cupy_stream: Any
 
     def __init__(self, device: Any = None, priority: int = 0):
         self.device = place_of(device)
         library = import_cupy()
         with library.cuda.Device(self.device.index):
-            self.cupy_stream = library.cuda.Stream(non_blocking=True, priority=priority or None)
-        self.contexts: list[ExitStack] = []
+            self._fx_cupy_stream = library.cuda.Stream(non_blocking=True, priority=priority or None)
+        self._fx_contexts: list[ExitStack] = []
 
     @staticmethod
-    def of(cupy_stream: Any, device: Device) -> Stream:
+    def _fx_of(cupy_stream: Any, device: Device) -> Stream:
         """Return CuPy's stream as torch's.
 
         Args:
@@ -59,18 +59,18 @@ class Stream:
             device: the device that it is on.
         """
         made = object.__new__(Stream)
-        made.cupy_stream, made.device, made.contexts = cupy_stream, device, []
+        made._fx_cupy_stream, made.device, made._fx_contexts = cupy_stream, device, []
         return made
 
     @property
     def cuda_stream(self) -> int:
         """CUDA's pointer."""
-        return self.cupy_stream.ptr
+        return self._fx_cupy_stream.ptr
 
     @property
     def priority(self) -> int:
         """The priority, 0 unless another was given."""
-        return getattr(self.cupy_stream, "priority", 0) or 0
+        return getattr(self._fx_cupy_stream, "priority", 0) or 0
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -88,20 +88,20 @@ class Stream:
     def __enter__(self) -> Stream:
         with ExitStack() as stack:
             stack.enter_context(import_cupy().cuda.Device(self.device.index))
-            stack.enter_context(self.cupy_stream)
-            self.contexts.append(stack.pop_all())
+            stack.enter_context(self._fx_cupy_stream)
+            self._fx_contexts.append(stack.pop_all())
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.contexts.pop().close()
+        self._fx_contexts.pop().close()
 
     def query(self) -> bool:
         """Whether all its work is done."""
-        return self.cupy_stream.done
+        return self._fx_cupy_stream.done
 
     def synchronize(self) -> None:
         """Wait until all its work is done."""
-        self.cupy_stream.synchronize()
+        self._fx_cupy_stream.synchronize()
 
     def record_event(self, event: Event | None = None) -> Event:
         """Put an event, a new one unless it is given, behind the work that is there, and return it."""
@@ -111,8 +111,8 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """Let work that comes wait for an event."""
-        if event.cupy_event is not None:
-            self.cupy_stream.wait_event(event.cupy_event)
+        if event._fx_cupy_event is not None:
+            self._fx_cupy_stream.wait_event(event._fx_cupy_event)
 
     def wait_stream(self, stream: Stream) -> None:
         """Let work that comes wait for what another stream has to do now."""
@@ -134,8 +134,8 @@ class ExternalStream(Stream):
 
     def __init__(self, stream_ptr: int, device: Any = None):
         self.device = place_of(device)
-        self.cupy_stream = import_cupy().cuda.ExternalStream(stream_ptr, self.device.index)
-        self.contexts = []
+        self._fx_cupy_stream = import_cupy().cuda.ExternalStream(stream_ptr, self.device.index)
+        self._fx_contexts = []
 
 
 class Event:
@@ -151,23 +151,23 @@ class Event:
     ...     found = torch.cuda.Event()
     """
 
-    cupy_event: Any
+    _fx_cupy_event: Any
 
     def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
-        self.options = {"block": blocking, "disable_timing": not enable_timing}
-        self.cupy_event = None  # made on the device of the stream in which it is first recorded
+        self._fx_options = {"block": blocking, "disable_timing": not enable_timing}
+        self._fx_cupy_event = None  # made on the device of the stream in which it is first recorded
 
     def __repr__(self) -> str:
-        return "<torch.cuda.Event uninitialized>" if self.cupy_event is None else "<torch.cuda.Event>"
+        return "<torch.cuda.Event uninitialized>" if self._fx_cupy_event is None else "<torch.cuda.Event>"
 
     def record(self, stream: Stream | None = None) -> None:
         """Put the event behind the work that a stream has now; the one in use unless it is given."""
         stream = current_stream() if stream is None else stream
         library = import_cupy()
         with library.cuda.Device(stream.device.index):
-            if self.cupy_event is None:
-                self.cupy_event = library.cuda.Event(**self.options)
-            self.cupy_event.record(stream.cupy_stream)
+            if self._fx_cupy_event is None:
+                self._fx_cupy_event = library.cuda.Event(**self._fx_options)
+            self._fx_cupy_event.record(stream._fx_cupy_stream)
 
     def wait(self, stream: Stream | None = None) -> None:
         """Let the work that comes to a stream, the one in use unless it is given, wait for the event."""
@@ -175,16 +175,16 @@ class Event:
 
     def query(self) -> bool:
         """Whether the event was reached; one that was never recorded counts as that."""
-        return self.cupy_event is None or self.cupy_event.done
+        return self._fx_cupy_event is None or self._fx_cupy_event.done
 
     def synchronize(self) -> None:
         """Wait until the event is reached."""
-        if self.cupy_event is not None:
-            self.cupy_event.synchronize()
+        if self._fx_cupy_event is not None:
+            self._fx_cupy_event.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
         """The milliseconds from this event to another; both are recorded, with `enable_timing`."""
-        return import_cupy().cuda.get_elapsed_time(self.cupy_event, end_event.cupy_event)
+        return import_cupy().cuda.get_elapsed_time(self._fx_cupy_event, end_event._fx_cupy_event)
 
 
 def stream(stream: Stream | None) -> AbstractContextManager[Any]:
@@ -211,7 +211,7 @@ def current_stream(device: Any = None) -> Stream:
     ...     found = torch.cuda.current_stream()
     """
     place = place_of(device)
-    return Stream.of(import_cupy().cuda.get_current_stream(place.index), place)
+    return Stream._fx_of(import_cupy().cuda.get_current_stream(place.index), place)
 
 
 def default_stream(device: Any = None) -> Stream:
@@ -225,7 +225,7 @@ def default_stream(device: Any = None) -> Stream:
     ...     found = torch.cuda.default_stream()
     """
     place = place_of(device)
-    return Stream.of(import_cupy().cuda.Stream.null, place)
+    return Stream._fx_of(import_cupy().cuda.Stream.null, place)
 
 
 def set_stream(stream: Stream) -> None:
@@ -239,7 +239,7 @@ def set_stream(stream: Stream) -> None:
     ...     torch.cuda.set_stream(torch.cuda.current_stream())
     """
     import_cupy().cuda.Device(stream.device.index).use()
-    stream.cupy_stream.use()
+    stream._fx_cupy_stream.use()
 
 
 __all__ = [

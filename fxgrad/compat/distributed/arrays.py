@@ -136,11 +136,11 @@ def choose_rank(
             raise ArgumentValueError("Must specify global_rank or group_rank", hint=f"{name}=0")
         group_rank = default
     if group_rank is None:
-        if global_rank not in group.ranks:
+        if global_rank not in group._fx_ranks:
             raise ArgumentValueError(
-                f"Global rank {global_rank} is not part of group {group}", hint=f"one of {group.ranks}"
+                f"Global rank {global_rank} is not part of group {group}", hint=f"one of {group._fx_ranks}"
             )
-        return group.ranks.index(global_rank)
+        return group._fx_ranks.index(global_rank)
     if not 0 <= group_rank < group.size():
         raise ArgumentValueError(
             f"Group rank {group_rank} is not part of group {group}",

@@ -59,7 +59,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
     found = find_member_group(group, "all_reduce")
     if found is None:
         return None
-    started = found.communicator.start_all_reduce(x, reduction)
+    started = found._fx_communicator.start_all_reduce(x, reduction)
     return conclude(Work(started, lambda y: [write(tensor, y)]), async_op)
 
 
@@ -92,7 +92,7 @@ def all_reduce_coalesced(
         return None
     arrays = [read(x, "tensors") for x in tensors]
     flat, reduction = find_reduction(op, join(arrays), "all_reduce")
-    started = found.communicator.start_all_reduce(flat, reduction)
+    started = found._fx_communicator.start_all_reduce(flat, reduction)
 
     def finish(y: Any) -> list[Tensor]:
         parts = cut(y, [x.size for x in arrays])
@@ -134,7 +134,7 @@ def reduce(
     if found is None:
         return None
     target = choose_rank(found, dst, group_dst, "dst")
-    started = found.communicator.start_reduce(x, reduction, target)
+    started = found._fx_communicator.start_reduce(x, reduction, target)
 
     def finish(y: Any) -> list[Tensor]:
         return [write(tensor, y) if target == found.rank() else tensor]
@@ -170,7 +170,7 @@ def broadcast(
     if found is None:
         return None
     source = choose_rank(found, src, group_src, "src")
-    started = found.communicator.start_broadcast(x, source)
+    started = found._fx_communicator.start_broadcast(x, source)
 
     def finish(y: Any) -> list[Tensor]:
         return [tensor if source == found.rank() else write(tensor, y)]
@@ -207,7 +207,7 @@ def all_gather(
     if found is None:
         return None
     ensure_shapes(tensor_list, tensor.shape, found.size(), "all_gather")
-    started = found.communicator.start_all_gather(x)
+    started = found._fx_communicator.start_all_gather(x)
     return conclude(
         Work(started, lambda y: [write(part, row) for part, row in zip(tensor_list, y, strict=True)]),
         async_op,
@@ -247,7 +247,7 @@ def all_gather_single(
             f"{tuple(output_tensor.shape)}), and {found.size()} processes give {x.size} each (shape {x.shape})",
             hint=f"an output of {x.size * found.size()} entries, those of the processes one after another",
         )
-    started = found.communicator.start_all_gather(x)
+    started = found._fx_communicator.start_all_gather(x)
     return conclude(Work(started, lambda y: [write(output_tensor, y)]), async_op)
 
 
@@ -337,7 +337,7 @@ def gather(
         ensure_tensors(parts, "gather_list")
         ensure_one_dtype(*parts, tensor)
         ensure_shapes(parts, tensor.shape, found.size(), "gather")
-    started = found.communicator.start_gather(x, target)
+    started = found._fx_communicator.start_gather(x, target)
 
     def finish(y: Any) -> list[Tensor]:
         return [write(part, row) for part, row in zip(parts, y, strict=True)] if here else []
@@ -387,7 +387,7 @@ def scatter(
         ensure_one_dtype(*parts, tensor)
         ensure_shapes(parts, tensor.shape, found.size(), "scatter")
         stacked = join([read(x, "scatter_list") for x in parts]).reshape(len(parts), *tensor.shape)
-    started = found.communicator.start_scatter(stacked, source)
+    started = found._fx_communicator.start_scatter(stacked, source)
     return conclude(Work(started, lambda y: [write(tensor, y)]), async_op)
 
 
@@ -470,7 +470,7 @@ reduce_scatter_tensor = _reduce_scatter_base = reduce_scatter_single
 def start_reduce_scatter(output: Tensor, rows: Any, op: Any, group: Any, async_op: bool) -> Any:
     """Start to reduce rows, of which each process gets one."""
     rows, reduction = find_reduction(op, rows, "reduce_scatter")
-    started = group.communicator.start_reduce_scatter(rows, reduction)
+    started = group._fx_communicator.start_reduce_scatter(rows, reduction)
     return conclude(Work(started, lambda y: [write(output, y)]), async_op)
 
 
@@ -496,7 +496,7 @@ def barrier(
     found = find_member_group(group, "barrier")
     if found is None:
         return None
-    return conclude(Work(found.communicator.start_barrier(), lambda _: []), async_op)
+    return conclude(Work(found._fx_communicator.start_barrier(), lambda _: []), async_op)
 
 
 def monitored_barrier(
@@ -518,12 +518,12 @@ def monitored_barrier(
     found = find_member_group(group, "monitored_barrier")
     if found is None:
         return
-    usual = found.communicator.timeout
-    found.communicator.timeout = usual if timeout is None else timeout.total_seconds()
+    usual = found._fx_communicator.timeout
+    found._fx_communicator.timeout = usual if timeout is None else timeout.total_seconds()
     try:
-        found.communicator.barrier()
+        found._fx_communicator.barrier()
     finally:
-        found.communicator.timeout = usual
+        found._fx_communicator.timeout = usual
 
 
 __all__ = [

@@ -49,20 +49,24 @@ class DeviceMesh:
         if not is_initialized():
             init_process_group()
         self.device_type = device_type
-        self.ranks = np.asarray(getattr(mesh, "value", mesh), np.int64)
+        self._fx_ranks = np.asarray(getattr(mesh, "_fx_value", mesh), np.int64)
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
-        if self.mesh_dim_names is not None and len(self.mesh_dim_names) != self.ranks.ndim:
+        if self.mesh_dim_names is not None and len(self.mesh_dim_names) != self._fx_ranks.ndim:
             raise TensorError(
-                f"DeviceMesh: {len(self.mesh_dim_names)} names for {self.ranks.ndim} axes",
+                f"DeviceMesh: {len(self.mesh_dim_names)} names for {self._fx_ranks.ndim} axes",
                 hint="mesh_dim_names=(…), a name for each",
             )
-        if len({*self.ranks.ravel().tolist()}) < self.ranks.size:
-            raise ArgumentValueError("DeviceMesh: a process comes twice", hint=f"mesh={self.ranks.tolist()}")
-        self.groups = list(_groups) if _groups is not None else [self.make_group(i) for i in range(self.ndim)]
+        if len({*self._fx_ranks.ravel().tolist()}) < self._fx_ranks.size:
+            raise ArgumentValueError(
+                "DeviceMesh: a process comes twice", hint=f"mesh={self._fx_ranks.tolist()}"
+            )
+        self._fx_groups = (
+            list(_groups) if _groups is not None else [self._fx_make_group(i) for i in range(self.ndim)]
+        )
 
-    def make_group(self, axis: int) -> ProcessGroup | None:
+    def _fx_make_group(self, axis: int) -> ProcessGroup | None:
         """Return the group of this process along an axis; None if it is not in the mesh."""
-        lines = np.moveaxis(self.ranks, axis, -1).reshape(-1, self.ranks.shape[axis]).tolist()
+        lines = np.moveaxis(self._fx_ranks, axis, -1).reshape(-1, self._fx_ranks.shape[axis]).tolist()
         here = get_rank()
         color = next((i for i, line in enumerate(lines) if here in line), -1)
         made = split_off(default_group(), lines[color] if color >= 0 else [], color, None, f"mesh_dim_{axis}")
@@ -71,23 +75,23 @@ class DeviceMesh:
     @property
     def mesh(self) -> Any:
         """The numbers of the processes, as a Tensor."""
-        return tensor(self.ranks)
+        return tensor(self._fx_ranks)
 
     @property
     def ndim(self) -> int:
         """How many axes there are."""
-        return self.ranks.ndim
+        return self._fx_ranks.ndim
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        return self.ranks.shape
+        return self._fx_ranks.shape
 
     def size(self, mesh_dim: int | None = None) -> int:
         """How many processes there are, or how many along an axis."""
-        return self.ranks.size if mesh_dim is None else self.ranks.shape[mesh_dim]
+        return self._fx_ranks.size if mesh_dim is None else self._fx_ranks.shape[mesh_dim]
 
-    def find_axis(self, mesh_dim: int | str | None) -> int:
+    def _fx_find_axis(self, mesh_dim: int | str | None) -> int:
         """Return the number of an axis, which may be left out where there is one.
 
         Raises:
@@ -111,11 +115,11 @@ class DeviceMesh:
 
     def get_group(self, mesh_dim: int | str | None = None) -> Any:
         """Return the group of this process along an axis."""
-        return self.groups[self.find_axis(mesh_dim)]
+        return self._fx_groups[self._fx_find_axis(mesh_dim)]
 
     def get_all_groups(self) -> list[Any]:
         """Return the groups of this process along all axes."""
-        return list(self.groups)
+        return list(self._fx_groups)
 
     def get_rank(self) -> int:
         """Return the number of this process among all."""
@@ -127,34 +131,34 @@ class DeviceMesh:
 
     def get_coordinate(self) -> list[int] | None:
         """Return where this process is along all axes; None if it is not in the mesh."""
-        places = np.argwhere(self.ranks == get_rank())
+        places = np.argwhere(self._fx_ranks == get_rank())
         return places[0].tolist() if len(places) else None
 
     def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
         """The part of the mesh, along these axes, in which this process is."""
         names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
-        axes, here = [self.find_axis(name) for name in names], self.get_coordinate()
+        axes, here = [self._fx_find_axis(name) for name in names], self.get_coordinate()
         if here is None:
             raise TensorError(
                 f"process {get_rank()} is not in {self}", hint="if mesh.get_coordinate() is not None: …"
             )
         index = tuple(slice(None) if i in axes else here[i] for i in range(self.ndim))
         kept = sorted(axes)
-        part = np.moveaxis(self.ranks[index], range(len(axes)), [axes.index(axis) for axis in kept])
+        part = np.moveaxis(self._fx_ranks[index], range(len(axes)), [axes.index(axis) for axis in kept])
         return DeviceMesh(
-            self.device_type, part, mesh_dim_names=names, _groups=[self.groups[axis] for axis in axes]
+            self.device_type, part, mesh_dim_names=names, _groups=[self._fx_groups[axis] for axis in axes]
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DeviceMesh) and self.key == other.key
+        return isinstance(other, DeviceMesh) and self._fx_key == other._fx_key
 
     def __hash__(self) -> int:
-        return hash(self.key)
+        return hash(self._fx_key)
 
     @property
-    def key(self) -> tuple[Any, ...]:
+    def _fx_key(self) -> tuple[Any, ...]:
         """What tells meshes apart."""
-        return self.device_type, self.shape, tuple(self.ranks.ravel().tolist()), self.mesh_dim_names
+        return self.device_type, self.shape, tuple(self._fx_ranks.ravel().tolist()), self.mesh_dim_names
 
     def __repr__(self) -> str:
         names = self.mesh_dim_names

@@ -107,7 +107,7 @@ def all_to_all_single(
 
 def exchange(group: ProcessGroup, sent: Sequence[Any], sizes: Sequence[int], name: str) -> list[Any]:
     """Send each member an array; return the entries that come from each, whose numbers must be `sizes`."""
-    arrived = group.communicator.all_to_all_rows(join(sent), [x.size for x in sent])
+    arrived = group._fx_communicator.all_to_all_rows(join(sent), [x.size for x in sent])
     if arrived.size != sum(sizes):
         raise TensorError(
             f"{name}: {arrived.size} entries have come, and there is place for {sum(sizes)}",

@@ -27,14 +27,14 @@ class Future:
     """
 
     def __init__(self, *, devices: Any = None):
-        self.outcome: Any = UNSET
-        self.error: BaseException | None = None
-        self.callbacks: list[Callable[[Future], object]] = []
-        self.compute: Callable[[], Any] | None = None  # gives the result, when it is waited for
-        self.poll: Callable[[], bool] | None = None  # says whether that would be at once
+        self._fx_outcome: Any = UNSET
+        self._fx_error: BaseException | None = None
+        self._fx_callbacks: list[Callable[[Future], object]] = []
+        self._fx_compute: Callable[[], Any] | None = None  # gives the result, when it is waited for
+        self._fx_poll: Callable[[], bool] | None = None  # says whether that would be at once
 
     @classmethod
-    def of(cls, compute: Callable[[], Any], poll: Callable[[], bool]) -> Future:
+    def _fx_of(cls, compute: Callable[[], Any], poll: Callable[[], bool]) -> Future:
         """Make the Future of what a function gives, which is called once, when it is needed.
 
         Args:
@@ -42,20 +42,25 @@ class Future:
             poll: says whether it would give its result at once.
         """
         future = cls()
-        future.compute, future.poll = compute, poll
+        future._fx_compute, future._fx_poll = compute, poll
         return future
 
     def done(self) -> bool:
         """Whether the result, or an error, is there."""
-        if self.outcome is UNSET and self.error is None and self.poll is not None and self.poll():
-            self.settle()
-        return self.outcome is not UNSET or self.error is not None
+        if (
+            self._fx_outcome is UNSET
+            and self._fx_error is None
+            and self._fx_poll is not None
+            and self._fx_poll()
+        ):
+            self._fx_settle()
+        return self._fx_outcome is not UNSET or self._fx_error is not None
 
-    def settle(self) -> None:
+    def _fx_settle(self) -> None:
         """Compute the result if there is a function for it."""
-        if self.outcome is not UNSET or self.error is not None or self.compute is None:
+        if self._fx_outcome is not UNSET or self._fx_error is not None or self._fx_compute is None:
             return
-        compute, self.compute, self.poll = self.compute, None, None
+        compute, self._fx_compute, self._fx_poll = self._fx_compute, None, None
         try:
             outcome = compute()
         except Exception as error:
@@ -69,7 +74,7 @@ class Future:
         Raises:
             TensorError: nobody will set it, as far as can be seen: all runs in this thread.
         """
-        self.settle()
+        self._fx_settle()
         return self.value()
 
     def value(self) -> Any:
@@ -78,11 +83,11 @@ class Future:
         Raises:
             TensorError: it is not.
         """
-        if self.error is not None:
-            raise self.error
-        if self.outcome is UNSET:
+        if self._fx_error is not None:
+            raise self._fx_error
+        if self._fx_outcome is UNSET:
             raise TensorError("the result of this Future is not there", hint="future.set_result(…) first")
-        return self.outcome
+        return self._fx_outcome
 
     def set_result(self, result: Any) -> None:
         """Give the result, and call those who wait for it.
@@ -90,12 +95,12 @@ class Future:
         Raises:
             TensorError: there is one.
         """
-        if self.outcome is not UNSET or self.error is not None:
+        if self._fx_outcome is not UNSET or self._fx_error is not None:
             raise TensorError(
                 "Future already completed", hint="a new Future for each result; future.done() tells"
             )
-        self.outcome = result
-        self.call_back()
+        self._fx_outcome = result
+        self._fx_call_back()
 
     def set_exception(self, result: BaseException) -> None:
         """Give an error in place of a result: it is raised by `wait`.
@@ -105,33 +110,33 @@ class Future:
         """
         if not isinstance(result, BaseException):
             raise AssertionError(f"{result} is of type {type(result)}, not an Exception.")
-        self.error = result
-        self.call_back()
+        self._fx_error = result
+        self._fx_call_back()
 
-    def call_back(self) -> None:
+    def _fx_call_back(self) -> None:
         """Call those who wait for the result."""
-        while self.callbacks:
-            self.callbacks.pop(0)(self)
+        while self._fx_callbacks:
+            self._fx_callbacks.pop(0)(self)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """Return the Future of what a function makes of this one, once that is done."""
 
         def compute() -> Any:
-            self.settle()
-            if self.outcome is UNSET and self.error is None:
+            self._fx_settle()
+            if self._fx_outcome is UNSET and self._fx_error is None:
                 self.value()
             return callback(self)
 
-        following = Future.of(compute, self.done)
-        self.add_done_callback(lambda _: following.settle())
+        following = Future._fx_of(compute, self.done)
+        self.add_done_callback(lambda _: following._fx_settle())
         return following
 
     def add_done_callback(self, callback: Callable[[Future], object]) -> None:
         """Have a function called with this Future when it is done; at once if it is."""
-        if self.outcome is not UNSET or self.error is not None:
+        if self._fx_outcome is not UNSET or self._fx_error is not None:
             callback(self)
         else:
-            self.callbacks.append(callback)
+            self._fx_callbacks.append(callback)
 
 
 def collect_all(futures: Iterable[Future]) -> Future:
@@ -151,10 +156,10 @@ def collect_all(futures: Iterable[Future]) -> Future:
 
     def settle_all() -> list[Future]:
         for future in collected:
-            future.settle()
+            future._fx_settle()
         return collected
 
-    return Future.of(settle_all, lambda: all(future.done() for future in collected))
+    return Future._fx_of(settle_all, lambda: all(future.done() for future in collected))
 
 
 def wait_all(futures: Iterable[Future]) -> list[Any]:

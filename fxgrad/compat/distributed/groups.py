@@ -41,20 +41,20 @@ class ProcessGroup:
     def __init__(
         self, communicator: Communicator, ranks: Sequence[int], backend: Backend, name: str, description: str
     ):
-        self.communicator, self.ranks, self.backend = communicator, list(ranks), backend
+        self._fx_communicator, self._fx_ranks, self._fx_backend = communicator, list(ranks), backend
         self.group_name, self.group_desc = name, description
 
     def rank(self) -> int:
         """The number of this process in the group."""
-        return self.communicator.rank
+        return self._fx_communicator.rank
 
     def size(self) -> int:
         """How many processes are in the group."""
-        return self.communicator.size
+        return self._fx_communicator.size
 
     def name(self) -> str:
         """The name of what communicates."""
-        return str(BackendConfig(self.backend).device_backend_map.get("cpu", self.backend))
+        return str(BackendConfig(self._fx_backend).device_backend_map.get("cpu", self._fx_backend))
 
 
 class Registry:
@@ -221,7 +221,7 @@ def get_backend(group: Any = None) -> str:
     'gloo'
     >>> dist.destroy_process_group()
     """
-    return ensure_inside(group).backend
+    return ensure_inside(group)._fx_backend
 
 
 def get_backend_config(group: Any = None) -> str:
@@ -271,7 +271,7 @@ def get_process_group_ranks(group: Any) -> list[int]:
     [0]
     >>> dist.destroy_process_group()
     """
-    return list(ensure_inside(group).ranks)
+    return list(ensure_inside(group)._fx_ranks)
 
 
 def get_group_rank(group: Any, global_rank: int) -> int:
@@ -289,7 +289,7 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     0
     >>> dist.destroy_process_group()
     """
-    ranks = ensure_inside(group).ranks
+    ranks = ensure_inside(group)._fx_ranks
     if global_rank not in ranks:
         raise ArgumentValueError(
             f"Global rank {global_rank} is not part of group {group}", hint=f"one of {list(ranks)}"
@@ -312,7 +312,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     0
     >>> dist.destroy_process_group()
     """
-    ranks = ensure_inside(group).ranks
+    ranks = ensure_inside(group)._fx_ranks
     if not 0 <= group_rank < len(ranks):
         raise ArgumentValueError(
             f"Group rank {group_rank} is not part of group {group}", hint=f"0 to {len(ranks) - 1}"
@@ -370,12 +370,12 @@ def split_off(
 ) -> Any:
     """Return the group of those members of a group that are in `ranks`, all of which give the same color; OUTSIDE to
     this process if it is none of them."""
-    name, here = REGISTRY.next_name(), parent.ranks[parent.rank()]
+    name, here = REGISTRY.next_name(), parent._fx_ranks[parent.rank()]
     inside = here in ranks
-    made = parent.communicator.split(color if inside else None, list(ranks).index(here) if inside else 0)
+    made = parent._fx_communicator.split(color if inside else None, list(ranks).index(here) if inside else 0)
     if made is None:
         return OUTSIDE
-    chosen = parent.backend if backend is None else Backend(backend)
+    chosen = parent._fx_backend if backend is None else Backend(backend)
     return REGISTRY.add(ProcessGroup(made, ranks, chosen, name, description or "undefined"))
 
 
@@ -562,7 +562,7 @@ def split_group(
     check_ranks([rank for part in split_ranks for rank in part], parent.size())
     color = next((i for i, part in enumerate(split_ranks) if parent.rank() in part), len(split_ranks))
     mine = sorted(split_ranks[color]) if color < len(split_ranks) else []
-    made = split_off(parent, [parent.ranks[rank] for rank in mine], color, backend, group_desc)
+    made = split_off(parent, [parent._fx_ranks[rank] for rank in mine], color, backend, group_desc)
     return None if made == OUTSIDE else made
 
 

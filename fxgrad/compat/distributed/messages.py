@@ -50,7 +50,7 @@ def isend(
         return None
     target = choose_rank(found, dst, group_dst, "dst")
     ensure_other(target, found, "destination")
-    return Work(found.communicator.start_send(x, target, tag), lambda _: [tensor])
+    return Work(found._fx_communicator.start_send(x, target, tag), lambda _: [tensor])
 
 
 def irecv(
@@ -88,8 +88,8 @@ def irecv(
     anybody = src is None and group_src is None
     source = None if anybody else choose_rank(found, src, group_src, "src")
     ensure_other(source, found, "source")
-    started: Any = found.communicator.start_recv(x.copy(), source, tag)
-    return Work(started, lambda y: [write(tensor, y)], lambda: found.ranks[started.source])
+    started: Any = found._fx_communicator.start_recv(x.copy(), source, tag)
+    return Work(started, lambda y: [write(tensor, y)], lambda: found._fx_ranks[started.source])
 
 
 def send(
@@ -190,7 +190,7 @@ class P2POp:
         found = find_group(group)
         if found is not None:
             self.group_peer = choose_rank(found, peer, group_peer, "peer")
-            self.peer = found.ranks[self.group_peer]
+            self.peer = found._fx_ranks[self.group_peer]
 
     def __repr__(self) -> str:
         shape, dtype = self.tensor.shape, self.tensor.dtype

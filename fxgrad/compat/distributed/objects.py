@@ -39,7 +39,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
             f"all_gather_object: a list of {len(object_list)} places for {found.size()} processes",
             hint="[None] * torch.distributed.get_world_size()",
         )
-    object_list[:] = found.communicator.gather_objects(obj)
+    object_list[:] = found._fx_communicator.gather_objects(obj)
 
 
 def gather_object(
@@ -73,7 +73,7 @@ def gather_object(
         return
     here = choose_rank(found, dst, group_dst, "dst", 0) == found.rank()
     check_list(object_gather_list, here, "object_gather_list", "destination", "dst")
-    objects = found.communicator.gather_objects(obj)
+    objects = found._fx_communicator.gather_objects(obj)
     if object_gather_list is not None and here:
         object_gather_list[:] = objects
 
@@ -111,7 +111,7 @@ def broadcast_object_list(
     if found is None:
         return
     source = choose_rank(found, src, group_src, "src", 0)
-    objects = found.communicator.broadcast_object(list(object_list), source)
+    objects = found._fx_communicator.broadcast_object(list(object_list), source)
     if len(objects) != len(object_list):
         raise TensorError(
             f"broadcast_object_list: {len(objects)} objects have come, for a list of {len(object_list)}",
@@ -160,7 +160,7 @@ def scatter_object_list(
             "source rank must provide non-None scatter_object_input_list",
             hint=f"a list of {found.size()} objects, one for each process",
         )
-    scatter_object_output_list[0] = found.communicator.scatter_objects(scatter_object_input_list, source)
+    scatter_object_output_list[0] = found._fx_communicator.scatter_objects(scatter_object_input_list, source)
 
 
 def send_object_list(
@@ -196,7 +196,7 @@ def send_object_list(
         return
     target = choose_rank(found, dst, group_dst, "dst")
     ensure_other(target, found, "destination")
-    found.communicator.send_object((found.rank(), list(object_list)), target)
+    found._fx_communicator.send_object((found.rank(), list(object_list)), target)
 
 
 def recv_object_list(
@@ -234,14 +234,14 @@ def recv_object_list(
         return -1
     anybody = src is None and group_src is None
     source = None if anybody else choose_rank(found, src, group_src, "src")
-    sender, objects = found.communicator.recv_object(source)
+    sender, objects = found._fx_communicator.recv_object(source)
     if len(objects) != len(object_list):
         raise ArgumentError(
             f"recv_object_list: {len(objects)} objects have come, for a list of {len(object_list)}",
             hint=f"[None] * {len(objects)}",
         )
     object_list[:] = objects
-    return found.ranks[sender]
+    return found._fx_ranks[sender]
 
 
 __all__ = [

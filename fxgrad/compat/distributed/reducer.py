@@ -72,31 +72,32 @@ class GradBucket:
     """
 
     def __init__(self, flat: Any, index: int, is_last: bool, places: Sequence[tuple[Tensor, slice]]):
-        self.flat, self.number, self.last, self.places = make_tensor(BASE_TAPE, flat), index, is_last, places
+        self._fx_flat, self._fx_places = make_tensor(BASE_TAPE, flat), places
+        self._fx_number, self._fx_last = index, is_last
 
     def index(self) -> int:
         """The number of the bucket: 0 is the first whose gradients are complete."""
-        return self.number
+        return self._fx_number
 
     def buffer(self) -> Tensor:
         """All of the gradients, as one Tensor of one dimension."""
-        return self.flat
+        return self._fx_flat
 
     def set_buffer(self, buffer: Tensor) -> None:
         """Put another Tensor in the place of that of the gradients."""
-        self.flat = buffer
+        self._fx_flat = buffer
 
     def gradients(self) -> list[Tensor]:
         """The gradients, which are views of the buffer."""
-        return [self.flat[place].view(parameter.shape) for parameter, place in self.places]
+        return [self._fx_flat[place].view(parameter.shape) for parameter, place in self._fx_places]
 
     def parameters(self) -> list[Tensor]:
         """The parameters to which they belong."""
-        return [parameter for parameter, _ in self.places]
+        return [parameter for parameter, _ in self._fx_places]
 
     def is_last(self) -> bool:
         """Whether no further bucket comes in this pass."""
-        return self.last
+        return self._fx_last
 
 
 class HookWork(communicator.Work):
@@ -178,12 +179,12 @@ class Reducer:
         self.sparse = list(sparse)
         self.dense = [i for i in range(len(self.parameters)) if i not in self.sparse]  # those in buckets
         self.places = {index: place for place, index in enumerate(self.dense)}
-        values = [self.parameters[i].value for i in self.dense]
+        values = [self.parameters[i]._fx_value for i in self.dense]
         self.buckets = Buckets(
-            group.communicator,
+            group._fx_communicator,
             [(value.shape, value.dtype) for value in values],
             bucket_bytes,
-            xp=namespace_of(self.parameters[0].value) or np,
+            xp=namespace_of(self.parameters[0]._fx_value) or np,
         )
         self.is_active = (
             False  # whether the pass that is running leads back from outputs whose gradients are averaged
@@ -302,7 +303,7 @@ class Reducer:
         if self.find_unused or self.static:
             used[:] = False
             used[list(arrivals)] = True
-            used = self.group.communicator.all_reduce(used, "or")
+            used = self.group._fx_communicator.all_reduce(used, "or")
         return used
 
     def assign(self, parameter: Tensor, average: Any) -> None:
@@ -315,10 +316,10 @@ class Reducer:
 
     def gather_rows(self, index: int, gradient: Any) -> tuple[Any, Any]:
         """Return the places and rows of the gradients that all processes have of a parameter."""
-        places, rows = np.zeros((1, 0), np.int64), self.parameters[index].value[:0]
+        places, rows = np.zeros((1, 0), np.int64), self.parameters[index]._fx_value[:0]
         if gradient is not None:
             places, rows = gradient.places, read(gradient.entries, "a gradient")
-        communicator = self.group.communicator
+        communicator = self.group._fx_communicator
         return communicator.all_gather_rows(places.T).T, communicator.all_gather_rows(rows)
 
     def count_active(self, work: Work | None) -> None:

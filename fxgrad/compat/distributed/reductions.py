@@ -138,7 +138,7 @@ def find_reduction(op: Any, x: Any, name: str) -> tuple[Any, str]:
             hint=f"op=ReduceOp.SUM, or x.float(): this Tensor is of {from_numpy_dtype(x.dtype)}",
         )
     if way is RedOpType.PREMUL_SUM:
-        factor = getattr(chosen.factor, "value", chosen.factor)
+        factor = getattr(chosen.factor, "_fx_value", chosen.factor)
         x = (x * factor).astype(x.dtype)
     return x, OPERATIONS[way.name]
 

@@ -44,7 +44,7 @@ class Store:
     timeout = timedelta(seconds=300)
 
     @contextmanager
-    def open(self) -> Iterator[dict[str, bytes]]:
+    def _fx_open(self) -> Iterator[dict[str, bytes]]:
         """What is stored, to be read and changed."""
         raise NotImplementedError
         yield
@@ -59,7 +59,7 @@ class Store:
         Raises:
             TypeError: a value is neither text nor bytes.
         """
-        with self.open() as items:
+        with self._fx_open() as items:
             items[key] = to_bytes(value)
 
     def get(self, key: str) -> bytes:
@@ -69,7 +69,7 @@ class Store:
             DistStoreError: nobody has, within `timeout`.
         """
         self.wait([key])
-        with self.open() as items:
+        with self._fx_open() as items:
             return items[key]
 
     def add(self, key: str, amount: int) -> int:
@@ -79,7 +79,7 @@ class Store:
             key: the name of the number.
             amount: an integer.
         """
-        with self.open() as items:
+        with self._fx_open() as items:
             total = int(items.get(key, b"0")) + amount
             items[key] = str(total).encode()
         return total
@@ -94,7 +94,7 @@ class Store:
         Raises:
             TypeError: a value is neither text nor bytes.
         """
-        with self.open() as items:
+        with self._fx_open() as items:
             items[key] = items.get(key, b"") + to_bytes(value)
 
     def compare_set(self, key: str, expected_value: str | bytes, desired_value: str | bytes) -> bytes:
@@ -110,14 +110,14 @@ class Store:
             TypeError: a value is neither text nor bytes.
         """
         expected, desired = to_bytes(expected_value), to_bytes(desired_value)
-        with self.open() as items:
+        with self._fx_open() as items:
             if items.get(key, b"") == expected:
                 items[key] = desired
             return items.get(key, expected)
 
     def check(self, keys: Sequence[str]) -> bool:
         """Whether all of the keys are there."""
-        with self.open() as items:
+        with self._fx_open() as items:
             return all(key in items for key in keys)
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
@@ -143,17 +143,17 @@ class Store:
 
     def delete_key(self, key: str) -> bool:
         """Delete a key; return whether it was there."""
-        with self.open() as items:
+        with self._fx_open() as items:
             return items.pop(key, None) is not None
 
     def num_keys(self) -> int:
         """How many keys there are."""
-        with self.open() as items:
+        with self._fx_open() as items:
             return len(items)
 
     def list_keys(self) -> list[str]:
         """The keys."""
-        with self.open() as items:
+        with self._fx_open() as items:
             return list(items)
 
     def multi_get(self, keys: Sequence[str]) -> list[bytes]:
@@ -180,7 +180,7 @@ class Store:
         Raises:
             TypeError: a value is neither text nor bytes.
         """
-        with self.open() as items:
+        with self._fx_open() as items:
             queue = json.loads(items.get(key, b"[]"))
             items[key] = json.dumps([*queue, to_bytes(value).hex()]).encode()
 
@@ -196,7 +196,7 @@ class Store:
         """
         end = time.monotonic() + self.timeout.total_seconds()
         while True:
-            with self.open() as items:
+            with self._fx_open() as items:
                 queue = json.loads(items.get(key, b"[]"))
                 if queue:
                     items[key] = json.dumps(queue[1:]).encode()
@@ -213,7 +213,7 @@ class Store:
 
     def queue_len(self, key: str) -> int:
         """How many values are in a queue."""
-        with self.open() as items:
+        with self._fx_open() as items:
             return len(json.loads(items.get(key, b"[]")))
 
     def set_timeout(self, timeout: timedelta) -> None:
@@ -237,14 +237,14 @@ class HashStore(Store):
     """
 
     def __init__(self) -> None:
-        self.items: dict[str, bytes] = {}
-        self.lock = RLock()
+        self._fx_items: dict[str, bytes] = {}
+        self._fx_lock = RLock()
 
     @contextmanager
-    def open(self) -> Iterator[dict[str, bytes]]:
+    def _fx_open(self) -> Iterator[dict[str, bytes]]:
         """What is stored, to be read and changed."""
-        with self.lock:
-            yield self.items
+        with self._fx_lock:
+            yield self._fx_items
 
 
 class FileStore(Store):
@@ -266,11 +266,11 @@ class FileStore(Store):
 
     def __init__(self, file_name: str, world_size: int = -1):
         self.path = os.fspath(file_name)
-        with self.open():
+        with self._fx_open():
             pass
 
     @contextmanager
-    def open(self) -> Iterator[dict[str, bytes]]:
+    def _fx_open(self) -> Iterator[dict[str, bytes]]:
         """What is stored, to be read and changed."""
         import fcntl  # which Windows has not
 
@@ -298,14 +298,14 @@ class PrefixStore(Store):
     """
 
     def __init__(self, prefix: str, store: Store):
-        self.prefix, self.underlying_store = prefix, store
+        self._fx_prefix, self.underlying_store = prefix, store
         self.timeout = store.timeout
 
     @contextmanager
-    def open(self) -> Iterator[dict[str, bytes]]:
+    def _fx_open(self) -> Iterator[dict[str, bytes]]:
         """What is stored, to be read and changed."""
-        start = f"{self.prefix}/"
-        with self.underlying_store.open() as items:
+        start = f"{self._fx_prefix}/"
+        with self.underlying_store._fx_open() as items:
             part = {key.removeprefix(start): value for key, value in items.items() if key.startswith(start)}
             gone = set(part)
             yield part

@@ -38,12 +38,12 @@ class Work:
         finish: Callable[[Any], Any],
         source: Callable[[], int] | None = None,
     ):
-        self.started, self.source = started, source
-        self.future = Future.of(lambda: finish(started.wait()), started.test)
+        self._fx_started, self._fx_source = started, source
+        self._fx_future = Future._fx_of(lambda: finish(started.wait()), started.test)
 
     def wait(self, timeout: timedelta | None = None) -> bool:
         """Wait until it is done: then the Tensors have their new entries. True."""
-        self.future.wait()
+        self._fx_future.wait()
         return True
 
     def synchronize(self) -> None:
@@ -52,19 +52,19 @@ class Work:
 
     def is_completed(self) -> bool:
         """Whether it is done; the Tensors have their new entries then."""
-        return self.future.done()
+        return self._fx_future.done()
 
     def is_success(self) -> bool:
         """Whether it is done, without an error."""
-        return self.future.done() and self.future.error is None
+        return self._fx_future.done() and self._fx_future._fx_error is None
 
     def exception(self) -> BaseException | None:
         """The error that it ended with, if any."""
-        return self.future.error
+        return self._fx_future._fx_error
 
     def result(self) -> Any:
         """The Tensors that it has filled."""
-        return self.future.wait()
+        return self._fx_future.wait()
 
     def source_rank(self) -> int:
         """Return which process sent what was received.
@@ -72,17 +72,17 @@ class Work:
         Raises:
             TensorError: nothing is received by it.
         """
-        if self.source is None:
+        if self._fx_source is None:
             raise TensorError(
                 "sourceRank() may only be called on work objects that correspond to a recv or recv-from-any call.",
                 hint="the Work that irecv returns",
             )
         self.wait()
-        return self.source()
+        return self._fx_source()
 
     def get_future(self) -> Future:
         """Return the Future of the Tensors that it fills."""
-        return self.future
+        return self._fx_future
 
 
 def conclude(work: Work, async_op: bool) -> Work | None:

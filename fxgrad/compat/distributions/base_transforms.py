@@ -6,10 +6,10 @@ import copy
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError, NotSupportedError
+from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
-from .utils import known_truth, sum_rightmost, torch
+from .utils import absent_member, known_truth, sum_rightmost, torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,15 +46,16 @@ class Transform:
     domain: Any
     codomain: Any
     # The attributes that decide whether two of a class are equal; None: one equals itself alone.
-    _settings: tuple[str, ...] | None = None
+    _fx_settings: tuple[str, ...] | None = None
 
     def __init__(self, cache_size: int = 0):
         if cache_size not in (0, 1):
             raise ArgumentValueError("cache_size must be 0 or 1", hint=f"not {cache_size!r}")
         self._cache_size = cache_size
-        self._forget()
+        self._fx_forget()
+        super().__init__()
 
-    def _forget(self) -> None:
+    def _fx_forget(self) -> None:
         """Forget the inverse, and the pair that is kept."""
         self._inv: Any = None
         self._cached_x_y: tuple[Any, Any] = (None, None)
@@ -89,10 +90,7 @@ class Transform:
     @property
     def sign(self) -> Any:
         """The sign of the derivative of a bijection of numbers: 1 if it rises everywhere, -1 if it falls."""
-        raise self._absent("sign")
-
-    def _absent(self, name: str) -> NotSupportedError:
-        return NotSupportedError(f"{type(self).__name__} has no `{name}`")
+        raise absent_member(self, "sign")
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         """Return the same transform with another cache size."""
@@ -105,9 +103,9 @@ class Transform:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        if type(self) is not type(other) or self._settings is None:
+        if type(self) is not type(other) or self._fx_settings is None:
             return False
-        return all(are_equal(getattr(self, name), getattr(other, name)) for name in self._settings)
+        return all(are_equal(getattr(self, name), getattr(other, name)) for name in self._fx_settings)
 
     def __call__(self, x: Tensor) -> Tensor:
         """Transform a value."""
@@ -132,14 +130,14 @@ class Transform:
         return x
 
     def _call(self, x: Tensor) -> Tensor:
-        raise self._absent("_call")
+        raise absent_member(self, "_call")
 
     def _inverse(self, y: Tensor) -> Tensor:
-        raise self._absent("_inverse")
+        raise absent_member(self, "_inverse")
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """log |det ∂y/∂x| at x, where y is what x becomes: one number for an event."""
-        raise self._absent("log_abs_det_jacobian")
+        raise absent_member(self, "log_abs_det_jacobian")
 
     def forward_shape(self, shape) -> Size:
         """The shape that a value of a shape gets.
@@ -164,7 +162,7 @@ class Transform:
 class _InverseTransform(Transform):
     """The inverse of a transform."""
 
-    _settings = ("_inv",)
+    _fx_settings = ("_inv",)
 
     def __init__(self, transform: Transform):
         super().__init__(transform._cache_size)
@@ -236,7 +234,7 @@ class ComposeTransform(Transform):
     (tensor(3.), tensor(0.))
     """
 
-    _settings = ("parts",)
+    _fx_settings = ("parts",)
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0):
         super().__init__(cache_size)
@@ -337,7 +335,7 @@ class IndependentTransform(Transform):
     (tensor([1.0000, 2.7183]), tensor(1.))
     """
 
-    _settings = ("base_transform", "reinterpreted_batch_ndims")
+    _fx_settings = ("base_transform", "reinterpreted_batch_ndims")
 
     def __init__(self, base_transform: Transform, reinterpreted_batch_ndims: int, cache_size: int = 0):
         super().__init__(cache_size)
@@ -365,16 +363,16 @@ class IndependentTransform(Transform):
             return self
         return IndependentTransform(self.base_transform, self.reinterpreted_batch_ndims, cache_size)
 
-    def _ensure_dims(self, x: Tensor, event_dim: int) -> None:
+    def _fx_ensure_dims(self, x: Tensor, event_dim: int) -> None:
         if x.dim() < event_dim:
             raise ArgumentValueError("Too few dimensions on input", hint=f"{x.dim()}, not {event_dim}")
 
     def _call(self, x: Tensor) -> Tensor:
-        self._ensure_dims(x, self.domain.event_dim)
+        self._fx_ensure_dims(x, self.domain.event_dim)
         return self.base_transform(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        self._ensure_dims(y, self.codomain.event_dim)
+        self._fx_ensure_dims(y, self.codomain.event_dim)
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:

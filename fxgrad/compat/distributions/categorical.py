@@ -9,13 +9,13 @@ from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
-from .odds import Binomial, Odds
+from .odds import Binomial, OddsWithShape
 from .utils import torch
 
 CATEGORIES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 
-class Categorical(Odds):
+class Categorical(OddsWithShape):
     """The distribution of a category, a whole number from 0 on: k has the probability pₖ.
 
     Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
@@ -35,20 +35,20 @@ class Categorical(Odds):
 
     arg_constraints: ClassVar = CATEGORIES
     has_enumerate_support = True
-    is_binary = False
+    _fx_is_binary = False
 
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
-        value = self._choose(probs, logits)
+        value = self._fx_choose(probs, logits)
         if value.dim() < 1:
             raise ArgumentValueError(
-                f"`{self._given}` parameter must be at least one-dimensional.",
-                hint=f"{self._given}=torch.tensor([0.5, 0.5]): one entry for each category",
+                f"`{self._fx_given}` parameter must be at least one-dimensional.",
+                hint=f"{self._fx_given}=torch.tensor([0.5, 0.5]): one entry for each category",
             )
-        if self._given == "probs":
+        if self._fx_given == "probs":
             value = value / value.sum(-1, keepdim=True)
         else:
             value = value - value.logsumexp(-1, keepdim=True)
-        vars(self)[self._given] = value
+        vars(self)[self._fx_given] = value
         super().__init__(value.shape[:-1], validate_args=validate_args)
 
     @property
@@ -77,7 +77,7 @@ class Categorical(Odds):
             return drawn.mT.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         shape = torch.broadcast_shapes(value.shape, self.batch_shape)
         logits = self.logits.expand((*shape, self._num_events))
         return logits.gather(-1, value.long().expand(shape).unsqueeze(-1)).squeeze(-1)
@@ -87,7 +87,7 @@ class Categorical(Odds):
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        return self._enumerate(torch.arange(self._num_events, device=self._param.device), expand)
+        return self._fx_enumerate(torch.arange(self._num_events, device=self._param.device), expand)
 
 
 class OverCategorical(Distribution):
@@ -111,10 +111,6 @@ class OverCategorical(Distribution):
     def logits(self) -> Tensor:
         """Their logarithms."""
         return self._categorical.logits
-
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
 
     @property
     def param_shape(self) -> Size:
@@ -142,25 +138,29 @@ class OneHotCategorical(OverCategorical):
     has_enumerate_support = True
 
     @property
+    def _param(self) -> Tensor:
+        return self._categorical._param
+
+    @property
     def mean(self) -> Tensor:
         return self.probs
 
     @property
     def mode(self) -> Tensor:
-        return self._one_hot(self._categorical.mode)
+        return self._fx_one_hot(self._categorical.mode)
 
     @property
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
-    def _one_hot(self, places: Tensor) -> Tensor:
+    def _fx_one_hot(self, places: Tensor) -> Tensor:
         return torch.nn.functional.one_hot(places, self.event_shape[0]).to(self.probs.dtype)
 
     def sample(self, sample_shape=()) -> Tensor:
-        return self._one_hot(self._categorical.sample(sample_shape))
+        return self._fx_one_hot(self._categorical.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return self._categorical.log_prob(value.argmax(-1))
 
     def entropy(self) -> Tensor:
@@ -168,7 +168,9 @@ class OneHotCategorical(OverCategorical):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         count = self.event_shape[0]
-        return self._enumerate(torch.eye(count, dtype=self._param.dtype, device=self._param.device), expand)
+        return self._fx_enumerate(
+            torch.eye(count, dtype=self._param.dtype, device=self._param.device), expand
+        )
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -246,7 +248,7 @@ class Multinomial(OverCategorical):
         return counts.to(self.probs.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         logits, value = torch.broadcast_tensors(self.logits, value)
         # what cannot be drawn is not, which is certain
         logits = torch.where((value == 0) & (logits == -math.inf), 0.0, logits)

@@ -48,7 +48,7 @@ class Independent(Distribution):
             batch[:cut], batch[cut:] + base_distribution.event_shape, validate_args=validate_args
         )
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
         new.base_dist = self.base_dist.expand(
             batch_shape + self.event_shape[: self.reinterpreted_batch_ndims]
         )
@@ -162,7 +162,7 @@ class MixtureSameFamily(Distribution):
         self._component_distribution = component_distribution
         super().__init__(batch[:-1], component_distribution.event_shape, validate_args=validate_args)
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
         count = self._component_distribution.batch_shape[-1]
         new._component_distribution = self._component_distribution.expand((*batch_shape, count))
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
@@ -181,7 +181,7 @@ class MixtureSameFamily(Distribution):
         """The components."""
         return self._component_distribution
 
-    def _average(self, values: Tensor) -> Tensor:
+    def _fx_average(self, values: Tensor) -> Tensor:
         """Average what there is of each component, events of (…, components, *event_shape)."""
         probs = self._mixture_distribution.probs
         probs = probs.reshape(probs.shape + (1,) * len(self.event_shape))
@@ -189,25 +189,25 @@ class MixtureSameFamily(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return self._average(self._component_distribution.mean)
+        return self._fx_average(self._component_distribution.mean)
 
     @property
     def variance(self) -> Tensor:
         """The law of total variance: the mean of the variances, and the variance of the means."""
         means = self._component_distribution.mean
         offsets = means - self.mean.unsqueeze(-1 - len(self.event_shape))
-        return self._average(self._component_distribution.variance) + self._average(offsets.square())
+        return self._fx_average(self._component_distribution.variance) + self._fx_average(offsets.square())
 
-    def _beside_components(self, value: Tensor) -> Tensor:
+    def _fx_beside_components(self, value: Tensor) -> Tensor:
         return value.unsqueeze(-1 - len(self.event_shape))
 
     def cdf(self, value: Tensor) -> Tensor:
-        found = self._component_distribution.cdf(self._beside_components(value))
+        found = self._component_distribution.cdf(self._fx_beside_components(value))
         return (found * self._mixture_distribution.probs).sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        found = self._component_distribution.log_prob(self._beside_components(value))
+        self._fx_check_sample(value)
+        found = self._component_distribution.log_prob(self._fx_beside_components(value))
         return (found + torch.log_softmax(self._mixture_distribution.logits, -1)).logsumexp(-1)
 
     def sample(self, sample_shape=()) -> Tensor:

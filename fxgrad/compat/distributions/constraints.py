@@ -66,7 +66,7 @@ class Constraint:
 
     is_discrete: Any = False
     event_dim: Any = 0
-    _shown: tuple[str, ...] = ()
+    _fx_text: tuple[str, ...] = ()
 
     def check(self, value: Tensor) -> Tensor:
         """Decide for every event of `value` whether it satisfies the constraint: a Tensor of booleans, of the shape of
@@ -74,7 +74,7 @@ class Constraint:
         raise NotSupportedError(f"{type(self).__name__} has no `check`", hint="define check(self, value)")
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in self._fx_text)
         return f"{type(self).__name__.removeprefix('_')}({shown})"
 
 
@@ -90,10 +90,10 @@ class _Dependent(Constraint):
         self._is_discrete, self._event_dim = is_discrete, event_dim
         super().__init__()
 
-    is_discrete = property(lambda self: self._stated("is_discrete"))
-    event_dim = property(lambda self: self._stated("event_dim"))
+    is_discrete = property(lambda self: self._fx_stated("is_discrete"))
+    event_dim = property(lambda self: self._fx_stated("event_dim"))
 
-    def _stated(self, name: str) -> Any:
+    def _fx_stated(self, name: str) -> Any:
         """Return what was stated where the constraint was made."""
         if (value := getattr(self, f"_{name}")) is None:
             hint = "d.support of a distribution d knows it"
@@ -261,7 +261,7 @@ class _Real(Constraint):
 class BoundedBelow(Constraint):
     """The base of constraints with a lower bound only."""
 
-    _shown = ("lower_bound",)
+    _fx_text = ("lower_bound",)
 
     def __init__(self, lower_bound):
         self.lower_bound = lower_bound
@@ -270,7 +270,7 @@ class BoundedBelow(Constraint):
 class BoundedAbove(Constraint):
     """The base of constraints with an upper bound only."""
 
-    _shown = ("upper_bound",)
+    _fx_text = ("upper_bound",)
 
     def __init__(self, upper_bound):
         self.upper_bound = upper_bound
@@ -279,7 +279,7 @@ class BoundedAbove(Constraint):
 class Bounded(Constraint):
     """The base of constraints with two bounds."""
 
-    _shown = ("lower_bound", "upper_bound")
+    _fx_text = ("lower_bound", "upper_bound")
 
     def __init__(self, lower_bound, upper_bound):
         self.lower_bound, self.upper_bound = lower_bound, upper_bound

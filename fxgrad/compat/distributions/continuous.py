@@ -38,7 +38,7 @@ class Normal(ExponentialFamily):
     scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
-        self._start(validate_args, loc=loc, scale=scale)
+        self._fx_start_with(validate_args, loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:
@@ -59,11 +59,11 @@ class Normal(ExponentialFamily):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return -((value - self.loc).square()) / (2 * self.variance) - self.scale.log() - LOG_TWO_PI / 2
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         # not 1 + erf, which loses all digits in the lower tail
         return 0.5 * torch.erfc((self.loc - value) / (self.scale * math.sqrt(2)))
 
@@ -104,7 +104,7 @@ class Laplace(Distribution):
     scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
-        self._start(validate_args, loc=loc, scale=scale)
+        self._fx_start_with(validate_args, loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:
@@ -121,16 +121,16 @@ class Laplace(Distribution):
         return math.sqrt(2) * self.scale
 
     def rsample(self, sample_shape=()) -> Tensor:
-        made = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        made = self.loc.new_empty(self._extended_shape(sample_shape))
         side = made.uniform_(torch.finfo(made.dtype).eps - 1, 1)
         return self.loc - self.scale * side.sign() * torch.log1p(-side.abs())
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         z = (value - self.loc) / self.scale
         return torch.where(z < 0, 0.5 * z.clamp(max=0).exp(), 1 - 0.5 * (-z.clamp(min=0)).exp())
 
@@ -166,7 +166,7 @@ class Cauchy(Distribution):
     scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
-        self._start(validate_args, loc=loc, scale=scale)
+        self._fx_start_with(validate_args, loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:
@@ -187,11 +187,11 @@ class Cauchy(Distribution):
         return self.loc + noise * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return -math.log(math.pi) - self.scale.log() - ((value - self.loc) / self.scale).square().log1p()
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         # atan z + ½π without the loss of digits in the lower tail
         return torch.atan2(self.scale, self.loc - value) / math.pi
 
@@ -231,7 +231,7 @@ class StudentT(Distribution):
     scale: Tensor
 
     def __init__(self, df, loc=0.0, scale=1.0, validate_args: bool | None = None):
-        self._start(validate_args, df=df, loc=loc, scale=scale)
+        self._fx_start_with(validate_args, df=df, loc=loc, scale=scale)
 
     @property
     def mean(self) -> Tensor:
@@ -256,7 +256,7 @@ class StudentT(Distribution):
         return self.loc + self.scale * noise * mean_square.rsqrt()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         y = (value - self.loc) / self.scale
         normalizer = (
             self.scale.log()
@@ -296,7 +296,7 @@ class Uniform(Distribution):
     high: Tensor
 
     def __init__(self, low, high, validate_args: bool | None = None):
-        self._start(validate_args, low=low, high=high)
+        self._fx_start_with(validate_args, low=low, high=high)
 
     @property
     def arg_constraints(self):  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -328,12 +328,12 @@ class Uniform(Distribution):
         return self.low + fraction * (self.high - self.low)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         inside = (self.low <= value) & (value < self.high)
         return torch.where(inside, -(self.high - self.low).log(), -math.inf)
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -365,10 +365,12 @@ class VonMises(Distribution):
     has_rsample = False
     loc: Tensor
     concentration: Tensor
-    ROUNDS = 64  # of rejections where nobody knows whether all are accepted: 2 in 3 of a round are, or more
+    _fx_ROUNDS = (
+        64  # of rejections where nobody knows whether all are accepted: 2 in 3 of a round are, or more
+    )
 
     def __init__(self, loc, concentration, validate_args: bool | None = None):
-        self._start(validate_args, loc=loc, concentration=concentration)
+        self._fx_start_with(validate_args, loc=loc, concentration=concentration)
 
     @property
     def mean(self) -> Tensor:
@@ -383,7 +385,7 @@ class VonMises(Distribution):
         return 1 - torch.special.i1e(k) / torch.special.i0e(k)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         # cos t - 1 and e⁻ᵏ·I₀(k), since both terms grow like k
         fallen = -2 * torch.sin(0.5 * (value - self.loc)).square()
         return (
@@ -402,7 +404,7 @@ class VonMises(Distribution):
             r = torch.where(k < 1e-5, 1 / k + k, (1 + rho.square()) / (2 * rho)).expand(shape)
             k, angle = k.expand(shape), torch.zeros(shape, dtype=torch.double, device=k.device)
             accepted = torch.zeros(shape, dtype=torch.bool, device=k.device)
-            for _ in range(self.ROUNDS):
+            for _ in range(self._fx_ROUNDS):
                 turn, height, side = draw_inside((3, *shape), k).unbind()
                 z = torch.cos(math.pi * turn)
                 f = (1 + r * z) / (r + z)
@@ -446,35 +448,35 @@ class GeneralizedPareto(Distribution):
     concentration: Tensor
 
     def __init__(self, loc, scale, concentration, validate_args: bool | None = None):
-        self._start(validate_args, loc=loc, scale=scale, concentration=concentration)
+        self._fx_start_with(validate_args, loc=loc, scale=scale, concentration=concentration)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
     def support(self) -> constraints.Constraint:
         end = self.loc - self.scale / torch.where(self.concentration < 0, self.concentration, 1.0)
         return constraints.interval(self.loc, torch.where(self.concentration < 0, end, math.inf))
 
-    def _exponential_part(self) -> tuple[Tensor, Tensor]:
+    def _fx_exponential_part(self) -> tuple[Tensor, Tensor]:
         """Return (where the concentration is 0, the concentration with 1 in its place there)."""
         is_zero = torch.isclose(self.concentration, torch.zeros_like(self.concentration))
         return is_zero, torch.where(is_zero, 1.0, self.concentration)
 
-    def _log_survival(self, value: Tensor) -> Tensor:
+    def _fx_log_survival(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of more than a value."""
         z = (value - self.loc) / self.scale
-        is_zero, c = self._exponential_part()
+        is_zero, c = self._fx_exponential_part()
         return torch.where(is_zero, -z, -(c * z).log1p() / c)
 
     def rsample(self, sample_shape=()) -> Tensor:
         return self.icdf(draw_inside(self._extended_shape(sample_shape), self.loc))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        return -self.scale.log() + (1 + self.concentration) * self._log_survival(value)
+        self._fx_check_sample(value)
+        return -self.scale.log() + (1 + self.concentration) * self._fx_log_survival(value)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of more than a value."""
-        self._check_sample(value)
-        return self._log_survival(value)
+        self._fx_check_sample(value)
+        return self._fx_log_survival(value)
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of `cdf`."""
@@ -484,7 +486,7 @@ class GeneralizedPareto(Distribution):
         return -self.log_survival_function(value).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
-        is_zero, c = self._exponential_part()
+        is_zero, c = self._fx_exponential_part()
         log_rest = (-value).log1p()
         return self.loc + self.scale * torch.where(is_zero, -log_rest, (-c * log_rest).expm1() / c)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
-from .utils import broadcast_all, known_truth, lazy_property, show, torch
+from .utils import absent_member, broadcast_all, known_truth, lazy_property, show, torch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,9 +47,10 @@ class Distribution:
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
-            self._validate_parameters()
+            self._fx_validate_parameters()
+        super().__init__()
 
-    def _start(self, validate_args: bool | None, **parameters) -> None:
+    def _fx_start_with(self, validate_args: bool | None, **parameters) -> None:
         """Set parameters of single numbers, broadcast against one another, and start with their shape."""
         values = broadcast_all(*parameters.values())
         vars(self).update(zip(parameters, values))
@@ -70,7 +71,7 @@ class Distribution:
         Distribution._validate_args = bool(value)
 
     # -- validation ------------------------------------------
-    def _constraint_hint(self, name: str, constraint: constraints.Constraint, value: Tensor) -> str:
+    def _fx_constraint_hint(self, name: str, constraint: constraints.Constraint, value: Tensor) -> str:
         """Return how to come by values that satisfy a constraint."""
         if known_truth(value.isnan().any()):
             return "torch.isnan(x).any() of what it is computed from: one of these is the first with NaN"
@@ -78,7 +79,7 @@ class Distribution:
             return f"whole numbers in {constraint!r}; validate_args=False computes without the check"
         return f"torch.distributions.transform_to(d.{name})(x), which is there for any x"
 
-    def _validate_parameters(self) -> None:
+    def _fx_validate_parameters(self) -> None:
         """Raise unless the parameters satisfy their constraints."""
         try:
             arg_constraints = self.arg_constraints
@@ -98,10 +99,10 @@ class Distribution:
                 raise ArgumentValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{show(value)}",
-                    hint=self._constraint_hint(f"arg_constraints[{name!r}]", constraint, value),
+                    hint=self._fx_constraint_hint(f"arg_constraints[{name!r}]", constraint, value),
                 )
 
-    def _check_sample(self, value) -> None:
+    def _fx_check_sample(self, value) -> None:
         """Validate a sample, where validation is not turned off."""
         if self._validate_args:
             self._validate_sample(value)
@@ -139,7 +140,7 @@ class Distribution:
             raise ArgumentValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the "
                 f"support ({support!r}) of the distribution {self!r}, but found invalid values:\n{show(value)}",
-                hint=self._constraint_hint("support", support, value),
+                hint=self._fx_constraint_hint("support", support, value),
             )
 
     # -- shapes ------------------------------------------
@@ -175,12 +176,12 @@ class Distribution:
             )
         new = self._get_checked_instance(ours, _instance)
         batch_shape = Size(batch_shape)
-        self._expand_parameters(new, batch_shape)
+        self._fx_expand_parameters(new, batch_shape)
         Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
         new._validate_args = self._validate_args
         return new
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
         """Give another distribution what this one is made of, expanded: parameters that are there, and distributions.
         Other Tensors follow from these, and what is no Tensor has no shape."""
         for name, value in vars(self).items():
@@ -215,36 +216,32 @@ class Distribution:
         @property
         def arg_constraints(self) -> Mapping[str, constraints.Constraint]:
             """The constraint on each parameter, by its name."""
-            raise self._absent("arg_constraints")
+            raise absent_member(self, "arg_constraints")
 
         @property
         def support(self) -> constraints.Constraint:
             """The constraint on samples."""
-            raise self._absent("support")
+            raise absent_member(self, "support")
 
         @property
         def mean(self) -> Tensor:
             """The mean."""
-            raise self._absent("mean")
+            raise absent_member(self, "mean")
 
         @property
         def mode(self) -> Tensor:
             """The most probable value."""
-            raise self._absent("mode")
+            raise absent_member(self, "mode")
 
         @property
         def variance(self) -> Tensor:
             """The variance."""
-            raise self._absent("variance")
+            raise absent_member(self, "variance")
 
         @property
         def stddev(self) -> Tensor:
             """The standard deviation."""
             return self.variance.sqrt()
-
-    def _absent(self, name: str) -> NotSupportedError:
-        """The error for what a distribution has not, as in torch, or does not define."""
-        return NotSupportedError(f"{type(self).__name__} has no `{name}`")
 
     def sample(self, sample_shape=()) -> Tensor:
         """Draw samples, through which no gradients flow.
@@ -267,7 +264,7 @@ class Distribution:
         Raises:
             NotSupportedError: there are none. It is a NotImplementedError.
         """
-        raise self._absent("rsample")
+        raise absent_member(self, "rsample")
 
     def sample_n(self, n: int) -> Tensor:
         """Draw n samples. Deprecated: use sample((n,))."""
@@ -284,15 +281,15 @@ class Distribution:
             ArgumentValueError: `value` is no Tensor, does not broadcast, or is outside of the support. It is a
                 ValueError.
         """
-        raise self._absent("log_prob")
+        raise absent_member(self, "log_prob")
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of samples that are not above a value; arguments and errors as of `log_prob`."""
-        raise self._absent("cdf")
+        raise absent_member(self, "cdf")
 
     def icdf(self, value: Tensor) -> Tensor:
         """The inverse of `cdf`: the quantiles at these probabilities."""
-        raise self._absent("icdf")
+        raise absent_member(self, "icdf")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """List all values that samples of a discrete distribution can have, along a new first dimension.
@@ -300,17 +297,17 @@ class Distribution:
         Args:
             expand: whether they are expanded over the batch; else its dimensions have size 1.
         """
-        raise self._absent("enumerate_support")
+        raise absent_member(self, "enumerate_support")
 
     def entropy(self) -> Tensor:
         """The entropy, in nats: a Tensor of shape batch_shape."""
-        raise self._absent("entropy")
+        raise absent_member(self, "entropy")
 
     def perplexity(self) -> Tensor:
         """The exponential of the entropy."""
         return self.entropy().exp()
 
-    def _enumerate(self, values: Tensor, expand: bool) -> Tensor:
+    def _fx_enumerate(self, values: Tensor, expand: bool) -> Tensor:
         """Give values (n, *event_shape) the dimensions of the batch, behind the first one."""
         event = values.shape[1:]
         values = values.reshape((-1, *(1,) * len(self._batch_shape), *event))

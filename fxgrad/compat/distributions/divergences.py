@@ -183,7 +183,7 @@ def kl_exponential_family(p, q) -> Tensor:
             "divergences",
             hint=f"{type(p).__name__} and {type(q).__name__}: register_kl enters one",
         )
-    params, normalizer, gradients = p._normalizer_gradients()
+    params, normalizer, gradients = p._fx_normalizer_gradients()
     others = q._natural_params
     result = q._log_normalizer(*others) - normalizer
     for param, other, gradient in zip(params, others, gradients):
@@ -295,7 +295,7 @@ def under_beta(p, q) -> Tensor:
 
 
 def under_continuous_bernoulli(p, q) -> Tensor:
-    return p.mean * q.logits + (-q.probs).log1p() + q._log_factor
+    return p.mean * q.logits + (-q.probs).log1p() + q._fx_log_factor
 
 
 def reach(p) -> tuple[Any, Any]:

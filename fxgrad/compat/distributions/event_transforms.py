@@ -10,7 +10,7 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .base_transforms import Transform
 from .number_transforms import sigmoid_inside
-from .utils import part_lengths, sum_rightmost, torch, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import absent_member, part_lengths, sum_rightmost, torch, tril_matrix_to_vec, vec_to_tril_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ class ReshapeTransform(Transform):
     """
 
     bijective = True
-    _settings = ("in_shape", "out_shape")
+    _fx_settings = ("in_shape", "out_shape")
 
     def __init__(self, in_shape, out_shape, cache_size: int = 0):
         super().__init__(cache_size)
@@ -104,7 +104,7 @@ class SoftmaxTransform(Transform):
     """
 
     domain, codomain = constraints.real_vector, constraints.simplex
-    _settings = ()
+    _fx_settings = ()
 
     def _call(self, x: Tensor) -> Tensor:
         return torch.softmax(x, -1)
@@ -135,25 +135,25 @@ class StickBreakingTransform(Transform):
 
     bijective = True
     domain, codomain = constraints.real_vector, constraints.simplex
-    _settings = ()
+    _fx_settings = ()
 
-    def _offsets(self, x: Tensor) -> Tensor:
+    def _fx_offsets(self, x: Tensor) -> Tensor:
         """The log odds of the part that each is to break off, if all are to be equal."""
         count = x.shape[-1]
         return torch.arange(count, 0, -1, dtype=x.dtype, device=x.device).log()
 
     def _call(self, x: Tensor) -> Tensor:
-        part = sigmoid_inside(x - self._offsets(x))
+        part = sigmoid_inside(x - self._fx_offsets(x))
         pad = torch.nn.functional.pad
         return pad(part, [0, 1], value=1.0) * pad((1 - part).cumprod(-1), [1, 0], value=1.0)
 
     def _inverse(self, y: Tensor) -> Tensor:
         y = y[..., :-1]
         rest = (1 - y.cumsum(-1)).clamp(min=torch.finfo(y.dtype).tiny)
-        return y.log() - rest.log() + self._offsets(y)
+        return y.log() - rest.log() + self._fx_offsets(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        odds = x - self._offsets(x)
+        odds = x - self._fx_offsets(x)
         return (torch.nn.functional.logsigmoid(odds) - odds + y[..., :-1].log()).sum(-1)
 
     def forward_shape(self, shape) -> Size:
@@ -179,7 +179,7 @@ class LowerCholeskyTransform(Transform):
     """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
-    _settings = ()
+    _fx_settings = ()
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -201,7 +201,7 @@ class PositiveDefiniteTransform(Transform):
     """
 
     domain, codomain = constraints.independent(constraints.real, 2), constraints.positive_definite
-    _settings = ()
+    _fx_settings = ()
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
@@ -228,7 +228,7 @@ class CorrCholeskyTransform(Transform):
 
     bijective = True
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
-    _settings = ()
+    _fx_settings = ()
 
     def _call(self, x: Tensor) -> Tensor:
         eps = torch.finfo(x.dtype).eps
@@ -278,21 +278,23 @@ class PartsTransform(Transform):
         self.transforms = [t.with_cache(cache_size) for t in tseq] if cache_size else list(tseq)
         self.dim = dim
 
-    def _split(self, x: Tensor) -> list[Tensor]:
-        raise self._absent("_split")
+    def _fx_split_parts(self, x: Tensor) -> list[Tensor]:
+        raise absent_member(self, "_fx_split_parts")
 
-    def _join(self, parts: list[Tensor], dim: int) -> Tensor:
-        raise self._absent("_join")
+    def _fx_join(self, parts: list[Tensor], dim: int) -> Tensor:
+        raise absent_member(self, "_fx_join")
 
     @property
     def bijective(self) -> bool:
         return all(t.bijective for t in self.transforms)
 
     def _call(self, x: Tensor) -> Tensor:
-        return self._join([t(part) for t, part in zip(self.transforms, self._split(x))], self.dim)
+        return self._fx_join([t(part) for t, part in zip(self.transforms, self._fx_split_parts(x))], self.dim)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self._join([t.inv(part) for t, part in zip(self.transforms, self._split(y))], self.dim)
+        return self._fx_join(
+            [t.inv(part) for t, part in zip(self.transforms, self._fx_split_parts(y))], self.dim
+        )
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if cache_size == self._cache_size:
@@ -323,7 +325,7 @@ class CatTransform(PartsTransform):
     (tensor([2.7183, 2.0000]), tensor([1.0000, 1.0000]))
     """
 
-    _settings = ("transforms", "dim", "lengths")
+    _fx_settings = ("transforms", "dim", "lengths")
 
     def __init__(
         self,
@@ -352,20 +354,20 @@ class CatTransform(PartsTransform):
     def codomain(self) -> Constraint:
         return constraints.cat([t.codomain for t in self.transforms], self.dim, self.lengths)
 
-    def _split(self, x: Tensor) -> list[Tensor]:
+    def _fx_split_parts(self, x: Tensor) -> list[Tensor]:
         return x.split(self.lengths, self.dim)
 
-    def _join(self, parts: list[Tensor], dim: int) -> Tensor:
+    def _fx_join(self, parts: list[Tensor], dim: int) -> Tensor:
         return torch.cat(parts, dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         found = []
-        for t, before, after in zip(self.transforms, self._split(x), self._split(y)):
+        for t, before, after in zip(self.transforms, self._fx_split_parts(x), self._fx_split_parts(y)):
             each = t.log_abs_det_jacobian(before, after)
             found.append(sum_rightmost(each, self.event_dim - t.event_dim))
         dim = self.dim - x.dim() if self.dim >= 0 else self.dim
         dim += self.event_dim
-        return self._join(found, dim) if dim < 0 else sum(found[1:], found[0])
+        return self._fx_join(found, dim) if dim < 0 else sum(found[1:], found[0])
 
 
 class StackTransform(PartsTransform):
@@ -385,7 +387,7 @@ class StackTransform(PartsTransform):
     (tensor([2.7183, 2.0000]), tensor([1.0000, 1.0000]))
     """
 
-    _settings = ("transforms", "dim")
+    _fx_settings = ("transforms", "dim")
 
     @property
     def domain(self) -> Constraint:
@@ -395,7 +397,7 @@ class StackTransform(PartsTransform):
     def codomain(self) -> Constraint:
         return constraints.stack([t.codomain for t in self.transforms], self.dim)
 
-    def _split(self, x: Tensor) -> list[Tensor]:
+    def _fx_split_parts(self, x: Tensor) -> list[Tensor]:
         if x.shape[self.dim] != len(self.transforms):
             raise ArgumentValueError(
                 f"dimension {self.dim} of x has {x.shape[self.dim]} entries, for {len(self.transforms)} transforms",
@@ -403,9 +405,11 @@ class StackTransform(PartsTransform):
             )
         return [x.select(self.dim, i) for i in range(x.shape[self.dim])]
 
-    def _join(self, parts: list[Tensor], dim: int) -> Tensor:
+    def _fx_join(self, parts: list[Tensor], dim: int) -> Tensor:
         return torch.stack(parts, dim)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        triples = zip(self.transforms, self._split(x), self._split(y))
-        return self._join([t.log_abs_det_jacobian(before, after) for t, before, after in triples], self.dim)
+        triples = zip(self.transforms, self._fx_split_parts(x), self._fx_split_parts(y))
+        return self._fx_join(
+            [t.log_abs_det_jacobian(before, after) for t, before, after in triples], self.dim
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.tensor import Tensor
 from .distribution import Distribution
-from .utils import sum_rightmost, torch
+from .utils import absent_member, sum_rightmost, torch
 
 __all__ = ["ExponentialFamily"]
 
@@ -32,10 +32,10 @@ class ExponentialFamily(Distribution):
 
     @property
     def _natural_params(self) -> tuple[Tensor, ...]:
-        raise self._absent("_natural_params")
+        raise absent_member(self, "_natural_params")
 
     def _log_normalizer(self, *natural_params) -> Tensor:
-        raise self._absent("_log_normalizer")
+        raise absent_member(self, "_log_normalizer")
 
     if TYPE_CHECKING:
         _mean_carrier_measure: Any
@@ -43,9 +43,9 @@ class ExponentialFamily(Distribution):
 
         @property
         def _mean_carrier_measure(self) -> Any:
-            raise self._absent("_mean_carrier_measure")
+            raise absent_member(self, "_mean_carrier_measure")
 
-    def _normalizer_gradients(self) -> tuple[tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
+    def _fx_normalizer_gradients(self) -> tuple[tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
         """Return (θ, F(θ), ∇F(θ)), differentiable in θ."""
         with torch.enable_grad():
             found = self._natural_params
@@ -55,7 +55,7 @@ class ExponentialFamily(Distribution):
         return params, normalizer, gradients
 
     def entropy(self) -> Tensor:
-        params, normalizer, gradients = self._normalizer_gradients()
+        params, normalizer, gradients = self._fx_normalizer_gradients()
         result = normalizer - self._mean_carrier_measure
         for param, gradient in zip(params, gradients):
             result = result - sum_rightmost(param * gradient, param.dim() - len(self.batch_shape))

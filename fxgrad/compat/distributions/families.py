@@ -120,7 +120,7 @@ class Half(TransformedDistribution):
         return torch.zeros_like(self.scale)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def entropy(self) -> Tensor:
@@ -154,7 +154,7 @@ class HalfNormal(Half):
         return self.scale.square() * (1 - 2 / math.pi)
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return torch.erf(value / (self.scale * math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -186,7 +186,7 @@ class HalfCauchy(Half):
     variance = mean
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return torch.atan(value / self.scale) * (2 / math.pi)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -226,7 +226,7 @@ class Gumbel(TransformedDistribution):
         ]
         super().__init__(base, transforms, validate_args=validate_args)
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
         Gumbel.__init__(
             new, self.loc.expand(batch_shape), self.scale.expand(batch_shape), validate_args=False
         )
@@ -248,12 +248,12 @@ class Gumbel(TransformedDistribution):
         return self.stddev.square()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         fallen = (self.loc - value) / self.scale
         return fallen - fallen.exp() - self.scale.log()
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return (-((self.loc - value) / self.scale).exp()).exp()
 
     def entropy(self) -> Tensor:
@@ -285,13 +285,13 @@ class Weibull(TransformedDistribution):
         power = PowerTransform(self.concentration.reciprocal())
         super().__init__(base, [power, AffineTransform(0, self.scale)], validate_args=validate_args)
 
-    def _moment(self, n: int) -> Tensor:
+    def _fx_moment(self, n: int) -> Tensor:
         """The mean of xⁿ at scale 1."""
         return torch.lgamma(1 + n / self.concentration).exp()
 
     @property
     def mean(self) -> Tensor:
-        return self.scale * self._moment(1)
+        return self.scale * self._fx_moment(1)
 
     @property
     def mode(self) -> Tensor:
@@ -301,7 +301,7 @@ class Weibull(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        return self.scale.square() * (self._moment(2) - self._moment(1).square())
+        return self.scale.square() * (self._fx_moment(2) - self._fx_moment(1).square())
 
     def entropy(self) -> Tensor:
         c = self.concentration
@@ -387,14 +387,14 @@ class Kumaraswamy(TransformedDistribution):
         ]
         super().__init__(base, transforms, validate_args=validate_args)
 
-    def _moment(self, n: int) -> Tensor:
+    def _fx_moment(self, n: int) -> Tensor:
         """The mean of xⁿ: b·B(1 + n/a, b)."""
         b, above = self.concentration0, 1 + n / self.concentration1
         return (torch.lgamma(above) + torch.lgamma(b + 1) - torch.lgamma(above + b)).exp()
 
     @property
     def mean(self) -> Tensor:
-        return self._moment(1)
+        return self._fx_moment(1)
 
     @property
     def mode(self) -> Tensor:
@@ -404,7 +404,7 @@ class Kumaraswamy(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        return self._moment(2) - self.mean.square()
+        return self._fx_moment(2) - self.mean.square()
 
     def entropy(self) -> Tensor:
         a, b = self.concentration1, self.concentration0

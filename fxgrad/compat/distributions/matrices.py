@@ -77,7 +77,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
             "covariance_matrix": covariance_matrix,
             "precision_matrix": precision_matrix,
         }
-        matrix = self._choose_matrix(matrices, MissingMatrixError)
+        matrix = self._fx_choose_matrix(matrices, MissingMatrixError)
         if matrix.dim() < 2:
             raise ArgumentValueError(
                 "scale_tril must be at least two-dimensional, with optional leading batch dimensions",
@@ -96,34 +96,34 @@ class Wishart(MatrixParameter, ExponentialFamily):
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 < df < ndim.",
                 stacklevel=2,
             )
-        self._set_matrix(matrix, batch_shape, validate_args, event_shape=matrix.shape[-2:])
+        self._fx_set_matrix(matrix, batch_shape, validate_args, event_shape=matrix.shape[-2:])
 
     @property
     def arg_constraints(self):  # pyright: ignore[reportIncompatibleVariableOverride]
         return {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
     @property
-    def _size(self) -> int:
+    def _fx_size(self) -> int:
         return self._event_shape[-1]
 
     @property
-    def _df_of_matrices(self) -> Tensor:
+    def _fx_df_of_matrices(self) -> Tensor:
         return self.df.reshape((*self._batch_shape, 1, 1))
 
     @property
     def mean(self) -> Tensor:
-        return self._df_of_matrices * self.covariance_matrix
+        return self._fx_df_of_matrices * self.covariance_matrix
 
     @property
     def mode(self) -> Tensor:
-        factor = self._df_of_matrices - self._size - 1
+        factor = self._fx_df_of_matrices - self._fx_size - 1
         return torch.where(factor > 0, factor, math.nan) * self.covariance_matrix
 
     @property
     def variance(self) -> Tensor:
         diagonal = self.covariance_matrix.diagonal(dim1=-2, dim2=-1)
         products = diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2)
-        return self._df_of_matrices * (self.covariance_matrix.square() + products)
+        return self._fx_df_of_matrices * (self.covariance_matrix.square() + products)
 
     def rsample(self, sample_shape=()) -> Tensor:
         """Draw samples by the decomposition of Bartlett ("On the theory of statistical regression", 1933), that are
@@ -132,11 +132,11 @@ class Wishart(MatrixParameter, ExponentialFamily):
         They are those of a second draw, as in torch 2.13, which takes regular matrices for singular ones and draws in
         their place: so a seed gives the same numbers.
         """
-        self._draw_by_bartlett(sample_shape)
-        return self._draw_by_bartlett(sample_shape)
+        self._fx_draw_by_bartlett(sample_shape)
+        return self._fx_draw_by_bartlett(sample_shape)
 
-    def _draw_by_bartlett(self, sample_shape) -> Tensor:
-        size, shape = self._size, self._extended_shape(sample_shape)
+    def _fx_draw_by_bartlett(self, sample_shape) -> Tensor:
+        size, shape = self._fx_size, self._extended_shape(sample_shape)
         halves = 0.5 * (
             self.df.unsqueeze(-1) - torch.arange(size, dtype=self.df.dtype, device=self.df.device)
         )
@@ -149,8 +149,8 @@ class Wishart(MatrixParameter, ExponentialFamily):
         return factor @ factor.mT
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        size, half = self._size, 0.5 * self.df
+        self._fx_check_sample(value)
+        size, half = self._fx_size, 0.5 * self.df
         factor = self._unbroadcasted_scale_tril
         inside = torch.linalg.cholesky(value)
         trace = solve_lower(factor, inside).square().flatten(-2).sum(-1)
@@ -162,7 +162,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         )
 
     def entropy(self) -> Tensor:
-        size, half = self._size, 0.5 * self.df
+        size, half = self._fx_size, 0.5 * self.df
         places = torch.arange(size, dtype=half.dtype, device=half.device)
         slope = torch.digamma(half.unsqueeze(-1) - 0.5 * places).sum(-1)  # of mvlgamma
         scale = half_log_det(self._unbroadcasted_scale_tril) + 0.5 * size * math.log(2)
@@ -172,11 +172,11 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     @property
     def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return -0.5 * self.precision_matrix, 0.5 * (self.df - self._size - 1)
+        return -0.5 * self.precision_matrix, 0.5 * (self.df - self._fx_size - 1)
 
     def _log_normalizer(self, x, y) -> Tensor:
-        half = y + 0.5 * (self._size + 1)
-        return torch.mvlgamma(half, self._size) - half * torch.linalg.slogdet(-x).logabsdet
+        half = y + 0.5 * (self._fx_size + 1)
+        return torch.mvlgamma(half, self._fx_size) - half * torch.linalg.slogdet(-x).logabsdet
 
 
 class LKJCholesky(Distribution):
@@ -230,7 +230,7 @@ class LKJCholesky(Distribution):
             return squares.sqrt().unsqueeze(-1) * directions / lengths + last.diag_embed()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         diagonal = value.diagonal(dim1=-2, dim2=-1)[..., 1:]
         rows = torch.arange(2, self.dim + 1, dtype=value.dtype, device=value.device)
         powers = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - rows

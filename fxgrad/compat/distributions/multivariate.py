@@ -66,10 +66,10 @@ def ensure_vector(loc: Tensor) -> None:
 class MatrixParameter(Distribution):
     """The base of distributions with a positive definite matrix, given as one of three."""
 
-    _given: str
+    _fx_given: str
     _unbroadcasted_scale_tril: Tensor
 
-    def _choose_matrix(self, matrices: dict[str, Any], error: type[FxgradError]) -> Tensor:
+    def _fx_choose_matrix(self, matrices: dict[str, Any], error: type[FxgradError]) -> Tensor:
         """Remember which matrix is given, and its Cholesky factor, and return it."""
         given = {name: matrix for name, matrix in matrices.items() if matrix is not None}
         if len(given) != 1:
@@ -77,43 +77,43 @@ class MatrixParameter(Distribution):
                 "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.",
                 hint=f"{' or '.join(given)} alone" if given else "scale_tril=torch.eye(n)",
             )
-        ((self._given, matrix),) = given.items()
+        ((self._fx_given, matrix),) = given.items()
         return matrix
 
-    def _set_matrix(self, matrix: Tensor, batch_shape: Size, validate_args: bool | None, **others) -> None:
+    def _fx_set_matrix(self, matrix: Tensor, batch_shape: Size, validate_args: bool | None, **others) -> None:
         """Set the matrix that is given, check it, and set the factor that all others follow from."""
-        vars(self)[self._given] = matrix.expand(batch_shape + matrix.shape[-2:])
+        vars(self)[self._fx_given] = matrix.expand(batch_shape + matrix.shape[-2:])
         Distribution.__init__(self, batch_shape, others.pop("event_shape"), validate_args=validate_args)
-        if self._given == "scale_tril":
+        if self._fx_given == "scale_tril":
             self._unbroadcasted_scale_tril = matrix
-        elif self._given == "covariance_matrix":
+        elif self._fx_given == "covariance_matrix":
             self._unbroadcasted_scale_tril = torch.linalg.cholesky(matrix)
         else:
             self._unbroadcasted_scale_tril = factor_from_precision(matrix)
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._expand_parameters(new, batch_shape)
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._fx_expand_parameters(new, batch_shape)
         new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
 
-    def _spread(self, matrix: Tensor) -> Tensor:
+    def _fx_spread(self, matrix: Tensor) -> Tensor:
         """Expand a matrix over the batch."""
         return matrix.expand(self._batch_shape + matrix.shape[-2:])
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor."""
-        return self._spread(self._unbroadcasted_scale_tril)
+        return self._fx_spread(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The matrix."""
         factor = self._unbroadcasted_scale_tril
-        return self._spread(factor @ factor.mT)
+        return self._fx_spread(factor @ factor.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """Its inverse."""
-        return self._spread(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
+        return self._fx_spread(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
 
 MATRICES = {
@@ -163,15 +163,15 @@ class MultivariateNormal(MatrixParameter):
             "scale_tril": scale_tril,
             "precision_matrix": precision_matrix,
         }
-        matrix = self._choose_matrix(matrices, ArgumentValueError)
+        matrix = self._fx_choose_matrix(matrices, ArgumentValueError)
         if matrix.dim() < 2:
             raise ArgumentValueError(
-                f"{self._given} must be at least two-dimensional, with optional leading batch dimensions",
-                hint=f"{self._given}=torch.eye({loc.shape[-1]})",
+                f"{self._fx_given} must be at least two-dimensional, with optional leading batch dimensions",
+                hint=f"{self._fx_given}=torch.eye({loc.shape[-1]})",
             )
         batch_shape = Size(torch.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1]))
         self.loc = loc.expand((*batch_shape, -1))
-        self._set_matrix(matrix, batch_shape, validate_args, event_shape=loc.shape[-1:])
+        self._fx_set_matrix(matrix, batch_shape, validate_args, event_shape=loc.shape[-1:])
 
     @property
     def mean(self) -> Tensor:
@@ -188,7 +188,7 @@ class MultivariateNormal(MatrixParameter):
         return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         square = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         half_size = 0.5 * self._event_shape[0] * LOG_TWO_PI
         return -0.5 * square - half_size - half_log_det(self._unbroadcasted_scale_tril)
@@ -263,15 +263,15 @@ class LowRankMultivariateNormal(Distribution):
         self.loc, self.cov_diag = (x.expand((*batch_shape, -1)) for x in (loc, cov_diag))
         self.cov_factor = cov_factor.expand((*batch_shape, -1, -1))
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
-        inner = unit_like(cov_factor) + self._scaled_factor() @ cov_factor
+        inner = unit_like(cov_factor) + self._fx_scaled_factor() @ cov_factor
         self._capacitance_tril = torch.linalg.cholesky(inner)
 
-    def _scaled_factor(self) -> Tensor:
+    def _fx_scaled_factor(self) -> Tensor:
         """Wᵀ·diag(d)⁻¹."""
         return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._expand_parameters(new, batch_shape)
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._fx_expand_parameters(new, batch_shape)
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
             vars(new)[name] = vars(self)[name]
 
@@ -287,7 +287,7 @@ class LowRankMultivariateNormal(Distribution):
         value = self._unbroadcasted_cov_factor.square().sum(-1) + self._unbroadcasted_cov_diag
         return value.expand(self._batch_shape + self._event_shape)
 
-    def _spread(self, matrix: Tensor) -> Tensor:
+    def _fx_spread(self, matrix: Tensor) -> Tensor:
         """Expand a matrix over the batch."""
         return matrix.expand(self._batch_shape + self._event_shape * 2)
 
@@ -300,13 +300,15 @@ class LowRankMultivariateNormal(Distribution):
     def covariance_matrix(self) -> Tensor:
         """The covariance."""
         factor = self._unbroadcasted_cov_factor
-        return self._spread(factor @ factor.mT + self._unbroadcasted_cov_diag.diag_embed())
+        return self._fx_spread(factor @ factor.mT + self._unbroadcasted_cov_diag.diag_embed())
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """Its inverse."""
-        corrected = solve_lower(self._capacitance_tril, self._scaled_factor())
-        return self._spread(self._unbroadcasted_cov_diag.reciprocal().diag_embed() - corrected.mT @ corrected)
+        corrected = solve_lower(self._capacitance_tril, self._fx_scaled_factor())
+        return self._fx_spread(
+            self._unbroadcasted_cov_diag.reciprocal().diag_embed() - corrected.mT @ corrected
+        )
 
     def rsample(self, sample_shape=()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -314,18 +316,18 @@ class LowRankMultivariateNormal(Distribution):
         own = draw_normal(shape, self.loc) * self._unbroadcasted_cov_diag.sqrt()
         return self.loc + (self._unbroadcasted_cov_factor @ inner.unsqueeze(-1)).squeeze(-1) + own
 
-    def _half_log_det(self) -> Tensor:
+    def _fx_half_log_det(self) -> Tensor:
         """Half the logarithm of the determinant of the covariance."""
         return half_log_det(self._capacitance_tril) + 0.5 * self._unbroadcasted_cov_diag.log().sum(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         offset = value - self.loc
-        inner = (self._scaled_factor() @ offset.unsqueeze(-1)).squeeze(-1)
+        inner = (self._fx_scaled_factor() @ offset.unsqueeze(-1)).squeeze(-1)
         own = (offset.square() / self._unbroadcasted_cov_diag).sum(-1)
         square = own - mahalanobis(self._capacitance_tril, inner)
-        return -0.5 * (self._event_shape[0] * LOG_TWO_PI + square) - self._half_log_det()
+        return -0.5 * (self._event_shape[0] * LOG_TWO_PI + square) - self._fx_half_log_det()
 
     def entropy(self) -> Tensor:
         half_size = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
-        return (half_size + self._half_log_det()).expand(self._batch_shape)
+        return (half_size + self._fx_half_log_det()).expand(self._batch_shape)

@@ -20,7 +20,7 @@ class ElementwiseTransform(Transform):
     bijective = True
     domain = constraints.real
     sign: Any = 1
-    _settings = ()
+    _fx_settings = ()
 
 
 class ExpTransform(ElementwiseTransform):
@@ -67,7 +67,7 @@ class PowerTransform(ElementwiseTransform):
     """
 
     domain = codomain = constraints.positive
-    _settings = ("exponent",)
+    _fx_settings = ("exponent",)
 
     def __init__(self, exponent: Any, cache_size: int = 0):
         super().__init__(cache_size)
@@ -189,7 +189,7 @@ class AbsTransform(Transform):
     """
 
     domain, codomain = constraints.real, constraints.positive
-    _settings = ()
+    _fx_settings = ()
 
     def _call(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -214,7 +214,7 @@ class AffineTransform(Transform):
     """
 
     bijective = True
-    _settings = ("loc", "scale")
+    _fx_settings = ("loc", "scale")
 
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0):
         super().__init__(cache_size)
@@ -270,7 +270,7 @@ class CumulativeDistributionTransform(ElementwiseTransform):
     """
 
     codomain = constraints.unit_interval
-    _settings = ("distribution",)
+    _fx_settings = ("distribution",)
 
     def __init__(self, distribution: Any, cache_size: int = 0):
         super().__init__(cache_size)

@@ -27,34 +27,38 @@ EITHER = "Either `probs` or `logits` must be specified, but not both."
 class Odds(Distribution):
     """The base of distributions with the parameter `probs` or `logits`, of which the other one follows."""
 
-    is_binary = True
-    _given: str  # which of them it is
+    _fx_is_binary = True
+    _fx_given: str  # which of them it is
 
-    def _choose(self, probs: Any, logits: Any) -> Any:
+    def _fx_choose(self, probs: Any, logits: Any) -> Any:
         """Remember which of the two is given, and return it."""
         if (probs is None) == (logits is None):
             raise ArgumentValueError(EITHER, hint="probs=p from 0 to 1, or logits=x of any numbers")
-        self._given = "logits" if probs is None else "probs"
+        self._fx_given = "logits" if probs is None else "probs"
         return logits if probs is None else probs
 
-    def _start_odds(self, validate_args: bool | None, probs: Any, logits: Any, **parameters: Any) -> None:
+    def _fx_start_odds(self, validate_args: bool | None, probs: Any, logits: Any, **parameters: Any) -> None:
         """Set the one that is given, and other parameters, broadcast against one another."""
-        value = self._choose(probs, logits)
-        self._start(validate_args, **parameters, **{self._given: value})
+        value = self._fx_choose(probs, logits)
+        self._fx_start_with(validate_args, **parameters, **{self._fx_given: value})
 
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities."""
-        return logits_to_probs(self.logits, self.is_binary)
+        return logits_to_probs(self.logits, self._fx_is_binary)
 
     @lazy_property
     def logits(self) -> Tensor:
         """The log odds, or log probabilities."""
-        return probs_to_logits(self.probs, self.is_binary)
+        return probs_to_logits(self.probs, self._fx_is_binary)
+
+
+class OddsWithShape(Odds):
+    """The base of those that tell the shape of their parameter."""
 
     @property
     def _param(self) -> Tensor:
-        return vars(self)[self._given]
+        return vars(self)[self._fx_given]
 
     @property
     def param_shape(self) -> Size:
@@ -68,7 +72,7 @@ def log_bernoulli(logits: Tensor, value: Tensor) -> Tensor:
     return -torch.nn.functional.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
 
-class Bernoulli(Odds, ExponentialFamily):
+class Bernoulli(OddsWithShape, ExponentialFamily):
     """The distribution of 1 with the probability p, and 0 otherwise.
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
@@ -93,7 +97,7 @@ class Bernoulli(Odds, ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
-        self._start_odds(validate_args, probs, logits)
+        self._fx_start_odds(validate_args, probs, logits)
 
     @property
     def mean(self) -> Tensor:
@@ -113,7 +117,7 @@ class Bernoulli(Odds, ExponentialFamily):
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return log_bernoulli(self.logits, value)
 
     def entropy(self) -> Tensor:
@@ -121,7 +125,7 @@ class Bernoulli(Odds, ExponentialFamily):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = torch.arange(2, dtype=self._param.dtype, device=self._param.device)
-        return self._enumerate(values, expand)
+        return self._fx_enumerate(values, expand)
 
     @property
     def _natural_params(self) -> tuple[Tensor]:
@@ -131,7 +135,7 @@ class Bernoulli(Odds, ExponentialFamily):
         return torch.nn.functional.softplus(x)
 
 
-class ContinuousBernoulli(Odds, ExponentialFamily):
+class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
     """The distribution of numbers in [0, 1] with a density proportional to pˣ·(1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham,
     "The continuous Bernoulli: fixing a pervasive error in variational autoencoders", 2019).
 
@@ -154,59 +158,59 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
 
     def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args: bool | None = None):
         self._lims = tuple(lims)
-        self._start_odds(validate_args, probs, logits)
+        self._fx_start_odds(validate_args, probs, logits)
 
     @property
-    def _regular(self) -> Tensor:
+    def _fx_regular(self) -> Tensor:
         """Where p is not near ½."""
         return (self.probs <= self._lims[0]) | (self.probs > self._lims[1])
 
     @property
-    def _safe_probs(self) -> Tensor:
+    def _fx_safe_probs(self) -> Tensor:
         """p, and the lower limit in its place near ½, where quotients would be 0/0."""
-        return torch.where(self._regular, self.probs, self._lims[0])
+        return torch.where(self._fx_regular, self.probs, self._lims[0])
 
     @property
-    def _log_factor(self) -> Tensor:
+    def _fx_log_factor(self) -> Tensor:
         """The logarithm of the factor by which the density is normalized: 2·artanh(1 - 2p)/(1 - 2p)."""
-        p, square = self._safe_probs, (self.probs - 0.5).square()
+        p, square = self._fx_safe_probs, (self.probs - 0.5).square()
         regular = ((-p).log1p() - p.log()).abs().log() - (1 - 2 * p).abs().log()
-        return torch.where(self._regular, regular, math.log(2) + (4 / 3 + 104 / 45 * square) * square)
+        return torch.where(self._fx_regular, regular, math.log(2) + (4 / 3 + 104 / 45 * square) * square)
 
     @property
     def mean(self) -> Tensor:
-        p, offset = self._safe_probs, self.probs - 0.5
+        p, offset = self._fx_safe_probs, self.probs - 0.5
         regular = p / (2 * p - 1) + 1 / ((-p).log1p() - p.log())
         near = 0.5 + (1 / 3 + 16 / 45 * offset.square()) * offset
-        return torch.where(self._regular, regular, near)
+        return torch.where(self._fx_regular, regular, near)
 
     @property
     def variance(self) -> Tensor:
-        p, square = self._safe_probs, (self.probs - 0.5).square()
+        p, square = self._fx_safe_probs, (self.probs - 0.5).square()
         regular = p * (p - 1) / (1 - 2 * p).square() + 1 / ((-p).log1p() - p.log()).square()
-        return torch.where(self._regular, regular, 1 / 12 - (1 / 15 - 128 / 945 * square) * square)
+        return torch.where(self._fx_regular, regular, 1 / 12 - (1 / 15 - 128 / 945 * square) * square)
 
     def rsample(self, sample_shape=()) -> Tensor:
         return self.icdf(draw_inside(self._extended_shape(sample_shape), self.probs))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        return log_bernoulli(self.logits, value) + self._log_factor
+        self._fx_check_sample(value)
+        return log_bernoulli(self.logits, value) + self._fx_log_factor
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
-        p = self._safe_probs
+        self._fx_check_sample(value)
+        p = self._fx_safe_probs
         regular = (p.pow(value) * (1 - p).pow(1 - value) + p - 1) / (2 * p - 1)
-        return torch.where(self._regular, regular, value).clamp(min=0, max=1)
+        return torch.where(self._fx_regular, regular, value).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
-        p = self._safe_probs
+        p = self._fx_safe_probs
         regular = ((-p + value * (2 * p - 1)).log1p() - (-p).log1p()) / (p.log() - (-p).log1p())
-        return torch.where(self._regular, regular, value)
+        return torch.where(self._fx_regular, regular, value)
 
     def entropy(self) -> Tensor:
         log_one, log_zero = self.probs.log(), (-self.probs).log1p()
-        return self.mean * (log_zero - log_one) - self._log_factor - log_zero
+        return self.mean * (log_zero - log_one) - self._fx_log_factor - log_zero
 
     @property
     def _natural_params(self) -> tuple[Tensor]:
@@ -243,7 +247,7 @@ class Geometric(Odds):
     support = constraints.nonnegative_integer
 
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
-        self._start_odds(validate_args, probs, logits)
+        self._fx_start_odds(validate_args, probs, logits)
         if self._validate_args and probs is not None and known_truth(self.probs > 0) is False:
             value = self.probs
             raise ArgumentValueError(
@@ -270,7 +274,7 @@ class Geometric(Odds):
             return (noise.log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         value, probs = torch.broadcast_tensors(value, self.probs)
         # no failures are certain at probability 1, and 0 · log 0 is 0
         probs_of_failures = torch.where((probs == 1) & (value == 0), 0.0, probs)
@@ -281,7 +285,7 @@ class Geometric(Odds):
 
 
 # -- counts ------------------------------------------
-class Binomial(Odds):
+class Binomial(OddsWithShape):
     """The distribution of the number of successes: k of n have the probability C(n, k)·pᵏ·(1−p)ⁿ⁻ᵏ.
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
@@ -307,10 +311,10 @@ class Binomial(Odds):
     total_count: Tensor
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args: bool | None = None):
-        value = self._choose(probs, logits)
+        value = self._fx_choose(probs, logits)
         if isinstance(total_count, Tensor) and isinstance(value, Tensor):
             total_count = total_count.to(value.dtype)
-        self._start(validate_args, total_count=total_count, **{self._given: value})
+        self._fx_start_with(validate_args, total_count=total_count, **{self._fx_given: value})
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> constraints.Constraint:
@@ -334,12 +338,12 @@ class Binomial(Odds):
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         n = self.total_count
         choices = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
         return choices + value * self.logits - n * torch.nn.functional.softplus(self.logits)
 
-    def _common_count(self, name: str) -> int:
+    def _fx_common_count(self, name: str) -> int:
         """The number of trials, which has to be the same in the whole batch."""
         count = int(self.total_count.max())
         if not known_truth(self.total_count.eq(count)):
@@ -349,17 +353,17 @@ class Binomial(Odds):
         return count
 
     def entropy(self) -> Tensor:
-        self._common_count("entropy")
+        self._fx_common_count("entropy")
         log_prob = self.log_prob(self.enumerate_support(False))
         return -(log_prob.exp() * log_prob).sum(0)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        count = self._common_count("enumerate_support")
+        count = self._fx_common_count("enumerate_support")
         values = torch.arange(1 + count, dtype=self._param.dtype, device=self._param.device)
-        return self._enumerate(values, expand)
+        return self._fx_enumerate(values, expand)
 
 
-class NegativeBinomial(Odds):
+class NegativeBinomial(OddsWithShape):
     """The distribution of the number of successes before so many failures, r: k has the probability Γ(k +
     r)/(k!·Γ(r))·pᵏ·(1−p)ʳ.
 
@@ -386,10 +390,10 @@ class NegativeBinomial(Odds):
     total_count: Tensor
 
     def __init__(self, total_count, probs=None, logits=None, validate_args: bool | None = None):
-        value = self._choose(probs, logits)
+        value = self._fx_choose(probs, logits)
         if isinstance(total_count, Tensor) and isinstance(value, Tensor):
             total_count = total_count.to(value.dtype)
-        self._start(validate_args, total_count=total_count, **{self._given: value})
+        self._fx_start_with(validate_args, total_count=total_count, **{self._fx_given: value})
 
     @property
     def mean(self) -> Tensor:
@@ -409,7 +413,7 @@ class NegativeBinomial(Odds):
             return torch.poisson(rates.sample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         n, logsigmoid = self.total_count, torch.nn.functional.logsigmoid
         each = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         certain = n + value == 0  # where lgamma(n + value) - lgamma(n) is 0, and would be ∞ - ∞
@@ -437,7 +441,7 @@ class Poisson(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, rate, validate_args: bool | None = None):
-        self._start(validate_args, rate=rate)
+        self._fx_start_with(validate_args, rate=rate)
 
     @property
     def mean(self) -> Tensor:
@@ -456,7 +460,7 @@ class Poisson(ExponentialFamily):
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         rate, value = torch.broadcast_tensors(self.rate, value)
         return torch.special.xlogy(value, rate) - rate - torch.lgamma(value + 1)
 

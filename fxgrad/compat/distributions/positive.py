@@ -40,7 +40,7 @@ class Exponential(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, rate, validate_args: bool | None = None):
-        self._start(validate_args, rate=rate)
+        self._fx_start_with(validate_args, rate=rate)
 
     @property
     def mean(self) -> Tensor:
@@ -62,11 +62,11 @@ class Exponential(ExponentialFamily):
         return draw_exponential(self._extended_shape(sample_shape), self.rate) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return self.rate.log() - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return -(-self.rate * value).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -108,7 +108,7 @@ class Gamma(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, concentration, rate, validate_args: bool | None = None):
-        self._start(validate_args, concentration=concentration, rate=rate)
+        self._fx_start_with(validate_args, concentration=concentration, rate=rate)
 
     @property
     def mean(self) -> Tensor:
@@ -128,7 +128,7 @@ class Gamma(ExponentialFamily):
 
     def log_prob(self, value: Tensor) -> Tensor:
         value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        self._check_sample(value)
+        self._fx_check_sample(value)
         xlogy = torch.special.xlogy
         return (
             xlogy(self.concentration, self.rate)
@@ -138,7 +138,7 @@ class Gamma(ExponentialFamily):
         )
 
     def cdf(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return torch.igamma(self.concentration, self.rate * value)
 
     def entropy(self) -> Tensor:
@@ -173,7 +173,7 @@ class Chi2(Gamma):
     def __init__(self, df, validate_args: bool | None = None):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    def _expand_parameters(self, new, batch_shape: Size) -> None:
+    def _fx_expand_parameters(self, new, batch_shape: Size) -> None:
         new.concentration, new.rate = (x.expand(batch_shape) for x in (self.concentration, self.rate))
 
     @property
@@ -205,7 +205,7 @@ class FisherSnedecor(Distribution):
     df2: Tensor
 
     def __init__(self, df1, df2, validate_args: bool | None = None):
-        self._start(validate_args, df1=df1, df2=df2)
+        self._fx_start_with(validate_args, df1=df1, df2=df2)
 
     @property
     def mean(self) -> Tensor:
@@ -229,7 +229,7 @@ class FisherSnedecor(Distribution):
         return clamp_tiny(first / second)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         normalizer = torch.lgamma(half1) + torch.lgamma(half2) - torch.lgamma(half1 + half2)
         power = half1 * ratio.log() + (half1 - 1) * value.log()
@@ -293,7 +293,7 @@ class Dirichlet(ExponentialFamily):
         return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         a = self.concentration
         return torch.special.xlogy(a - 1, value).sum(-1) - self._log_normalizer(a)
 
@@ -367,7 +367,7 @@ class Beta(ExponentialFamily):
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:

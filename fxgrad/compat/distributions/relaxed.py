@@ -38,10 +38,10 @@ class LogitRelaxedBernoulli(Odds):
 
     def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
         self.temperature = temperature
-        self._start_odds(validate_args, probs, logits)
+        self._fx_start_odds(validate_args, probs, logits)
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._expand_parameters(new, batch_shape)
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._fx_expand_parameters(new, batch_shape)
         new.temperature = self.temperature
 
     def rsample(self, sample_shape=()) -> Tensor:
@@ -50,7 +50,7 @@ class LogitRelaxedBernoulli(Odds):
         return (torch.logit(noise) + torch.logit(probs)) / self.temperature
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         logits, value = torch.broadcast_tensors(self.logits, value)
         rest = logits - value * self.temperature
         log_temperature = torch.as_tensor(self.temperature, dtype=rest.dtype).log()
@@ -114,8 +114,8 @@ class ExpRelaxedCategorical(OverCategorical):
         self.temperature = temperature
         super().__init__(probs, logits, validate_args=validate_args)
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._expand_parameters(new, batch_shape)
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._fx_expand_parameters(new, batch_shape)
         new.temperature = self.temperature
 
     def rsample(self, sample_shape=()) -> Tensor:
@@ -124,7 +124,7 @@ class ExpRelaxedCategorical(OverCategorical):
         return torch.log_softmax((self.logits + gumbel) / self.temperature, -1)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         count = self.event_shape[0]
         logits, value = torch.broadcast_tensors(self.logits, value)
         temperature = torch.as_tensor(self.temperature, dtype=value.dtype, device=value.device)

@@ -74,8 +74,8 @@ class TransformedDistribution(Distribution):
         cut = len(shape) - event_dim
         super().__init__(Size(shape[:cut]), Size(shape[cut:]), validate_args=validate_args)
 
-    def _expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._expand_parameters(new, batch_shape)
+    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
+        super()._fx_expand_parameters(new, batch_shape)
         shape = ComposeTransform(self.transforms).inverse_shape(batch_shape + self.event_shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
 
@@ -91,19 +91,19 @@ class TransformedDistribution(Distribution):
         missing = len(self.event_shape) - support.event_dim
         return constraints.independent(support, missing) if missing > 0 else support
 
-    def _transform(self, x: Tensor) -> Tensor:
+    def _fx_transform(self, x: Tensor) -> Tensor:
         for transform in self.transforms:
             x = transform(x)
         return x
 
     def sample(self, sample_shape=()) -> Tensor:
-        return self._transform(self.base_dist.sample(sample_shape)).detach()
+        return self._fx_transform(self.base_dist.sample(sample_shape)).detach()
 
     def rsample(self, sample_shape=()) -> Tensor:
-        return self._transform(self.base_dist.rsample(sample_shape))
+        return self._fx_transform(self.base_dist.rsample(sample_shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._check_sample(value)
+        self._fx_check_sample(value)
         event_dim = len(self.event_shape)
         total: Any = 0.0
         y = value
@@ -116,7 +116,7 @@ class TransformedDistribution(Distribution):
         log_prob = self.base_dist.log_prob(y)
         return total + sum_rightmost(log_prob, event_dim - len(self.base_dist.event_shape))
 
-    def _from_rising(self, value: Tensor) -> Tensor:
+    def _fx_from_rising(self, value: Tensor) -> Tensor:
         """Turn a value of a distribution function round where the transforms fall."""
         sign: Any = 1
         for transform in self.transforms:
@@ -130,7 +130,7 @@ class TransformedDistribution(Distribution):
             value = transform.inv(value)
         if self._validate_args:
             self.base_dist._validate_sample(value)
-        return self._from_rising(self.base_dist.cdf(value))
+        return self._fx_from_rising(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:
-        return self._transform(self.base_dist.icdf(self._from_rising(value)))
+        return self._fx_transform(self.base_dist.icdf(self._fx_from_rising(value)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import compat
 from ...core.interpreter import Tracer
-from .._core.errors import ArgumentValueError
+from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.overriding import is_tensor_like
 from .._core.tensor import Tensor, refresh
 
@@ -51,6 +51,11 @@ def broadcast_all(*values) -> tuple[Tensor, ...]:
     return torch.broadcast_tensors(*[v if is_tensor_like(v) else torch.tensor(v, **options) for v in values])
 
 
+def absent_member(one: Any, name: str) -> NotSupportedError:
+    """Return the error that a distribution or a transform does not define a part."""
+    return NotSupportedError(f"{type(one).__name__} has no `{name}`")
+
+
 def sum_rightmost(value: Tensor, count: int) -> Tensor:
     """Sum over so many dimensions from the right."""
     return value.flatten(-count).sum(-1) if count else value
@@ -81,13 +86,13 @@ def draw_inside(shape, like: Tensor) -> Tensor:
 
 def draw_exponential(shape, like: Tensor) -> Tensor:
     """Draw exponential numbers of mean 1, of the dtype and device of a Tensor."""
-    return torch.empty(shape, dtype=like.dtype, device=like.device).exponential_()
+    return like.new_empty(shape).exponential_()
 
 
 def known_truth(condition: Tensor) -> bool | None:
     """Whether a condition holds in all entries, those along mapped axes among them. None: it is staged, or on the
     device "meta", and nobody knows."""
-    value = refresh(condition).value
+    value = refresh(condition)._fx_value
     while isinstance(value, Tracer):
         inside = value.contents()
         if not inside:
@@ -98,7 +103,7 @@ def known_truth(condition: Tensor) -> bool | None:
 
 def show(value: Tensor) -> str:
     """Write a Tensor as text: a single number as that, unless it differs along mapped axes or is staged."""
-    return repr(value) if isinstance(refresh(value).value, Tracer) else f"{value}"
+    return repr(value) if isinstance(refresh(value)._fx_value, Tracer) else f"{value}"
 
 
 # -- probabilities ------------------------------------------
@@ -143,14 +148,14 @@ class lazy_property:
         update_wrapper(self, wrapped)  # type: ignore[arg-type]
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self._fx_name = name
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
         with torch.enable_grad():
             value = self.wrapped(instance)
-        vars(instance)[self.name] = value
+        vars(instance)[self._fx_name] = value
         return value
 
 

@@ -131,7 +131,7 @@ def match_tangent(tangent, primal: Tensor) -> Any:
     ensure_floating(primal, "primal")
     ensure_floating(tangent, "tangent")
     check_tangent(tangent, primal)
-    value, dtype = unwrap(tangent), aval_of(primal.value).dtype
+    value, dtype = unwrap(tangent), aval_of(primal._fx_value).dtype
     return value if aval_of(value).dtype == dtype else ops.convert(value, dtype=dtype)
 
 
@@ -175,7 +175,7 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
 
     outputs, push = forward.linearize(call_on_values, *[unwrap(x) for x in leaves])
     then = next_serial()
-    avals = [aval_of(x.value) for x in leaves]
+    avals = [aval_of(x._fx_value) for x in leaves]
 
     @api_boundary
     def jvp_fn(*tangents) -> Any:
@@ -205,5 +205,5 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
 
     results = [wrap_tree(y) for y in outputs]
     held = memory_ids(results)  # what the results are made of is kept
-    results = [y if y.value is v else separate_memory(y, held) for y, v in zip(results, outputs)]
+    results = [y if y._fx_value is v else separate_memory(y, held) for y, v in zip(results, outputs)]
     return box["structure"].unflatten(results), jvp_fn

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def unit_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
     """The standard basis of the space of all these Tensors' entries together, a row for each of its vectors."""
-    return [make_tensor(current_tape(), v) for v in unit_vectors([aval_of(x.value) for x in tensors])]
+    return [make_tensor(current_tape(), v) for v in unit_vectors([aval_of(x._fx_value) for x in tensors])]
 
 
 def split_rows(

@@ -102,7 +102,7 @@ def grad_and_value(
                 "you wanted to use the vjp or jacrev APIs instead?",
                 hint="y.sum() or y.mean(), or torch.func.jacrev",
             )
-        seeds = [] if call.edges[0] is None else [implicit_cotangent(call.avals[0], output.value)]
+        seeds = [] if call.edges[0] is None else [implicit_cotangent(call.avals[0], output._fx_value)]
         gradients = match_argnums(argnums, call.pull_back(seeds, retain=False))
         value = call.outside.release_results()
         return gradients, tuple(value) if has_aux else value[0]
@@ -131,8 +131,8 @@ class RecordedCall:
         with record_in_thread(tape):
             self.result = outside.collect(call(*self.structure.unflatten(self.leaves)), name, has_aux)
             tensors = [refresh(r) for r in self.result.leaves if isinstance(r, Tensor)]
-            self.edges = [gradient_edge(r) if r.tape is tape else None for r in tensors]
-            self.avals = [aval_of(r.value) for r in tensors]
+            self.edges = [gradient_edge(r) if r._fx_tape is tape else None for r in tensors]
+            self.avals = [aval_of(r._fx_value) for r in tensors]
         outside.write_back_arguments()
 
     def pull_back(self, cts: Sequence[Any], retain: bool) -> tuple[Any, ...]:
@@ -152,7 +152,7 @@ class RecordedCall:
 def as_gradient(x: Tensor, found) -> Tensor:
     """Wrap the gradient that backward captured for a leaf; zeros if the leaf was not reached."""
     if found is None:
-        return wrap_tree(ops.zeros_like(x.value))
+        return wrap_tree(ops.zeros_like(x._fx_value))
 
     def copy_to_tensor(ct) -> Tensor:
         ct = contraction.conjugate_complex(ct)
@@ -194,7 +194,7 @@ def vjp_at(func: Callable[..., Any], args: tuple, kwargs: dict, places: Sequence
     call = RecordedCall(name, func, args, kwargs, places, has_aux)
     ensure_output(call.result.leaves, name)
     for y in call.result.leaves:
-        if not is_differentiable(aval_of(y.value).dtype):
+        if not is_differentiable(aval_of(y._fx_value).dtype):
             raise TensorError(
                 "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
                 f"{y.dtype}",

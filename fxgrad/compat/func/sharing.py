@@ -85,8 +85,8 @@ class OuterTensors:
         """Record that an inner Tensor stands for an outer one; return the inner one."""
         if isinstance(inside, Tensor):
             carry_bits(outside, inside)
-            if inside is not outside and not is_array(inside.value):
-                inside.memory_layout = partial(entry_layout, outside, dim)
+            if inside is not outside and not is_array(inside._fx_value):
+                inside._fx_memory_layout = partial(entry_layout, outside, dim)
             self.found[id(inside)] = StandIn(
                 inside, outside, dim, memory_array(inside), change_stamp(outside)
             )
@@ -138,17 +138,17 @@ class OuterTensors:
         for inside, outside, dim, before, _ in list(self.found.values()):
             if inside is outside or memory_array(refresh(inside)) is before:
                 continue
-            if not inside.value_version:
+            if not inside._fx_value_version:
                 del self.found[id(inside)]
                 continue
             with use_context(
-                with_modes(CURRENT.get(), grad=current_modes().grad and inside.was_replaced_with_grad)
+                with_modes(CURRENT.get(), grad=current_modes().grad and inside._fx_was_replaced_with_grad)
             ):
                 ensure_modifiable(outside)
-                made = self.wrap_outer(inside.value, dim)
-                if made.node is not None and is_array(made.value):
+                made = self.wrap_outer(inside._fx_value, dim)
+                if made._fx_node is not None and is_array(made._fx_value):
                     # Its node is older than what was computed of it inside, and may not become younger.
-                    protect_residuals(made.grad_fn, memory_array(outside), made.value, made)
+                    protect_residuals(made.grad_fn, memory_array(outside), made._fx_value, made)
                     made = alias(made)
                 assign(outside, made, "copy_")
             count_changes(outside, change_count(inside) - 1)
@@ -183,7 +183,7 @@ class OuterTensors:
     def release_view(self, result: Tensor, made: Tensor, known: StandIn, place: int | None) -> Tensor | None:
         """Return the view of an outer Tensor that `result` is of the inner one: `made`, if that is in its memory. None
         if there is no such view."""
-        chain, creation, outside = result.view_meta.chain, result.view_meta.creation, known.outside
+        chain, creation, outside = result._fx_view_meta.chain, result._fx_view_meta.creation, known.outside
         if not all(map(is_repeatable, chain.steps())):
             return None
         # What was made before the other was changed, or is read with a bit, is no view.
@@ -200,19 +200,19 @@ class OuterTensors:
         """Find what a Tensor that is no view stands for: itself, if it belongs to a level further out; None if it is
         new."""
         if id(base) not in self.found and (
-            self.tape not in (base.tape, base.origin_tape) and is_open(base.tape)
+            self.tape not in (base._fx_tape, base._fx_origin_tape) and is_open(base._fx_tape)
         ):
             self.note(base, base)
         return self.found.get(id(base))
 
     def note_result(self, base: Tensor, place: int | None, made: Tensor | None) -> StandIn:
         """Record the outer Tensor of a new one that is no view: `made`, where that is given and fits."""
-        mapped = self.is_mapped(refresh(base).value)
+        mapped = self.is_mapped(refresh(base)._fx_value)
         if made is None or mapped is (place is None):
             place = 0 if mapped else None
             made = self.wrap_outer(to_outer_result(base, self.tape), place)
         outside = separate_memory(made, self.used_ids, not mapped)
-        self.found[id(base)] = known = StandIn(base, outside, place, base.value, None)
+        self.found[id(base)] = known = StandIn(base, outside, place, base._fx_value, None)
         return known
 
 
@@ -224,22 +224,22 @@ def is_open(tape: TapeInterpreter) -> bool:
 def change_stamp(tensor: Tensor) -> tuple[int, int]:
     """A stamp that changes whenever a Tensor is modified."""
     base = base_tensor(tensor)
-    return base.history_version, tensor_version(base)
+    return base._fx_history_version, tensor_version(base)
 
 
 def change_count(inside: Tensor) -> int:
     """How often a Tensor was modified since it began to stand for another."""
-    value = inside.value
-    return inside.value_version + (VERSIONS.version(value) if is_array(value) else 0)
+    value = inside._fx_value
+    return inside._fx_value_version + (VERSIONS.version(value) if is_array(value) else 0)
 
 
 def count_changes(tensor: Tensor, times: int) -> None:
     """Count modifications of a Tensor that were written into it as one."""
     for _ in range(times):
-        if is_array(tensor.value):
+        if is_array(tensor._fx_value):
             VERSIONS.record_change(memory_array(tensor), "copy_", source_info.user_frame())
         else:
-            base_tensor(tensor).value_version += 1
+            base_tensor(tensor)._fx_value_version += 1
 
 
 def repeat_steps(steps: ViewChain, outside: Tensor, creation: str) -> Tensor:
@@ -262,16 +262,16 @@ def toggles_bit(step) -> bool:
 
 def mark_as_view(made: Tensor, base: Tensor, chain: ViewChain, creation: str) -> bool:
     """Mark a Tensor as the view that a chain makes of another; return False if they share no memory."""
-    value = made.value
-    if is_array(value) is not is_array(base.value) or (
-        is_array(value) and memory_owner(value) is not memory_owner(base.value)
+    value = made._fx_value
+    if is_array(value) is not is_array(base._fx_value) or (
+        is_array(value) and memory_owner(value) is not memory_owner(base._fx_value)
     ):
         return False
-    if creation != "detached" or base.tape is not BASE_TAPE or not is_array(value):
-        tangent = None if made.view_meta is None else made.view_meta.tangent
-        made.view_meta = make_chain_meta(base, chain, creation)
-        made.view_meta.tangent, made.view_meta.history_version = (
+    if creation != "detached" or base._fx_tape is not BASE_TAPE or not is_array(value):
+        tangent = None if made._fx_view_meta is None else made._fx_view_meta.tangent
+        made._fx_view_meta = make_chain_meta(base, chain, creation)
+        made._fx_view_meta.tangent, made._fx_view_meta.history_version = (
             tangent,
-            view_history_version(made.view_meta.base, made),
+            view_history_version(made._fx_view_meta.base, made),
         )
     return True

@@ -226,7 +226,7 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
     True
     """
     for module in root.modules():
-        forget = getattr(module, "forget_running_stats", None)
+        forget = getattr(module, "_fx_forget_running_stats", None)
         if forget is not None:
             forget()
     return root

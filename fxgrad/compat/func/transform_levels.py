@@ -196,7 +196,7 @@ class record_in_thread(use_context):
 def enter_tape(tape: TapeInterpreter, x) -> Any:
     """Wrap a Tensor for a tape that was just opened, in which it may get a history. A Tensor with a history further
     out, and anything else, is returned as it is."""
-    if not isinstance(x, Tensor) or refresh(x).node is not None:
+    if not isinstance(x, Tensor) or refresh(x)._fx_node is not None:
         return x
     return carry_tangent(
         x, make_tensor(tape, to_outer(x, tape)), lambda t: make_tensor(tape, to_outer(t, tape))

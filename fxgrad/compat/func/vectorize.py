@@ -158,7 +158,7 @@ def call_in_batch(
                     entries[id(x), d] = outside.note(enter_entry(tape, interpreter, x, d, b), x, d)
             outside.collect(func(*[entries[id(x), d] for x, d in zip(leaves, dims)]))
     for (_, d), entry in entries.items():
-        if d is None and isinstance(entry, Tensor) and interpreter.owns(refresh(entry).value):
+        if d is None and isinstance(entry, Tensor) and interpreter.owns(refresh(entry)._fx_value):
             raise captured_target_error("", mapped=True)
     outside.write_back_arguments()
     return outside

@@ -112,13 +112,13 @@ class DistributedDataParallel(Module, Joinable):
         )
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
         self.module, self.dim = module, dim
-        if any(isinstance(x, UninitializedParameter) for x in self.synchronized_parameters()):
+        if any(isinstance(x, UninitializedParameter) for x in self._fx_synchronized_parameters()):
             raise TensorError(
                 "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run a dummy "
                 "forward pass to correctly initialize the modules",
                 hint="model(batch) once, before DistributedDataParallel(model)",
             )
-        parameters = self.trained_parameters()
+        parameters = self._fx_trained_parameters()
         if not parameters:
             raise TensorError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that requires a "
@@ -133,29 +133,29 @@ class DistributedDataParallel(Module, Joinable):
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.bucket_bytes_cap = int((bucket_cap_mb or BUCKET_CAP_MB) * 1024 * 1024)
         self.require_backward_grad_sync = self.require_forward_param_sync = True
-        self.check_same_module()
+        self._fx_check_same_module()
         if init_sync:
-            buffers = self.synchronized_buffers() if syncs or forward_sync_buffers is not None else []
-            self.broadcast([*self.synchronized_parameters(), *buffers], 0)
-        self.reducer = self.make_reducer()
+            buffers = self._fx_synchronized_buffers() if syncs or forward_sync_buffers is not None else []
+            self._fx_broadcast([*self._fx_synchronized_parameters(), *buffers], 0)
+        self.reducer = self._fx_make_reducer()
 
     # -- what is sent ------------------------------------------
-    def synchronized_parameters(self) -> list[Tensor]:
+    def _fx_synchronized_parameters(self) -> list[Tensor]:
         """The parameters but those that are to be ignored."""
         named = self.module.named_parameters()
         return [x for name, x in named if name not in self.parameters_to_ignore]
 
-    def trained_parameters(self) -> list[Tensor]:
+    def _fx_trained_parameters(self) -> list[Tensor]:
         """Those among them that require a gradient."""
-        return [x for x in self.synchronized_parameters() if x.requires_grad]
+        return [x for x in self._fx_synchronized_parameters() if x.requires_grad]
 
-    def synchronized_buffers(self) -> list[Tensor]:
+    def _fx_synchronized_buffers(self) -> list[Tensor]:
         """The buffers but those that are to be ignored."""
         return [x for name, x in self.module.named_buffers() if name not in self.parameters_to_ignore]
 
-    def make_reducer(self) -> Reducer:
+    def _fx_make_reducer(self) -> Reducer:
         """Return what averages the gradients of the parameters."""
-        parameters, sparse = self.trained_parameters(), self.sparsely_used()
+        parameters, sparse = self._fx_trained_parameters(), self._fx_sparsely_used()
         return Reducer(
             parameters,
             self.process_group,
@@ -166,21 +166,21 @@ class DistributedDataParallel(Module, Joinable):
             [i for i, p in enumerate(parameters) if id(p) in sparse],
         )
 
-    def sparsely_used(self) -> set[int]:
+    def _fx_sparsely_used(self) -> set[int]:
         """The ids of the parameters whose gradients are sparse."""
         tables = (m for m in self.module.modules() if isinstance(m, Embedding | EmbeddingBag))
         return {id(table.weight) for table in tables if table.sparse}
 
-    def check_same_module(self) -> None:
+    def _fx_check_same_module(self) -> None:
         """Raise on all processes if they have different parameters."""
         trained, sent = (
             [(tuple(x.shape), str(x.dtype)) for x in tensors]
             for tensors in (
-                self.trained_parameters(),
-                [*self.synchronized_parameters(), *self.synchronized_buffers()],
+                self._fx_trained_parameters(),
+                [*self._fx_synchronized_parameters(), *self._fx_synchronized_buffers()],
             )
         )
-        found = self.process_group.communicator.gather_objects((trained, sent))
+        found = self.process_group._fx_communicator.gather_objects((trained, sent))
         first, sent_first = found[0]
         for rank, (others, sent_there) in enumerate(found):
             if len(others) != len(first):
@@ -203,14 +203,14 @@ class DistributedDataParallel(Module, Joinable):
                     hint="build the same module on every rank, with no condition on the rank",
                 )
 
-    def broadcast(self, tensors: Sequence[Tensor], root: int) -> None:
+    def _fx_broadcast(self, tensors: Sequence[Tensor], root: int) -> None:
         """Give Tensors the entries that they have in one process; those of one dtype are sent together."""
         kinds: dict[Any, list[Tensor]] = {}
         for x in tensors:
             kinds.setdefault(x.dtype, []).append(x)
         for alike in kinds.values():
             values = [arrays.read(x, "a parameter or buffer") for x in alike]
-            flat = self.process_group.communicator.broadcast(arrays.join(values), root)
+            flat = self.process_group._fx_communicator.broadcast(arrays.join(values), root)
             if root != self.process_group.rank():
                 for x, part in zip(alike, arrays.cut(flat, [v.size for v in values]), strict=True):
                     arrays.write(x, part)
@@ -224,10 +224,10 @@ class DistributedDataParallel(Module, Joinable):
             self.reducer.ensure_finished()
         if active is not None:
             self.reducer.count_active(active)
-        if self.syncs_buffers:
-            self.broadcast(self.synchronized_buffers(), self.find_source())
+        if self._fx_syncs_buffers:
+            self._fx_broadcast(self._fx_synchronized_buffers(), self._fx_find_source())
         if self._join_config.enable:
-            self.agree_on_averages(averages)
+            self._fx_agree_on_averages(averages)
         if self.device_ids:
             inputs, kwargs = move(inputs, self.device), move(kwargs, self.device)
         output = self.module(*inputs, **kwargs)
@@ -239,10 +239,12 @@ class DistributedDataParallel(Module, Joinable):
         return output
 
     @property
-    def syncs_buffers(self) -> bool:
+    def _fx_syncs_buffers(self) -> bool:
         """Whether the next forward pass begins with the buffers of one process."""
         return (
-            self.require_forward_param_sync and self.broadcast_buffers and bool(self.synchronized_buffers())
+            self.require_forward_param_sync
+            and self.broadcast_buffers
+            and bool(self._fx_synchronized_buffers())
         )
 
     @contextmanager
@@ -327,17 +329,17 @@ class DistributedDataParallel(Module, Joinable):
         """The group of processes."""
         return self.process_group
 
-    def find_source(self, is_active: bool = True) -> int:
+    def _fx_find_source(self, is_active: bool = True) -> int:
         """Return the number of the process whose buffers are the right ones: the first, or, where inputs are uneven,
         the last one that still has some."""
         if not self._join_config.enable:
             return 0
         mine = self.process_group.rank() if is_active else -1
-        return int(self.process_group.communicator.all_reduce(np.array(mine), "max"))
+        return int(self.process_group._fx_communicator.all_reduce(np.array(mine), "max"))
 
-    def agree_on_averages(self, averages: bool) -> bool:
+    def _fx_agree_on_averages(self, averages: bool) -> bool:
         """Return whether those with inputs average the gradients of this iteration."""
-        return bool(self.process_group.communicator.all_reduce(np.array(averages), "or"))
+        return bool(self.process_group._fx_communicator.all_reduce(np.array(averages), "or"))
 
     # -- copies ------------------------------------------
     def __getstate__(self) -> dict[str, Any]:
@@ -346,7 +348,7 @@ class DistributedDataParallel(Module, Joinable):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.process_group = ensure_inside(None)
-        self.reducer = self.make_reducer()
+        self.reducer = self._fx_make_reducer()
 
 
 class AveragingHook(JoinHook):
@@ -358,17 +360,17 @@ class AveragingHook(JoinHook):
     def main_hook(self) -> None:
         """Take part in one iteration of the others."""
         model = self.model
-        if model.syncs_buffers:
-            model.broadcast(model.synchronized_buffers(), model.find_source(False))
-        model.require_forward_param_sync = model.agree_on_averages(False)
+        if model._fx_syncs_buffers:
+            model._fx_broadcast(model._fx_synchronized_buffers(), model._fx_find_source(False))
+        model.require_forward_param_sync = model._fx_agree_on_averages(False)
         if model.require_forward_param_sync:
             model.reducer.reduce_nothing()
 
     def post_hook(self, is_last_joiner: bool) -> None:
         """Take the parameters and buffers of the process whose inputs have ended last."""
         model = self.model
-        tensors = [*model.synchronized_parameters(), *model.synchronized_buffers()]
-        model.broadcast(tensors, model.find_source(is_last_joiner))
+        tensors = [*model._fx_synchronized_parameters(), *model._fx_synchronized_buffers()]
+        model._fx_broadcast(tensors, model._fx_find_source(is_last_joiner))
         model.reducer.count_active(None)
 
 

@@ -18,9 +18,9 @@ from .._read.python_protocols import copy_leaf
 def as_member(data: Tensor | None, cls: type) -> Any:
     """Make a leaf of another class on the memory of a Tensor."""
     source = refresh(empty(0) if data is None else data)
-    meta = source.view_meta.without_base() if has_bit(source) else None
-    made = as_subclass(make_tensor(source.tape, source.value, meta=meta), cls)
-    if source.is_inference_tensor:
+    meta = source._fx_view_meta.without_base() if has_bit(source) else None
+    made = as_subclass(make_tensor(source._fx_tape, source._fx_value, meta=meta), cls)
+    if source._fx_is_inference_tensor:
         mark_inference(made)
     return made
 
@@ -73,7 +73,7 @@ class Buffer(Tensor):
 TENSOR_CLASSES.update({Parameter, Buffer})
 ORDINARY_CLASSES.update({Parameter, Buffer})
 for _member in (Parameter, Buffer):  # operations on their subclasses give Tensors
-    _member.attach(__torch_function__=classmethod(call_plainly), gives_its_class=False)
+    _member._fx_attach(__torch_function__=classmethod(call_plainly), _fx_gives_its_class=False)
 
 
 class UninitializedTensorMixin:
@@ -192,10 +192,15 @@ def is_lazy(param: Any) -> bool:
 
 def create_parameters(module, device, dtype, **sizes) -> None:
     """Register parameters of these sizes by their names, None for those without a size, and draw their entries."""
+    register_parameters(module, device, dtype, **sizes)
+    module.reset_parameters()
+
+
+def register_parameters(module, device, dtype, **sizes) -> None:
+    """Register parameters of these sizes by their names, None for those without a size."""
     for name, size in sizes.items():
         made = None if size is None else Parameter(empty(size, device=device, dtype=dtype))
         module.register_parameter(name, made)
-    module.reset_parameters()
 
 
 __all__ = [

@@ -159,12 +159,12 @@ def repeat_interleave_arguments(input, repeats=None, dim: int | None = None, *, 
     """The counts are checked; of counts alone the places are repeated."""
     alone = repeats is None
     if alone:
-        places = move_array(np.arange(input.numel()), device_of(input.value))
+        places = move_array(np.arange(input.numel()), device_of(input._fx_value))
         input, repeats = make_tensor(current_tape(), places), input
     if dim is None:
         input, dim = reshape(input, (-1,)), 0
     d = normalize_dim(dim, len(input.shape))
-    counts = refresh(repeats).value if isinstance(repeats, Tensor) else np.asarray(repeats)
+    counts = refresh(repeats)._fx_value if isinstance(repeats, Tensor) else np.asarray(repeats)
     if counts.ndim > 1:
         raise TensorError(
             "repeat_interleave only accept 1D vector as repeat"

@@ -277,7 +277,7 @@ expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "funct
 
 
 # -- distances ------------------------------------------
-@operation("x1 x2", out=False, kinds="f")
+@operation("x1 x2", spaces="function", out=False, kinds="f")
 def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
     """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
 

@@ -92,7 +92,7 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
 def ensure_known_format(tensor: Tensor, memory_format: memory_format) -> None:
     """Raise if a Tensor is one entry of a batch, of which it is not known whether it is in an order of images."""
-    if memory_format is not contiguous_format and batch_levels(tensor.value):
+    if memory_format is not contiguous_format and batch_levels(tensor._fx_value):
         raise TensorError(
             "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format",
             hint="clone(memory_format=…)",
@@ -136,7 +136,7 @@ def copy_(self: Tensor, src, non_blocking: bool = False) -> Tensor:
     if memory is not None and copy_directly(src, memory, memory):
         return self
     ensure_modifiable(self, (src,))
-    here, there = device_of(src.value), device_of(self.value)
+    here, there = device_of(src._fx_value), device_of(self._fx_value)
     if here != there and META not in (here, there):
         src = to_device(src, there)
     shape = tuple(self.shape)
@@ -171,7 +171,7 @@ def fill_(self: Tensor, value) -> Tensor:
             hint="x.copy_(value), which broadcasts",
         )
     ensure_modifiable(self, (value,), overlap=True)
-    here = self.value
+    here = self._fx_value
     assign(self, fill_values(value, tuple(here.shape), here.dtype), "fill_", overwrites=True)
     return self
 
@@ -263,7 +263,7 @@ def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=N
         TypeError: the source is neither a Tensor nor a storage.
     """
     if current_modes().grad:
-        if self.node is LEAF:
+        if self._fx_node is LEAF:
             raise TensorError(
                 "a leaf Variable that requires grad is being used in an in-place operation.",
                 hint="with torch.no_grad(): x.set_(source), or x.data = source",
@@ -272,8 +272,8 @@ def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=N
             raise NotSupportedError("derivative for aten::set_ is not implemented", hint="under no_grad")
     inference.ensure_writable(self)
     made = take_storage(source, self.dtype, storage_offset, size, stride)
-    replace_memory(self, move_array(made, device_of(self.value)) if source is None else made)
-    self.accumulator = None
+    replace_memory(self, move_array(made, device_of(self._fx_value)) if source is None else made)
+    self._fx_accumulator = None
     VERSIONS.record_change(memory_array(self), "set_", source_info.user_frame())
     return self
 
@@ -292,7 +292,7 @@ def take_storage(source, to: torch_dtype, storage_offset: int, size, stride) -> 
         here = memory_array(refresh(source))
         owner = memory_owner(here) if size is not None else here
     elif isinstance(source, UntypedStorage):
-        here = owner = source.untyped().entries
+        here = owner = source.untyped()._fx_entries
     else:
         raise ArgumentError("set_() received an invalid combination of arguments", hint="x.set_(y)")
     if isinstance(source, Tensor) and size is None:
@@ -334,7 +334,7 @@ def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format
 def data_ptr(self: Tensor) -> int:
     """The address of the first entry; 0 where there is none."""
     tensor_memory(self)
-    return memory_address(memory_array(self)) if self.value.size else 0
+    return memory_address(memory_array(self)) if self._fx_value.size else 0
 
 
 expose("method", "const_data_ptr")(data_ptr)
@@ -382,4 +382,4 @@ for format in FORMATS:
 expose("function")(memory_format)
 expose("method", "_version")(property(inference.tracked_version))
 expose("method", "_is_view")(views.is_view)
-expose("method", "_base")(property(lambda self: self.view_meta.base if views.is_view(self) else None))
+expose("method", "_base")(property(lambda self: self._fx_view_meta.base if views.is_view(self) else None))

@@ -25,6 +25,19 @@ def accumulate_along(function, x, dim) -> Any:
     return y if aval_of(y).dtype == aval_of(x).dtype else ops.convert(y, dtype=aval_of(x).dtype)
 
 
+# In what torch's loops accumulate; what overflows on the way need not in the end.
+ACCUMULATES_IN = {np.dtype(np.float32): np.dtype(np.float64), np.dtype(np.complex64): np.dtype(np.complex128)}
+
+
+def accumulate_precisely(function, x, dim) -> Any:
+    """Apply a cumulative primitive in double precision, of numbers of single precision."""
+    dtype = aval_of(x).dtype
+    wide = ACCUMULATES_IN.get(dtype)
+    if wide is None:
+        return accumulate_along(function, x, dim)
+    return ops.convert(accumulate_along(function, ops.convert(x, dtype=wide), dim), dtype=dtype)
+
+
 @operation("input", inplace=True)
 def cumsum(input, dim: int, *, dtype=None) -> Any:
     """The sums of all elements up to each.
@@ -33,13 +46,13 @@ def cumsum(input, dim: int, *, dtype=None) -> Any:
     >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0).tolist()
     [1, 3, 6]
     """
-    return accumulate_along(ops.cumsum, sum_operand(input, dtype), dim)
+    return accumulate_precisely(ops.cumsum, sum_operand(input, dtype), dim)
 
 
 @operation("input", inplace=True)
 def cumprod(input, dim: int, *, dtype=None) -> Any:
     """The products of all elements up to each."""
-    return accumulate_along(ops.cumprod, sum_operand(input, dtype), dim)
+    return accumulate_precisely(ops.cumprod, sum_operand(input, dtype), dim)
 
 
 @operation("input", kinds="fc")

@@ -219,6 +219,7 @@ def check_driver(name: str, driver) -> None:
 @operation("A", spaces="linalg", results=make_result_type("linalg_svd", "U", "S", "Vh"), keeps_results=True)
 def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """A = U·diag(S)·Vh with descending S ≥ 0. Derivatives where singular values repeat: see `fxgrad.ops.spectral`.
+    Those that are 0 have torch's, uᴴ·dA·v with the null vectors u and v that are returned.
 
     >>> import fxgrad.compat as torch
     >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S.tolist()
@@ -226,7 +227,7 @@ def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None) -> A
     """
     check_matrix("linalg.svd", A)
     check_driver("linalg.svd", driver)
-    return ops.svd(A, full=full_matrices)
+    return ops.svd(A, full=full_matrices, null_vectors=True)
 
 
 @operation("A", spaces="linalg", node="LinalgSvdBackward0", copies_operands=True)
@@ -234,7 +235,7 @@ def linalg_svdvals(A, *, driver: str | None = None) -> Any:
     """The singular values, descending."""
     check_matrix("linalg.svd", A)
     check_driver("linalg.svd", driver)
-    return ops.svdvals(A)
+    return ops.svdvals(A, null_vectors=True)
 
 
 @operation(
@@ -244,10 +245,14 @@ def svd(input, some: bool = True, compute_uv: bool = True) -> Any:
     """A = U·diag(S)·Vᴴ; without `compute_uv` U and V are zeros."""
     check_matrix("linalg.svd", input)
     if compute_uv:
-        u, s, vh = ops.svd(input, full=not some)
+        u, s, vh = ops.svd(input, full=not some, null_vectors=True)
         return [u, s, adjoint(vh)]
     (*batch, m, n), dtype = input.shape, aval_of(input).dtype
-    return [np.zeros((*batch, m, m), dtype), ops.svdvals(input), np.zeros((*batch, n, n), dtype)]
+    return [
+        np.zeros((*batch, m, m), dtype),
+        ops.svdvals(input, null_vectors=True),
+        np.zeros((*batch, n, n), dtype),
+    ]
 
 
 # -- eigenvalues ------------------------------------------

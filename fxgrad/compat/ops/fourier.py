@@ -181,7 +181,7 @@ def declare_frequencies(name: str, doc: str) -> None:
         if out is not None:
             return out.copy_(tensor)
         if requires_grad:
-            tensor.node = LEAF
+            tensor._fx_node = LEAF
         return tensor
 
     compute.__name__ = compute.__qualname__ = name

@@ -31,11 +31,11 @@ FLOAT = np.dtype(float)
 
 def draw_log_gamma(input: Tensor, generator) -> Tensor:
     """Draw the logarithms of gamma variables of these shapes."""
-    value = refresh(input).value
+    value = refresh(input)._fx_value
     drawn = draw_for_each(log_gamma, (value,), generator)
     if drawn is None:
         keys = draw_keys(input.shape, generator)
-        a = ops.stop_gradient(ops.convert(input.detach().value, dtype=FLOAT))
+        a = ops.stop_gradient(ops.convert(input.detach()._fx_value, dtype=FLOAT))
         drawn = make_tensor(current_tape(), ops.random_log_gamma(keys, a))
     return drawn
 
@@ -44,7 +44,7 @@ def samples_for(name: str) -> Any:
     """Make the function that checks concentrations and draws for each."""
 
     def arguments(input, generator=None) -> Any:
-        dtype = aval_of(refresh(input).value).dtype
+        dtype = aval_of(refresh(input)._fx_value).dtype
         if kind_of(dtype) != "f":
             raise not_implemented_error(name, dtype)
         return (input, draw_log_gamma(input, generator)), {}

@@ -95,7 +95,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     [[2], [3]]
     """
     d = normalize_dim(dim, len(input.shape))
-    here, places = refresh(input).value, refresh(index).value
+    here, places = refresh(input)._fx_value, refresh(index)._fx_value
     check_index("gather", places, here.shape, d)
     if aval_of(places).size:
         check_index_fits("gather", places, here, d)
@@ -134,7 +134,10 @@ def index_select(input, dim: int, index) -> Any:
                 f"index_select(): Index to scalar can have only 1 value, got {count} value(s)",
                 hint=f"x.expand({count})",
             )
-        return ops.getitem, (input, index), {"index": ()}
+        # The number itself, for each index of a batch.
+        place = ops.reshape(index, shape=())
+        one = ops.convert(ops.equal(place, place), dtype=aval_of(input).dtype)
+        return ops.multiply, (input, one), {}
     flat = index if index.ndim else ops.reshape(index, shape=(1,))
     return ops.getitem, (input, flat), {"index": dim_index(d, ops.ARRAY)}
 
@@ -150,7 +153,7 @@ def take_values(input, index) -> Any:
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The entries at places in the flattened Tensor."""
     size = prod(input.shape)
-    value = refresh(index).value
+    value = refresh(index)._fx_value
     if kind_of(aval_of(value).dtype) not in "iu":
         raise TensorError(
             f"take(): Expected a long tensor for index, but got {short_name(index.dtype)}",
@@ -190,7 +193,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 @expose("function method")
 def nonzero(input: Tensor, *, as_tuple: bool = False, out=None) -> Any:
     """The places of the entries that are not zero, as rows, or as one index Tensor for each dimension."""
-    value = concretize(refresh(input).value, "nonzero()")
+    value = concretize(refresh(input)._fx_value, "nonzero()")
     tape = current_tape()
     if as_tuple:
         return tuple([make_tensor(tape, a.copy()) for a in np.nonzero(np.atleast_1d(value))])

@@ -61,14 +61,14 @@ def is_index_tensor(entry) -> bool:
 
 def is_integral(tensor: Tensor) -> bool:
     """Whether a Tensor is of integers; uint8 is taken for bool."""
-    return kind_of(aval_of(tensor.value).dtype) in "iu" and aval_of(tensor.value).dtype != np.uint8
+    return kind_of(aval_of(tensor._fx_value).dtype) in "iu" and aval_of(tensor._fx_value).dtype != np.uint8
 
 
 def is_mask(entry) -> bool:
     """Whether an entry of a key is a mask: a Tensor or array of bool, or of uint8."""
     if not isinstance(entry, MASK_TYPES):
         return False
-    dtype = aval_of(refresh(entry).value if isinstance(entry, Tensor) else entry).dtype
+    dtype = aval_of(refresh(entry)._fx_value if isinstance(entry, Tensor) else entry).dtype
     return kind_of(dtype) == "b" or dtype == np.uint8
 
 
@@ -79,7 +79,7 @@ def is_plain_index(value) -> bool:
 
 def is_unknown(entry) -> bool:
     """Whether an entry of a key is a traced Tensor without concrete numbers."""
-    value = refresh(entry).value if isinstance(entry, Tensor) else entry
+    value = refresh(entry)._fx_value if isinstance(entry, Tensor) else entry
     try:
         concretize(value, "indexing")
     except ConcretizationError:
@@ -192,7 +192,7 @@ def index_arrays(entry, shape: tuple[int, ...], dim: int) -> list[Any]:
                 hint="lists of one length, as in x[[[0, 1], [2, 3]]]",
             ) from None
         entry = entry.astype(np.intp) if not entry.size else entry
-    value = refresh(entry).value if isinstance(entry, Tensor) else entry
+    value = refresh(entry)._fx_value if isinstance(entry, Tensor) else entry
     aval = aval_of(value)
     if kind_of(aval.dtype) not in "biu":
         raise DimensionError(
@@ -263,7 +263,7 @@ def has_indices(left: list[Any]) -> bool:
 def indices_and_template(left: list[Any]) -> tuple[list[Any], tuple[bool, ...]]:
     """Return (the index arrays, their template) of the index Tensors that `apply_basic_index` leaves."""
     for mask in filter(is_mask, left):
-        concretize(mask.value, "indexing")  # which raises
+        concretize(mask._fx_value, "indexing")  # which raises
     indices = [a for a in left if a is not None]
     if len(indices) > 1:
         check_indices_broadcast(indices)
@@ -300,12 +300,12 @@ def getitem(self: Tensor, key) -> Tensor:
     """
     if key is None:
         return unsqueeze(self, 0)
-    basic = (key,) if type(key) is int and self.value.shape else key
+    basic = (key,) if type(key) is int and self._fx_value.shape else key
     maker = find_basic_view(basic)
     if maker is not None:
         return maker(self, basic)
-    if type(key) is Tensor and is_plain_index(key.value) and self.value.shape:
-        return index_values(self, [key], (True, *repeat(False, len(self.value.shape) - 1)))
+    if type(key) is Tensor and is_plain_index(key._fx_value) and self._fx_value.shape:
+        return index_values(self, [key], (True, *repeat(False, len(self._fx_value.shape) - 1)))
     view, left = apply_basic_index(self, normalize_key(key))
     return index_values(view, *indices_and_template(left)) if has_indices(left) else view
 
@@ -342,7 +342,7 @@ def setitem(self: Tensor, key, value) -> None:
     if key is False or write_part(self, key, value):
         return
     key = normalize_key(key)
-    basic = (key,) if type(key) is int and self.value.shape else key
+    basic = (key,) if type(key) is int and self._fx_value.shape else key
     maker = find_basic_view(basic)
     if maker is not None:
         write_view(maker(self, basic), value)
@@ -408,7 +408,7 @@ def indexed_shape(input: Tensor, indices, template) -> tuple[int, ...]:
     stand_in = np.broadcast_to(np.zeros((), bool), input.shape)
     shapes = [i.shape for i in indices]
     if prod(broadcast_shapes(*shapes)) and 0 in input.shape:
-        return aval_of(index_values(input, indices, template).value).shape
+        return aval_of(index_values(input, indices, template)._fx_value).shape
     rest = iter([np.broadcast_to(np.zeros((), np.intp), s) for s in shapes])
     return stand_in[tuple([next(rest) if used else slice(None) for used in template])].shape
 

@@ -135,16 +135,16 @@ def promote_tensors(tensors, operation: str) -> Sequence[Tensor]:
             f"torch.{operation}(): expected a non-empty list of Tensors",
             hint="at least one Tensor; torch.empty(0, …) where there is none",
         )
-    dtypes = {value_dtype(x.value) for x in tensors}
+    dtypes = {value_dtype(x._fx_value) for x in tensors}
     if len(dtypes) == 1:
         return tensors
-    common = from_numpy_dtype(result_numpy_dtype([x.value for x in tensors]))
+    common = from_numpy_dtype(result_numpy_dtype([x._fx_value for x in tensors]))
     return [x if x.dtype is common else to_copy(x, common) for x in tensors]
 
 
 def value_shape(x: Tensor) -> tuple[int, ...]:
     """The shape as Python's tuple, which costs less than torch's Size."""
-    value = x.value
+    value = x._fx_value
     return value.shape if type(value) is np.ndarray else aval_of(value).shape
 
 

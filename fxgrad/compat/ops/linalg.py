@@ -19,10 +19,12 @@ from ...core.aval import aval_of, is_differentiable, kind_of
 from ...core.errors import ConcretizationError
 from ...core.interpreter import concretize
 from ...numpy.composite import normalize_axes
+from ...numpy.reductions import keep_reduced_axes
 from ...ops.linalg import column_matrix, matrix_transpose
 from .._core.dtypes import as_numpy_dtype, finfo, from_numpy_dtype, short_name
 from .._core.error_messages import matrix_hint
 from .._core.errors import LinAlgError, TensorError
+from .._core.precision import is_number
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
@@ -153,11 +155,17 @@ def check_info(info, message) -> None:
 
 def tolerances(a, atol, rtol) -> tuple[Any, Any]:
     """Complete the absolute and relative tolerances; without either, what is as small as rounding errors is zero."""
-    atol, rtol = (x.detach().value[()] if isinstance(x, Tensor) else x for x in (atol, rtol))
-    absolute = atol is not None and (np.ndim(atol) > 0 or atol > 0)
+    atol, rtol = (read_tolerance(x) if isinstance(x, Tensor) else x for x in (atol, rtol))
+    absolute = atol is not None and (not is_number(atol) or atol > 0)
     if rtol is None:
         rtol = 0.0 if absolute else finfo(from_numpy_dtype(aval_of(a).dtype)).eps * max(a.shape[-2:])
     return (atol if absolute else None), rtol
+
+
+def read_tolerance(tolerance: Tensor) -> Any:
+    """Return a tolerance that is a Tensor as a number, or an array or traced value where it is one for each matrix."""
+    value = tolerance.detach()._fx_value
+    return value.item() if type(value) is np.ndarray and not value.shape else value
 
 
 def is_above_tolerance(s, atol, rtol) -> Any:
@@ -172,7 +180,9 @@ def expand_tolerance(tolerance) -> Any:
 
 
 @operation("A", spaces="linalg", keeps_results=True)
-def linalg_pinv(A, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
+def linalg_pinv(
+    A, *, atol: float | Tensor | None = None, rtol: float | Tensor | None = None, hermitian: bool = False
+) -> Any:
     """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros."""
     check_matrix("linalg.pinv", A)
     if hermitian:
@@ -180,7 +190,7 @@ def linalg_pinv(A, *, atol=None, rtol=None, hermitian: bool = False) -> Any:
     if not prod(A.shape):
         return ops.reshape(A, shape=(*A.shape[:-2], A.shape[-1], A.shape[-2]))
     atol, rtol = tolerances(A, atol, rtol)
-    if atol is None and not np.ndim(rtol):
+    if atol is None and is_number(rtol):
         return fnp.linalg.pinv(A, rtol)
     u, s, vh = ops.svd(ops.stop_gradient(A), full=False)
     s = ops.where(is_above_tolerance(s, atol, rtol), s, 0)
@@ -391,7 +401,7 @@ def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None)
     As in torch the last three are empty where the driver ("gelsy" unless it is given) does not compute them. The rank
     is found by singular values for all drivers.
     """
-    check_matrix("torch.linalg.lstsq", A.value)
+    check_matrix("torch.linalg.lstsq", A._fx_value)
     check_pair("torch.linalg.lstsq", A, B)
     driver = driver or "gelsy"
     if driver not in DRIVERS:
@@ -403,7 +413,7 @@ def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None)
         rcond = tolerances(A, None, None)[1]
     rank, values = ranks(A.detach(), rcond)
     m, n = A.shape[-2:]
-    full = driver != "gelsy" and m > n and bool(np.all(entries_of_all(rank.value, "the rank") == n))
+    full = driver != "gelsy" and m > n and bool(np.all(entries_of_all(rank._fx_value, "the rank") == n))
     solution, residuals = least_squares(A, B, rcond, full)
     nothing = tuple(x.new_zeros(0) for x in (rank, values))
     return LstsqResult(
@@ -481,7 +491,11 @@ def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None)
 
 @operation("A", spaces="linalg")
 def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
-    """The norm of matrices: "fro", "nuc", or 1, 2, ∞ and their negatives."""
+    """The norm of matrices: "fro", "nuc", or 1, 2, ∞ and their negatives.
+
+    The gradient of "nuc" is U·Vᴴ with all vectors, as torch's: of a singular matrix it depends on which ones the
+    decomposition finds. (That of `fxgrad.numpy.linalg.norm` leaves the null vectors out.)
+    """
     if A.ndim < 2:
         raise TensorError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
@@ -496,6 +510,9 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dty
             hint='ord="fro", "nuc", 1, 2, torch.inf, or their negatives',
         )
     rows, cols = linalg_axes(dim, A.ndim)
+    if ord == "nuc":
+        values = ops.svdvals(fnp.moveaxis(A, (rows, cols), (-2, -1)), null_vectors=True)
+        return keep_reduced_axes(fnp.sum(values, -1), A.shape, (rows, cols), keepdim)
     return fnp.linalg.norms.norm_of_matrices(A, ord, (rows, cols), keepdim)
 
 
@@ -537,7 +554,14 @@ def linalg_cond(A, p=None) -> Any:
 
 
 @operation("A", spaces="linalg")
-def linalg_matrix_rank(A, tol=None, hermitian: bool = False, *, atol=None, rtol=None) -> Any:
+def linalg_matrix_rank(
+    A,
+    tol: float | Tensor | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
+) -> Any:
     """The number of singular values above max(atol, rtol·the greatest)."""
     check_matrix("torch.linalg.matrix_rank", A, "input")
     s = ops.svdvals(ops.stop_gradient(mirror_to_hermitian(A) if hermitian else A))

@@ -113,10 +113,8 @@ class AtenNamespace:
     >>> import fxgrad.compat as torch
     >>> torch.ops.aten.mm.default
     <OpOverload(op='aten.mm', overload='default')>
-    >>> print(torch.ops.aten.linear)
-    Traceback (most recent call last):
-        ...
-    AttributeError: '_OpNamespace' 'aten' object has no attribute 'linear'
+    >>> hasattr(torch.ops.aten, "linear")  # which is made of others
+    False
     """
 
     def __getattr__(self, name: str) -> AtenOperation:

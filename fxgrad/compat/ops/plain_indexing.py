@@ -66,13 +66,13 @@ def take_part(tensor, key) -> Any:
     context = plain_context(tensor)
     if context is None:
         return None
-    value = tensor.value
+    value = tensor._fx_value
     part = find_part(key, value.shape)
     if part is None:
         return None
     index, op = part
     params, pullback = {"index": index}, None
-    if context is EVAL and tensor.node is not None:
+    if context is EVAL and tensor._fx_node is not None:
         pullback = PART, ([Aval(value.shape, value.dtype)], params), PULL_PART
     return make_view(tensor, context, value[(*index, ...)], (op, (), params, None, pullback))
 
@@ -98,19 +98,19 @@ def take_entries(operation, tensor, key) -> Any:
     places, context = constant_array(key), plain_context(tensor)
     if places is None or context is None or not places.shape or places.dtype.char not in "lqi":
         return None
-    value = tensor.value
+    value = tensor._fx_value
     if not value.shape or not value.flags.c_contiguous:
         return None
     try:
         rows = value.take(places, 0)
     except IndexError:
         return None
-    if context is not EVAL or tensor.node is None:
+    if context is not EVAL or tensor._fx_node is None:
         return make_result(rows, operation, None, None)
     params = {"index": (ops.ARRAY, *(WHOLE,) * (value.ndim - 1))}
     pullback = GATHER, ([Aval(value.shape, value.dtype), places], params), PULL_GATHER
-    edge = tensor.node
-    edges = ((tensor.accumulator or grad_accumulator(tensor)) if edge is LEAF else edge, None)
+    edge = tensor._fx_node
+    edges = ((tensor._fx_accumulator or grad_accumulator(tensor)) if edge is LEAF else edge, None)
     return make_result(rows, operation, pullback, edges)
 
 

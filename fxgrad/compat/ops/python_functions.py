@@ -27,9 +27,9 @@ def write_results(
         )
     shape = self.shape
     operands = [self, *(expand(x, tuple(shape)) for x in others)]
-    columns = [concretize(refresh(x).value, f"{name}()").ravel().tolist() for x in operands]
+    columns = [concretize(refresh(x)._fx_value, f"{name}()").ravel().tolist() for x in operands]
     entries = np.array([function(*row) for row in zip(*columns)], self.numpy().dtype).reshape(tuple(shape))
-    return self.copy_(make_tensor(self.tape, entries))
+    return self.copy_(make_tensor(self._fx_tape, entries))
 
 
 @expose("method")

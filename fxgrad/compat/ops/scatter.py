@@ -89,7 +89,7 @@ def scatter_arguments(input, dim: int, index, src=None, *, value=None, reduce=No
         if isinstance(src, Tensor):
             src = take_number(scatter.operation, "value", src)
         src = make_tensor(
-            current_tape(), move_array(cast_number(src, input.dtype.numpy), device_of(input.value))
+            current_tape(), move_array(cast_number(src, input.dtype.numpy), device_of(input._fx_value))
         )
         src = expand_values(reshape(src, (1,) * len(index.shape)), index.shape)
     return (input, index, src), {"dim": dim, "reduce": reduce}

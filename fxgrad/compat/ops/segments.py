@@ -67,7 +67,7 @@ def segment_reduce(
             f"{given.ndim} dimensions",
             hint=f"axis={given.ndim - 1}",
         )
-    counts = concretize(refresh(given).value, "segment_reduce()")
+    counts = concretize(refresh(given)._fx_value, "segment_reduce()")
     if lengths is None:
         bounds = np.stack([counts[..., :-1], counts[..., 1:]], -1)
     else:

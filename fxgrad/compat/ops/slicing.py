@@ -365,14 +365,14 @@ def stride_memory(input: Tensor, size, stride, storage_offset: int | None) -> Te
     offset = entry_offset(here) if storage_offset is None else storage_offset
     if offset < 0:
         raise TensorError(f"Tensor: invalid storage offset {offset}", hint="storage_offset=0")
-    if batch_levels(input.value):
+    if batch_levels(input._fx_value):
         ensure_inside_entry(here, size, stride, offset)
     # What is outside of the view has a history as well; a tangent is that of the view, and a leaf has its own gradient.
     if (
         is_view(input)
-        and input.node is not LEAF
-        and input.view_meta.creation == "default"
-        and input.view_meta.tangent is None
+        and input._fx_node is not LEAF
+        and input._fx_view_meta.creation == "default"
+        and input._fx_view_meta.tangent is None
     ):
         input = base_tensor(input)
         here = layout_array(input)

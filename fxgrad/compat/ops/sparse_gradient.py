@@ -51,10 +51,10 @@ def choose_sparsely(
         The Tensor of what was chosen; None where the gradient cannot be sparse: the source is no leaf that requires a
         gradient, or is traced.
     """
-    value = source.value
-    if CURRENT.get() is not EVAL or source.node is not LEAF or source.tape is not BASE_TAPE:
+    value = source._fx_value
+    if CURRENT.get() is not EVAL or source._fx_node is not LEAF or source._fx_tape is not BASE_TAPE:
         return None
-    if source.view_meta is not None or type(value) is not np.ndarray:
+    if source._fx_view_meta is not None or type(value) is not np.ndarray:
         return None
     if not all(type(places) is np.ndarray for places in index):
         return None

@@ -166,13 +166,13 @@ def histogramdd(
     >>> torch.histogramdd(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), [2, 2]).hist.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    dtype = input.value.dtype
+    dtype = input._fx_value.dtype
     if kind(input) != "f":
         raise TensorError(
             f"histogramdd: input tensor and hist tensor should be floating, not {input.dtype}",
             hint="x.float()",
         )
-    points = concretize(refresh(input).value, "histogramdd()")
+    points = concretize(refresh(input)._fx_value, "histogramdd()")
     count = points.shape[-1]
     bins = list(bins) if isinstance(bins, tuple | list) else [bins] * count
     bins = [b.item() if isinstance(b, Tensor) and not b.shape else b for b in bins]
@@ -185,13 +185,13 @@ def histogramdd(
     points = np.reshape(move_array(points, CPU), (-1, count))
     weights = None
     if weight is not None:
-        weights = np.ravel(move_array(concretize(refresh(weight).value, "histogramdd()"), CPU))
+        weights = np.ravel(move_array(concretize(refresh(weight)._fx_value, "histogramdd()"), CPU))
     if range is None:
         ends = [(x.min(), x.max()) if x.size else (0, 1) for x in points.T]
     else:
         ends = list(zip(range[::2], range[1::2]))
     edges = [
-        move_array(refresh(b).value, CPU)
+        move_array(refresh(b)._fx_value, CPU)
         if isinstance(b, Tensor)
         else np.histogram_bin_edges(x, b, end).astype(dtype)
         for x, b, end in zip(points.T, bins, ends)

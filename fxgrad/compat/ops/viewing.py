@@ -187,7 +187,7 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
         raise ArgumentError(
             "view() received an invalid combination of arguments", hint="x.view(2, 3)"
         ) from None
-    if is_c_contiguous(self.value):
+    if is_c_contiguous(self._fx_value):
         return view_values(self, shape)
     here = layout_array(self)
     shape = infer_shape(shape, here.size)
@@ -219,7 +219,7 @@ def is_c_contiguous(value) -> bool:
 def reshape(input: Tensor, shape) -> Tensor:
     """The same entries in another shape: a view where strides allow it, a copy otherwise."""
     shape = as_sizes(shape)
-    if is_c_contiguous(input.value):
+    if is_c_contiguous(input._fx_value):
         return view_values(input, shape)
     here = layout_array(input)
     shape = infer_shape(shape, here.size)
@@ -412,7 +412,7 @@ def adjoint(input: Tensor) -> Tensor:
 
 def reverse_dims(self: Tensor) -> Tensor:
     """The dimensions in reverse order."""
-    ndim = self.value.ndim
+    ndim = self._fx_value.ndim
     if ndim != 2 and ndim:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "

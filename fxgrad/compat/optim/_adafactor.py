@@ -41,9 +41,9 @@ class Adafactor(
     tensor([ 0.8419, -1.8419])
     """
 
-    is_elementwise = False
+    _fx_is_elementwise = False
 
-    def check(self, options: dict[str, Any]) -> None:
+    def _fx_check(self, options: dict[str, Any]) -> None:
         check_learning_rate(options["lr"])
         least, smallest = options["eps"]
         for holds, name, bound, value in (
@@ -56,12 +56,12 @@ class Adafactor(
         ):
             check_option(holds, f"{name} should be {bound} but is", value, None, "{}: {}")
 
-    def update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+    def _fx_update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """See `RuleOptimizer`; parameters are real."""
         ensure_real(p, "Adafactor")
-        super().update_parameter(p, gradient, options, site)
+        super()._fx_update_parameter(p, gradient, options, site)
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         step, lr = count_step(state), options["lr"]
         least, smallest = options["eps"]
         least = finfo(from_numpy_dtype(value.dtype)).eps if least is None else least

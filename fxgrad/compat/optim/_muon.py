@@ -49,9 +49,9 @@ class Muon(
     torch.Size([2, 2])
     """
 
-    is_elementwise = False
+    _fx_is_elementwise = False
 
-    def check(self, options: dict[str, Any]) -> None:
+    def _fx_check(self, options: dict[str, Any]) -> None:
         check_learning_rate(options["lr"])
         for name, words in (
             ("lr", "Learning rate"), ("momentum", "momentum"), ("weight_decay", "weight decay")
@@ -73,12 +73,12 @@ class Muon(
                     hint="the others in an optimizer of their own: AdamW([p for p in parameters if p.dim() != 2])",
                 )
 
-    def update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+    def _fx_update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """See `RuleOptimizer`; parameters are real."""
         ensure_real(p, "Muon")
-        super().update_parameter(p, gradient, options, site)
+        super()._fx_update_parameter(p, gradient, options, site)
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         lr, momentum = options["lr"], options["momentum"]
         velocity = follow_mean(state, "momentum_buffer", gradient, 1 - momentum)
         step = gradient + momentum * (velocity - gradient) if options["nesterov"] else velocity

@@ -37,10 +37,10 @@ class Adadelta(
     tensor([ 0.9997, -1.9997])
     """
 
-    non_negative = "lr eps weight_decay"
-    fractions = "rho"
+    _fx_non_negative = "lr eps weight_decay"
+    _fx_fractions = "rho"
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         count_step(state)
         gradient = add_decay(gradient, value, options)
         rho, eps = options["rho"], options["eps"]

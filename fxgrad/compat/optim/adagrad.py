@@ -43,7 +43,7 @@ class Adagrad(
     tensor([ 0.9000, -1.9000])
     """
 
-    non_negative = "lr lr_decay weight_decay initial_accumulator_value eps"
+    _fx_non_negative = "lr lr_decay weight_decay initial_accumulator_value eps"
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """See `Optimizer`. The sums begin at once."""
@@ -56,14 +56,14 @@ class Adagrad(
     def share_memory(self) -> None:
         """Do nothing: threads share all memory, and processes none."""
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         step = count_step(state)
         gradient = add_decay(gradient, value, options)
         total = state["sum"] = add_to(state["sum"], gradient * gradient)
         lr = options["lr"] / (1 + (step - 1) * options["lr_decay"])
         return add_to(value, -lr * (gradient / (ops.sqrt(total) + options["eps"])))
 
-    def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+    def _fx_update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Move the entries that have a gradient."""
         if options["weight_decay"]:
             raise TensorError(

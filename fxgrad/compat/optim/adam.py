@@ -45,10 +45,10 @@ class Adam(
     tensor([0.9000], requires_grad=True)
     """
 
-    non_negative = "lr eps weight_decay"
+    _fx_non_negative = "lr eps weight_decay"
 
-    def check(self, options: dict[str, Any]) -> None:
-        super().check(options)
+    def _fx_check(self, options: dict[str, Any]) -> None:
+        super()._fx_check(options)
         uncaptured = options["foreach"] and not options["capturable"]
         if isinstance(options["lr"], Tensor) and uncaptured:
             raise ArgumentValueError(
@@ -73,7 +73,7 @@ class Adam(
                     hint=f"betas[{i}].mean(), or one optimizer for each",
                 )
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr = options["betas"], options["lr"]
         step = count_step(state)
         value, gradient = decay_weights(value, gradient, options)

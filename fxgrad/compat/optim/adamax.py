@@ -37,9 +37,9 @@ class Adamax(
     tensor([ 0.9000, -1.9000])
     """
 
-    non_negative = "lr eps weight_decay"
+    _fx_non_negative = "lr eps weight_decay"
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         beta1, beta2 = options["betas"]
         step = count_step(state)
         gradient = add_decay(gradient, value, options)

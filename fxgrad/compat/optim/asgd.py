@@ -35,9 +35,9 @@ class ASGD(
     tensor([ 0.8000, -1.6000])
     """
 
-    non_negative = "lr weight_decay"
+    _fx_non_negative = "lr weight_decay"
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         step, lr, lambd = count_step(state), options["lr"], options["lambd"]
         eta, rate = state.get("eta"), float(state.get("mu", 1.0))
         eta = number_entry(lr) if eta is None else eta

@@ -161,7 +161,7 @@ class ChainedScheduler(CombinedScheduler):
             )
         self.optimizer = check_schedulers("ChainedScheduler", schedulers, optimizer)
         self._schedulers = list(schedulers)
-        self._last_lr = self._rates()
+        self._last_lr = self._fx_rates()
 
     def _initial_step(self) -> None:
         for part in self._schedulers:
@@ -171,4 +171,4 @@ class ChainedScheduler(CombinedScheduler):
         """Begin the next epoch."""
         for part in self._schedulers:
             part.step()
-        self._last_lr = self._rates()
+        self._last_lr = self._fx_rates()

@@ -355,8 +355,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             self.T_i = self.T_0 * self.T_mult**count
             self.T_cur = epoch - self.T_0 * (self.T_mult**count - 1) / (self.T_mult - 1)
         self.last_epoch = math.floor(epoch)
-        with self._inside_step():
+        with self._fx_inside_step():
             rates = self.get_lr()
         for group, rate in zip(self.optimizer.param_groups, rates):
             set_option(group, "lr", rate)
-        self._last_lr = self._rates()
+        self._last_lr = self._fx_rates()

@@ -35,7 +35,7 @@ class StepLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         change = self.last_epoch and self.last_epoch % self.step_size == 0
-        return [lr * self.gamma for lr in self._rates()] if change else self._rates()
+        return [lr * self.gamma for lr in self._fx_rates()] if change else self._fx_rates()
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
@@ -68,7 +68,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self._rates()]
+        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self._fx_rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
         passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
@@ -100,7 +100,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
-        return self._rates() if self._is_initial else [lr * self.gamma for lr in self._rates()]
+        return self._fx_rates() if self._is_initial else [lr * self.gamma for lr in self._fx_rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [base * self.gamma**self.last_epoch for base in self.base_lrs]
@@ -182,8 +182,8 @@ class MultiplicativeLR(FunctionScheduler):
 
     def get_lr(self) -> list[Any]:
         if self._is_initial:
-            return self._rates()
-        return [lr * f(self.last_epoch) for lr, f in zip(self._rates(), self.lr_lambdas)]
+            return self._fx_rates()
+        return [lr * f(self.last_epoch) for lr, f in zip(self._fx_rates(), self.lr_lambdas)]
 
 
 class LinearLR(LRScheduler):
@@ -234,11 +234,11 @@ class LinearLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         start, end, total, epoch = self.start_factor, self.end_factor, self.total_iters, self.last_epoch
         if epoch == 0:
-            return [lr * start for lr in self._rates()]
+            return [lr * start for lr in self._fx_rates()]
         if self._is_initial or epoch > total:
-            return self._rates()
+            return self._fx_rates()
         ratio = 1 + (end - start) / (total * start + (epoch - 1) * (end - start))
-        return [lr * ratio for lr in self._rates()]
+        return [lr * ratio for lr in self._fx_rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
         part = min(self.total_iters, self.last_epoch) / self.total_iters
@@ -285,11 +285,11 @@ class ConstantLR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         if self.last_epoch == 0:
-            return [lr * self.factor for lr in self._rates()]
+            return [lr * self.factor for lr in self._fx_rates()]
         return (
-            [lr / self.factor for lr in self._rates()]
+            [lr / self.factor for lr in self._fx_rates()]
             if self.last_epoch == self.total_iters
-            else self._rates()
+            else self._fx_rates()
         )
 
     def _get_closed_form_lr(self) -> list[Any]:
@@ -325,9 +325,9 @@ class PolynomialLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         epoch, total = self.last_epoch, self.total_iters
         if self._is_initial or epoch > total:
-            return self._rates()
+            return self._fx_rates()
         decay = ((1 - epoch / total) / (1 - (epoch - 1) / total)) ** self.power
-        return [lr * decay for lr in self._rates()]
+        return [lr * decay for lr in self._fx_rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
         part = min(self.total_iters, self.last_epoch) / self.total_iters
@@ -363,14 +363,14 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         epoch, low = self.last_epoch, self.eta_min
         if self._is_initial:
-            return self._rates()
+            return self._fx_rates()
         if self._step_count == 1 and epoch > 0:  # a schedule that was set to this epoch
             return self._get_closed_form_lr()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom, where the ratio below is 0/0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [lr + (base - low) * rise for base, lr in zip(self.base_lrs, self._rates())]
+            return [lr + (base - low) * rise for base, lr in zip(self.base_lrs, self._fx_rates())]
         now, before = (1 + math.cos(math.pi * t / self.T_max) for t in (epoch, epoch - 1))
-        return [now / before * (lr - low) + low for lr in self._rates()]
+        return [now / before * (lr - low) + low for lr in self._fx_rates()]
 
     def _get_closed_form_lr(self) -> list[Any]:
         height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2

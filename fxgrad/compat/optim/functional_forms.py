@@ -109,12 +109,12 @@ def take_step(
     rule_options = {name: read_option(x, recorded) for name, x in options.items()}
     with np.errstate(all="ignore"):
         if getattr(gradient, "is_sparse", False):
-            rule.update_sparse(p, gradient, rule_options, source_info.user_frame())
+            rule._fx_update_sparse(p, gradient, rule_options, source_info.user_frame())
         elif not recorded:
             with no_grad():
-                rule.update_parameter(p, gradient, rule_options, source_info.user_frame())
+                rule._fx_update_parameter(p, gradient, rule_options, source_info.user_frame())
         else:
-            rule.record_update(p, gradient, rule_options)
+            rule._fx_record_update(p, gradient, rule_options)
     for name, known in state.items():
         found = rule.state[p][name]
         if isinstance(known, Tensor) and found is not known:

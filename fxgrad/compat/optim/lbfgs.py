@@ -148,7 +148,7 @@ class LBFGS(Optimizer):
         while not small and done < group["max_iter"]:
             done += 1
             state["n_iter"] += 1
-            direction = self._search_direction(state, gradient, group["history_size"])
+            direction = self._fx_search_direction(state, gradient, group["history_size"])
             state["prev_flat_grad"], state["prev_loss"] = gradient.clone(), loss
             length = lr
             if state["n_iter"] == 1:
@@ -180,7 +180,7 @@ class LBFGS(Optimizer):
                 break
         return first
 
-    def _search_direction(self, state: dict[str, Any], gradient: Any, size: int) -> Tensor:
+    def _fx_search_direction(self, state: dict[str, Any], gradient: Any, size: int) -> Tensor:
         """The direction -H⁻¹·gradient, with H⁻¹ of the remembered steps, to which the last one is added first."""
         if state["n_iter"] == 1:
             state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)

@@ -157,7 +157,7 @@ class Optimizer:
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]):
         self.defaults = defaults
-        self._begin_hooks()
+        self._fx_begin_hooks()
         self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         if isinstance(params, Tensor):
@@ -177,14 +177,14 @@ class Optimizer:
 
     profile_hook_step = staticmethod(note_step)
 
-    def _begin_hooks(self) -> None:
+    def _fx_begin_hooks(self) -> None:
         """Begin with no hooks where there are no lists of them yet."""
         for kind in HOOK_KINDS:
             self.__dict__.setdefault(f"_optimizer_{kind}_hooks", HookList())
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
 
     _patch_step_function = (
-        _begin_hooks  # which an optimizer around another calls instead of `Optimizer.__init__`
+        _fx_begin_hooks  # which an optimizer around another calls instead of `Optimizer.__init__`
     )
 
     # -- parameters ------------------------------------------
@@ -248,7 +248,7 @@ class Optimizer:
                 UserWarning,
                 stacklevel=4,
             )
-        taken = {id(p) for p in self._all_parameters()}
+        taken = {id(p) for p in self._fx_all_parameters()}
         if any(id(p) in taken for p in params):
             raise ArgumentValueError(
                 "some parameters appear in more than one parameter group",
@@ -263,20 +263,20 @@ class Optimizer:
             )
         self.param_groups.append(param_group)
 
-    def _all_parameters(self) -> Iterable[Tensor]:
+    def _fx_all_parameters(self) -> Iterable[Tensor]:
         return chain.from_iterable(group["params"] for group in self.param_groups)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or make them zero."""
         observer = CURRENT.get().observer
         if observer is None:
-            self._clear_grads(set_to_none)
+            self._fx_clear_grads(set_to_none)
         else:
             observer.observe(
-                "user", self._zero_grad_profile_name, (), partial(self._clear_grads, set_to_none)
+                "user", self._zero_grad_profile_name, (), partial(self._fx_clear_grads, set_to_none)
             )
 
-    def _clear_grads(self, set_to_none: bool) -> None:
+    def _fx_clear_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for p in group["params"]:
                 clear_grad(p, set_to_none)
@@ -358,7 +358,7 @@ class Optimizer:
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
         numbers: dict[int, int] = {}
-        for p in self._all_parameters():
+        for p in self._fx_all_parameters():
             numbers.setdefault(id(p), len(numbers))
         found: dict[str, Any] = {
             "state": {
@@ -397,7 +397,9 @@ class Optimizer:
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group",
                 hint="an optimizer of the same parameters as when it was saved, in the same order",
             )
-        params = dict(zip(chain.from_iterable(group["params"] for group in loaded), self._all_parameters()))
+        params = dict(
+            zip(chain.from_iterable(group["params"] for group in loaded), self._fx_all_parameters())
+        )
         state: defaultdict[Any, Any] = defaultdict(dict)
         for number, entries in state_dict["state"].items():
             if number in params:
@@ -416,7 +418,7 @@ class Optimizer:
         """Take attributes back, as copies, pickles and `load_state_dict` do; optimizers of one's own add here what
         older ones lack."""
         self.__dict__.update(state)
-        self._begin_hooks()
+        self._fx_begin_hooks()
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

@@ -73,7 +73,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.factor, self.patience, self.cooldown, self.eps = mode, factor, patience, cooldown, eps
         self.threshold, self.threshold_mode, self.last_epoch = threshold, threshold_mode, 0
         self.mode_worse = math.inf if mode == "min" else -math.inf
-        self._last_lr = self._rates()
+        self._last_lr = self._fx_rates()
         self._reset()
 
     def _reset(self) -> None:
@@ -110,7 +110,7 @@ class ReduceLROnPlateau(LRScheduler):
         if self.num_bad_epochs > self.patience:
             self._reduce_lr(epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = self._rates()
+        self._last_lr = self._fx_rates()
 
     def _reduce_lr(self, epoch: int) -> None:
         groups = self.optimizer.param_groups

@@ -40,9 +40,9 @@ class RAdam(
     tensor([ 0.8000, -1.6000])
     """
 
-    non_negative = "lr eps weight_decay"
+    _fx_non_negative = "lr eps weight_decay"
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (beta1, beta2), lr = options["betas"], options["lr"]
         step = count_step(state)
         value, gradient = decay_weights(value, gradient, options)

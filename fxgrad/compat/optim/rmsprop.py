@@ -38,9 +38,9 @@ class RMSprop(
     tensor([ 5.9605e-08, -1.0000e+00])
     """
 
-    non_negative = "lr eps momentum weight_decay alpha"
+    _fx_non_negative = "lr eps momentum weight_decay alpha"
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         alpha = options["alpha"]
         count_step(state)
         gradient = add_decay(gradient, value, options)

@@ -37,10 +37,10 @@ class Rprop(
     tensor([ 0.9000, -1.9000])
     """
 
-    non_negative = "lr"
+    _fx_non_negative = "lr"
 
-    def check(self, options: dict[str, Any]) -> None:
-        super().check(options)
+    def _fx_check(self, options: dict[str, Any]) -> None:
+        super()._fx_check(options)
         shrink, grow = options["etas"]
         if not 0 < shrink < 1 < grow:
             raise ArgumentValueError(
@@ -48,7 +48,7 @@ class Rprop(
                 hint="etas=(0.5, 1.2): the first between 0 and 1, the second greater than 1",
             )
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         (shrink, grow), (least, most) = options["etas"], options["step_sizes"]
         count_step(state)
         before = state_entry(state, "prev", value)

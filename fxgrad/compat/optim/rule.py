@@ -40,30 +40,30 @@ OPTION_NAMES = {"lr": "learning rate", "eps": "epsilon value"}
 class RuleOptimizer(Optimizer):
     """The base of the optimizers that are a rule for one parameter; see the module."""
 
-    fixed: dict[str, Any] = {}  # noqa: RUF012
-    non_negative = ""  # the options that may not be negative
-    fractions = ""  # the options that are from 0 to 1
-    is_elementwise = True  # whether `update` treats each entry by itself
+    _fx_fixed: dict[str, Any] = {}  # noqa: RUF012
+    _fx_non_negative = ""  # the options that may not be negative
+    _fx_fractions = ""  # the options that are from 0 to 1
+    _fx_is_elementwise = True  # whether `update` treats each entry by itself
 
     def __init_subclass__(cls, options: str | None = None, fixed: dict[str, Any] | None = None, **rest):
         """Give the class the parameters `options`; the options that are `fixed` are none of them."""
         super().__init_subclass__(**rest)
         if options is not None:
-            cls.fixed = fixed or {}
+            cls._fx_fixed = fixed or {}
             cls.__init__ = api_boundary(make_constructor(f"params, {options}", start_with_options))  # type: ignore[method-assign]
 
-    def check(self, options: dict[str, Any]) -> None:
+    def _fx_check(self, options: dict[str, Any]) -> None:
         """Raise for options out of range.
 
         Raises:
             ValueError, RuntimeError: they are out of range, or contradict each other.
         """
         check_learning_rate(options["lr"])
-        for name in self.non_negative.split():
+        for name in self._fx_non_negative.split():
             check_option(
                 options[name] >= 0, OPTION_NAMES.get(name, f"{name} value"), options[name], "0 or more"
             )
-        for name in self.fractions.split():
+        for name in self._fx_fractions.split():
             check_option(0 <= options[name] <= 1, f"{name} value", options[name], "a number from 0 to 1")
         for i, beta in enumerate(options.get("betas", ())):
             check_option(
@@ -75,7 +75,7 @@ class RuleOptimizer(Optimizer):
             if options["foreach"]:
                 raise TensorError("`fused` and `foreach` cannot be `True` together.", hint="foreach=False")
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         """The new value of a parameter; see the module.
 
         Args:
@@ -89,7 +89,7 @@ class RuleOptimizer(Optimizer):
         """
         raise NotImplementedError
 
-    def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+    def _fx_update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Update a parameter by a sparse gradient.
 
         Args:
@@ -123,15 +123,15 @@ class RuleOptimizer(Optimizer):
                         continue
                     if getattr(gradient, "is_sparse", False):
                         with enable_grad() if recorded else no_grad():
-                            self.update_sparse(p, gradient, options, site)
+                            self._fx_update_sparse(p, gradient, options, site)
                     elif recorded:
-                        self.record_update(p, gradient, options)
+                        self._fx_record_update(p, gradient, options)
                     else:
-                        with use_device_of([p.value], "step"):
-                            self.update_parameter(p, gradient, options, site)
+                        with use_device_of([p._fx_value], "step"):
+                            self._fx_update_parameter(p, gradient, options, site)
         return loss
 
-    def update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+    def _fx_update_parameter(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Update one parameter in its memory.
 
         Args:
@@ -143,33 +143,33 @@ class RuleOptimizer(Optimizer):
         mutations = current_modes().mutations
         if mutations is not None:
             mutations.keep(memory_array(p))
-        value, slope = refresh(p).value, refresh(gradient).value
+        value, slope = refresh(p)._fx_value, refresh(gradient)._fx_value
         whole = None
         if is_array(value):
             ensure_no_overlap(value)
             value = whole = value.copy() if has_bit(p) else value
         kept = self.state.get(p, {})
-        state = {name: x.value if isinstance(x, Tensor) else x for name, x in kept.items()}
+        state = {name: x._fx_value if isinstance(x, Tensor) else x for name, x in kept.items()}
         is_complex = value.dtype.kind == "c" and is_array(value)
         if is_complex:
             value, slope = as_real_pairs(value), as_real_pairs(slope)
             state = {name: as_real_pairs(x) if is_complex_array(x) else x for name, x in state.items()}
         if options.get("maximize"):
             slope = -slope
-        if self.is_elementwise and is_for_blocks(value, slope, state):
-            new = update_blocks(self.update, value, slope, state, options)
+        if self._fx_is_elementwise and is_for_blocks(value, slope, state):
+            new = update_blocks(self._fx_update, value, slope, state, options)
         else:
-            new = self.update(value, slope, state, options)
+            new = self._fx_update(value, slope, state, options)
         for name, x in state.items():
             known = kept.get(name)
-            if isinstance(known, Tensor) and known.value is x:  # written into
+            if isinstance(known, Tensor) and known._fx_value is x:  # written into
                 continue
             if name not in NUMBERS and x.dtype != value.dtype:  # of bfloat16 beside Python's numbers
                 x = x.astype(value.dtype)
             if is_complex and np.ndim(x):
                 x = from_real_pairs(x)
             if isinstance(known, Tensor):
-                known.value = make_tensor(known.tape, x).value
+                known._fx_value = make_tensor(known._fx_tape, x)._fx_value
             else:
                 kept[name] = make_tensor(current_tape(), x) if hasattr(x, "shape") else x
         if kept:
@@ -183,7 +183,7 @@ class RuleOptimizer(Optimizer):
             write_memory(p, whole)
         VERSIONS.record_change(memory_array(p), "step_", site)
 
-    def record_update(self, p: Tensor, gradient: Tensor, options: dict[str, Any]) -> None:
+    def _fx_record_update(self, p: Tensor, gradient: Tensor, options: dict[str, Any]) -> None:
         """Update one parameter by recorded operations: the new value and the new state depend on what they were
         computed of.
 
@@ -204,9 +204,9 @@ class RuleOptimizer(Optimizer):
                 if not isinstance(x, Tensor):
                     state[name] = x
                 else:
-                    state[name] = x.value if name in NUMBERS else to_tracer(pairs(x))
+                    state[name] = x._fx_value if name in NUMBERS else to_tracer(pairs(x))
             slope = to_tracer(pairs(gradient.neg() if options["maximize"] else gradient))
-            new = self.update(to_tracer(pairs(p)), slope, state, options)
+            new = self._fx_update(to_tracer(pairs(p)), slope, state, options)
             for name, x in state.items():
                 made = wrap(x) if hasattr(x, "shape") else x
                 kept[name] = back(made) if isinstance(made, Tensor) and name not in NUMBERS else made
@@ -216,8 +216,8 @@ class RuleOptimizer(Optimizer):
 def start_with_options(self: RuleOptimizer, given: dict[str, Any]) -> None:
     """The `__init__` of an optimizer whose options are declared."""
     params = given.pop("params")
-    options = given | self.fixed
-    self.check(options)
+    options = given | self._fx_fixed
+    self._fx_check(options)
     Optimizer.__init__(self, params, options)
 
 

@@ -96,7 +96,7 @@ class LRScheduler:
 
     def _update_lr(self, epoch: int | None = None) -> None:
         """Set the learning rates of the next epoch, or of one: in closed form where there is one."""
-        with self._inside_step():
+        with self._fx_inside_step():
             if epoch is None:
                 self.last_epoch += 1
                 rates = self.get_lr()
@@ -106,17 +106,17 @@ class LRScheduler:
                 rates = closed()
         for group, rate in zip(self.optimizer.param_groups, rates):
             set_option(group, "lr", rate)
-        self._last_lr = self._rates()
+        self._last_lr = self._fx_rates()
 
     @contextmanager
-    def _inside_step(self) -> Iterator[None]:
+    def _fx_inside_step(self) -> Iterator[None]:
         self._get_lr_called_within_step = True
         try:
             yield
         finally:
             self._get_lr_called_within_step = False
 
-    def _rates(self) -> list[Any]:
+    def _fx_rates(self) -> list[Any]:
         """The learning rates of the groups as they are."""
         return [copy_number(group["lr"]) for group in self.optimizer.param_groups]
 

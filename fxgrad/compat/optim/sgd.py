@@ -45,16 +45,16 @@ class SGD(
     tensor([0.8000], requires_grad=True)
     """
 
-    non_negative = "lr momentum weight_decay"
+    _fx_non_negative = "lr momentum weight_decay"
 
-    def check(self, options: dict[str, Any]) -> None:
-        super().check(options)
+    def _fx_check(self, options: dict[str, Any]) -> None:
+        super()._fx_check(options)
         if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"]):
             raise ArgumentValueError(
                 "Nesterov momentum requires a momentum and zero dampening", hint="momentum=0.9, dampening=0"
             )
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         momentum = options["momentum"]
         gradient = add_decay(gradient, value, options)
         if momentum:
@@ -67,10 +67,10 @@ class SGD(
             gradient = gradient + momentum * velocity if options["nesterov"] else velocity
         return add_to(value, -options["lr"] * gradient)
 
-    def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+    def _fx_update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Move the entries that have a gradient, unless momentum moves the others as well."""
         if options["momentum"] or options["weight_decay"]:
-            self.update_parameter(p, gradient.to_dense(), options, site)
+            self._fx_update_parameter(p, gradient.to_dense(), options, site)
             return
         rows, values = rows_and_values(gradient)
         p.index_put_(rows, (1 if options["maximize"] else -1) * options["lr"] * values, accumulate=True)

@@ -42,20 +42,20 @@ class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, 
     tensor([0.0000, 0.1000, 0.0000])
     """
 
-    non_negative = "lr eps"
+    _fx_non_negative = "lr eps"
 
-    def check(self, options: dict[str, Any]) -> None:
+    def _fx_check(self, options: dict[str, Any]) -> None:
         for name, words in (("lr", "learning rate"), ("eps", "epsilon value")):
             check_option(options[name] > 0, words, options[name], "more than 0")
-        super().check(options)
+        super()._fx_check(options)
 
-    def update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
+    def _fx_update(self, value, gradient, state: dict[str, Any], options: dict[str, Any]) -> Any:
         raise TensorError(
             "SparseAdam does not support dense gradients, please consider Adam instead",
             hint="torch.nn.Embedding(…, sparse=True) has gradients with few rows",
         )
 
-    def update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
+    def _fx_update_sparse(self, p: Tensor, gradient: Tensor, options: dict[str, Any], site) -> None:
         """Move the entries that have a gradient."""
         state = self.state[p]
         if not state:
@@ -92,4 +92,4 @@ def sparse_adam(
     options = {"eps": eps, "betas": (beta1, beta2), "lr": lr, "maximize": maximize}
     for p, gradient, mean, square, step in zip(params, grads, exp_avgs, exp_avg_sqs, state_steps):
         rule.state = {p: {"step": step - 1, "exp_avg": mean, "exp_avg_sq": square}}  # type: ignore[assignment]
-        rule.update_sparse(p, gradient, options, None)
+        rule._fx_update_sparse(p, gradient, options, None)

@@ -270,16 +270,16 @@ class SWALR(LRScheduler):
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
-    def _share(self, epoch: int) -> float:
+    def _fx_share(self, epoch: int) -> float:
         """The part of `swa_lr` in the rate of an epoch."""
         t = max(0.0, min(1.0, epoch / max(1, self.anneal_epochs)))
         return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t
 
     def get_lr(self) -> list[Any]:
         epoch = max(1, self.last_epoch) if self.anneal_epochs == 0 else self.last_epoch
-        before, now = self._share(epoch - 1), self._share(epoch)
+        before, now = self._fx_share(epoch - 1), self._fx_share(epoch)
         rates = []
-        for lr, group in zip(self._rates(), self.optimizer.param_groups):
+        for lr, group in zip(self._fx_rates(), self.optimizer.param_groups):
             target = group["swa_lr"]
             first = target if before == 1 else (lr - before * target) / (1 - before)
             rates.append(target * now + first * (1 - now))

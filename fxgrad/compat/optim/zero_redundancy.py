@@ -109,7 +109,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         """Collect the state of all processes on one, which has it as `state_dict()` until the next time."""
         own = {p: state for p, state in self.optim.state.items() if state}
         numbers = {p: i for i, p in enumerate(self.all_parameters())}
-        parts = self.process_group.communicator.gather_objects({numbers[p]: s for p, s in own.items()})
+        parts = self.process_group._fx_communicator.gather_objects({numbers[p]: s for p, s in own.items()})
         if to == get_global_rank(self.process_group, self.rank):
             self.whole = {number: state for part in parts for number, state in part.items()}
 

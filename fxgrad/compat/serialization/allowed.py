@@ -126,15 +126,15 @@ class safe_globals:
     """
 
     def __init__(self, safe_globals: Iterable[Callable[..., Any] | tuple[Callable[..., Any], str]]):
-        self.entries = list(safe_globals)
+        self._fx_entries = list(safe_globals)
 
     def __enter__(self) -> None:
-        self.added = [entry for entry in self.entries if entry not in ALLOWED[0]]
-        add_safe_globals(self.added)
+        self._fx_added = [entry for entry in self._fx_entries if entry not in ALLOWED[0]]
+        add_safe_globals(self._fx_added)
 
     def __exit__(self, *exc: object) -> None:
         with LOCK:
-            ALLOWED[0] = tuple([entry for entry in ALLOWED[0] if entry not in self.added])
+            ALLOWED[0] = tuple([entry for entry in ALLOWED[0] if entry not in self._fx_added])
 
 
 def find_global(module: str, name: str) -> Global:

@@ -53,7 +53,7 @@ def view_storage(storage, dtype: torch_dtype, offset, size, stride) -> Any:
         raise refuse("A Tensor has no storage, sizes and strides")
     if type(offset) is not int or offset < 0 or len(size) != len(stride):
         raise refuse("A Tensor has an offset below 0, or other numbers of sizes and strides")
-    item, owner = dtype.itemsize, storage.owner
+    item, owner = dtype.itemsize, storage._fx_owner
     count = 0 if 0 in size else offset + 1 + sum((n - 1) * s for n, s in zip(size, stride))
     if max(count, offset if owner.nbytes else 0) * item > owner.nbytes:
         raise TensorError(
@@ -85,9 +85,9 @@ def apply_metadata(machine: Machine, made: Tensor, metadata) -> None:
     if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
         raise refuse("The metadata of a Tensor are not known")
     bits = (CONJ if metadata.get("conj") else 0) | (NEG if metadata.get("neg") else 0)
-    if bits and is_array(made.value):
-        machine.charge_copy(memory_owner(made.value), made.value.size)
-        set_bits(made, bits, made.value)
+    if bits and is_array(made._fx_value):
+        machine.charge_copy(memory_owner(made._fx_value), made._fx_value.size)
+        set_bits(made, bits, made._fx_value)
 
 
 def drop_hooks(hooks) -> None:
@@ -128,7 +128,7 @@ def rebuild_tensor_v3(
     """Build a Tensor on a storage of bytes."""
     if not isinstance(dtype, torch_dtype) or not isinstance(storage, UntypedStorage):
         raise refuse("A Tensor has no dtype and storage")
-    if dtype.name == "bool" and storage.owner.dtype != bool:
+    if dtype.name == "bool" and storage._fx_owner.dtype != bool:
         raise refuse("Truth values are in a storage of other numbers")
     drop_hooks(backward_hooks)
     made = make_leaf(view_storage(storage, dtype, storage_offset, size, stride), requires_grad)
@@ -200,8 +200,8 @@ def rebuild_device_tensor(machine: Machine, data, dtype, location, requires_grad
         data = make_tensor(current_tape(), data)
     if not isinstance(data, Tensor) or not isinstance(dtype, torch_dtype):
         raise refuse("The entries of a Tensor are none")
-    if dtype != data.dtype and is_array(data.value):
-        machine.charge_copy(memory_owner(data.value), data.value.size)
+    if dtype != data.dtype and is_array(data._fx_value):
+        machine.charge_copy(memory_owner(data._fx_value), data._fx_value.size)
     made = data.detach().to(dtype=dtype)
     return made.requires_grad_() if requires_grad is True else made
 

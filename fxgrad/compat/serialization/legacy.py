@@ -135,8 +135,8 @@ class LegacyReader:
         values = ensure_truth_values(array)
         if values is not array:
             array[...] = values
-        if storage.owner is not array and not is_meta(storage.owner):
-            storage.owner[...] = move_array(array, device_of(storage.owner))
+        if storage._fx_owner is not array and not is_meta(storage._fx_owner):
+            storage._fx_owner[...] = move_array(array, device_of(storage._fx_owner))
 
     def load_storage(self, saved_id: Any) -> Any:
         """Return the storage for what stands in the file for it; or the class of a module, beside which its source
@@ -148,7 +148,7 @@ class LegacyReader:
         root = self.storages.get(key)
         if root is None:
             root = self.storages[key] = self.allocate(kind, key, location, count)
-        elif root.owner.dtype != kind.dtype.numpy or root.owner.size != count:
+        elif root._fx_owner.dtype != kind.dtype.numpy or root._fx_owner.size != count:
             raise refuse("A storage has two types or sizes")
         return root if view is None else self.view(kind, root, view)
 
@@ -169,10 +169,10 @@ class LegacyReader:
         key, offset, size = view
         if type(key) not in (str, int):
             raise refuse("A part of a storage has no key")
-        if offset + size > root.owner.size:
+        if offset + size > root._fx_owner.size:
             raise TensorError(
                 "A part of a storage is outside of it", hint="the file is broken: save it again"
             )
         if key not in self.storages:
-            self.storages[key] = storage_of_bytes(kind, root.owner[offset : offset + size])
+            self.storages[key] = storage_of_bytes(kind, root._fx_owner[offset : offset + size])
         return self.storages[key]

@@ -53,17 +53,17 @@ def storage_id(thing: object, storages: SavedStorages, is_legacy: bool) -> tuple
 
 def reduce_storage_type(kind: StorageType) -> Name:
     """Return the name of a type of storages."""
-    return Name("torch.storage" if kind.is_untyped else "torch", kind.name)
+    return Name("torch.storage" if kind._fx_is_untyped else "torch", kind._fx_name)
 
 
 def reduce_tensor_data(tensor: Tensor, storages: SavedStorages, requires_grad: bool) -> tuple[Any, tuple]:
     """Take a Tensor to pieces without its class and attributes: its storage, its place there, its bits."""
-    if is_meta(tensor.value):
+    if is_meta(tensor._fx_value):
         return REBUILD_META, (tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()), requires_grad)
     saved, offset, stride = storages.of_tensor(tensor)
     args: tuple[Any, ...] = (saved, offset, tuple(tensor.shape), stride, requires_grad, OrderedDict())
     rebuild = REBUILD_TENSOR
-    if saved.type.is_untyped or tensor.dtype.name in NAMELESS:
+    if saved.type._fx_is_untyped or tensor.dtype.name in NAMELESS:
         rebuild, args = REBUILD_BYTES, (*args, tensor.dtype)
     bits = {name: True for name, bit in (("conj", CONJ), ("neg", NEG)) if has_bit(tensor, bit)}
     return rebuild, (*args, bits) if bits else args

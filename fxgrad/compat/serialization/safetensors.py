@@ -62,7 +62,8 @@ def to_arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
                 hint=tensor_hint(tensor) or f"leave {name!r} out: such files hold Tensors only",
             )
     return {
-        name: x.detach().resolve_conj().resolve_neg().cpu().contiguous().value for name, x in tensors.items()
+        name: x.detach().resolve_conj().resolve_neg().cpu().contiguous()._fx_value
+        for name, x in tensors.items()
     }
 
 

@@ -103,11 +103,11 @@ class set_default_mmap_options:
                 f"but got {flags}",
                 hint="mmap.MAP_PRIVATE, which leaves the file as it is",
             )
-        self.before = SETTINGS["mmap"]
+        self._fx_before = SETTINGS["mmap"]
         SETTINGS["mmap"] = flags
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: object) -> None:
-        SETTINGS["mmap"] = self.before
+        SETTINGS["mmap"] = self._fx_before

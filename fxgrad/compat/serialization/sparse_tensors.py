@@ -81,7 +81,7 @@ def fill_sparse(made: SparseTensor, tensors: tuple[Tensor, ...], is_sorted: bool
 
 def is_plain(x: object) -> bool:
     """Whether it is a Tensor of an array."""
-    return type(x) is Tensor and is_array(x.value)
+    return type(x) is Tensor and is_array(x._fx_value)
 
 
 def are_in_order(places: np.ndarray, shape: tuple[int, ...]) -> bool:

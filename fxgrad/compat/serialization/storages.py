@@ -38,17 +38,17 @@ class StorageType:
     """
 
     def __init__(self, name: str):
-        self.name = name
+        self._fx_name = name
 
     @property
     def dtype(self) -> torch_dtype:
         """The dtype of the elements."""
-        return from_name(STORAGE_NAMES.get(self.name, "uint8"))
+        return from_name(STORAGE_NAMES.get(self._fx_name, "uint8"))
 
     @property
-    def is_untyped(self) -> bool:
+    def _fx_is_untyped(self) -> bool:
         """Whether these are bytes of any dtype."""
-        return self.name not in STORAGE_NAMES
+        return self._fx_name not in STORAGE_NAMES
 
     def __repr__(self) -> str:
         return f"StorageType(dtype={self.dtype})"
@@ -68,7 +68,7 @@ def location_tag(storage: UntypedStorage) -> str:
     >>> torch.serialization.location_tag(torch.zeros(2).untyped_storage())
     'cpu'
     """
-    return str(device_of(storage.owner))
+    return str(device_of(storage._fx_owner))
 
 
 def default_restore_location(storage: UntypedStorage, location: str) -> UntypedStorage:
@@ -99,7 +99,7 @@ def default_restore_location(storage: UntypedStorage, location: str) -> UntypedS
             f"{device_count()}. Please use torch.load with map_location to map your storages to an existing device.",
             hint='map_location="cuda:0"',
         )
-    storage.owner = move_array(storage.owner, target)
+    storage._fx_owner = move_array(storage._fx_owner, target)
     return storage
 
 
@@ -151,7 +151,7 @@ def parse_storage_id(saved_id: Any, length: int) -> tuple[StorageType, Any, str,
 
 def storage_of_bytes(kind: StorageType, array: np.ndarray | MetaTracer) -> UntypedStorage:
     """Make the storage that has an array as its memory, or none on the device "meta"."""
-    return UntypedStorage(array) if kind.is_untyped else TypedStorage(array, kind.dtype)
+    return UntypedStorage(array) if kind._fx_is_untyped else TypedStorage(array, kind.dtype)
 
 
 def swap_bytes(array: np.ndarray) -> None:
@@ -215,7 +215,7 @@ class SavedStorages:
     def of(self, storage: UntypedStorage) -> SavedStorage:
         """Return the entry for a storage that the user saves by itself."""
         dtype = storage.dtype if isinstance(storage, TypedStorage) else from_name("uint8")
-        return self.enter(memory_root(storage.owner), dtype)
+        return self.enter(memory_root(storage._fx_owner), dtype)
 
     def of_tensor(self, tensor: Tensor) -> tuple[SavedStorage, int, tuple[int, ...]]:
         """Return the entry for the memory of a Tensor, the offset of the Tensor there, and its strides.

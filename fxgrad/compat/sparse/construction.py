@@ -53,7 +53,7 @@ def make_indices(array: np.ndarray) -> Tensor:
 
 def read_indices(name: str, indices: Any) -> np.ndarray:
     """Read whole numbers that the user has given: a Tensor, array or list."""
-    value = refresh(as_tensor(indices)).value
+    value = refresh(as_tensor(indices))._fx_value
     if not is_array(value):
         raise TensorError(f"{name}: its indices are traced", hint="the places of entries have to be known")
     return np.array(value, np.int64)
@@ -255,7 +255,7 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
                 "given",
                 hint=f"sparse_dim={self.ndim}, or x.to_sparse()",
             )
-        value = refresh(self).value
+        value = refresh(self)._fx_value
         if not is_array(value):
             raise TensorError("to_sparse: the entries are traced", hint="which are zero has to be known")
         used = (value != 0).any(tuple(range(rank, self.ndim)), keepdims=not rank)
@@ -398,7 +398,7 @@ class check_sparse_tensor_invariants:
     """
 
     def __init__(self, enable: bool = True):
-        self.wanted, self.before = enable, CHECKED[0]
+        self._fx_wanted, self._fx_before = enable, CHECKED[0]
 
     @staticmethod
     def is_enabled() -> bool:
@@ -416,9 +416,9 @@ class check_sparse_tensor_invariants:
         CHECKED[0] = False
 
     def __enter__(self) -> None:
-        self.before, CHECKED[0] = CHECKED[0], self.wanted
+        self._fx_before, CHECKED[0] = CHECKED[0], self._fx_wanted
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        CHECKED[0] = self.before
+        CHECKED[0] = self._fx_before

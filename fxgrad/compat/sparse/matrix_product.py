@@ -38,7 +38,7 @@ class SparseMatmul(Function):
     def forward(ctx, entries: Tensor, dense: Tensor, places: np.ndarray, rows: int) -> Tensor:
         ctx.save_for_backward(entries, dense)
         ctx.places = places
-        values = refresh(entries).value, refresh(dense).value
+        values = refresh(entries)._fx_value, refresh(dense)._fx_value
         return make_tensor(BASE_TAPE, multiply_array(places, *values, rows))
 
     @staticmethod
@@ -56,7 +56,7 @@ class SparseMatmul(Function):
 
 def apply_matrix(entries: Tensor, dense: Tensor, places: np.ndarray, rows: int) -> Tensor:
     """Apply a sparse matrix to a dense one: inside transforms, and to traced values, by operations that they know."""
-    plain = all(isinstance(refresh(x).value, np.ndarray) for x in (entries, dense))
+    plain = all(isinstance(refresh(x)._fx_value, np.ndarray) for x in (entries, dense))
     if plain and current_tape() is BASE_TAPE:
         return SparseMatmul.apply(entries, dense, places, rows)
     row, column = map(make_indices, places)

@@ -248,7 +248,7 @@ def reduce(self: SparseTensor, protocol: Any) -> Any:
 
 
 CONVERSIONS = "to float double half bfloat16 int long short char byte bool cpu cuda type_as detach"
-SparseTensor.attach(
+SparseTensor._fx_attach(
     **{name: apply_to_parts(name) for name in CONVERSIONS.split()},
     **{f"{name}_": in_place(name) for name in ("add", "sub", "mul", "div", "neg")},
     **{f"__i{name}__": in_place(name) for name in ("add", "sub", "mul")},

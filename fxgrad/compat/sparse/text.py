@@ -38,7 +38,7 @@ def sparse_text(x: SparseTensor) -> str:
         parts = [part_text("indices", make_indices(x.places))]
     body = PREFIX + ",\n       ".join([*parts, part_text("values", x.entries)])
     remarks = [f"size={tuple(x.shape)}", f"nnz={x.places.shape[1]}"]
-    place = device_of(refresh(x.entries).value)
+    place = device_of(refresh(x.entries)._fx_value)
     if place.type != "cpu":
         remarks.insert(0, f"device='{place}'")
     if x.dtype not in (get_default_dtype(), get_default_dtype().to_complex()) and x.dtype.name not in (

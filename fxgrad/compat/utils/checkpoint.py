@@ -280,17 +280,17 @@ class DefaultDeviceType:
     'cuda'
     """
 
-    device_type = "cuda"
+    _fx_device_type = "cuda"
 
     @staticmethod
     def set_device_type(device: str = "cuda") -> None:
         """Set the type of device."""
-        DefaultDeviceType.device_type = device
+        DefaultDeviceType._fx_device_type = device
 
     @staticmethod
     def get_device_type() -> str:
         """Return the type of device."""
-        return DefaultDeviceType.device_type
+        return DefaultDeviceType._fx_device_type
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:

@@ -149,14 +149,14 @@ class SavedArgument:
         packing = current_modes().packing
         self.edge = gradient_edge(refresh(tensor))
         self.kept: Tensor | PackedValue = tensor
-        if packing and packing[-1].accepts(tensor.value):
+        if packing and packing[-1].accepts(tensor._fx_value):
             self.kept = packing[-1].pack(tensor)
 
     def unpack(self, start: int) -> Tensor:
         """Return the Tensor, or raise if it was modified in place since a serial number."""
         kept = self.kept
         if isinstance(kept, Tensor):
-            ensure_unmodified(kept.value, start, self.edge)
+            ensure_unmodified(kept._fx_value, start, self.edge)
             return kept
         value = kept.unpack()
         if type(self.edge) is AccumulateGrad:
@@ -225,7 +225,7 @@ class CheckpointedCall:
             if running is not None:
                 self.kept = weakref.ref(running), found
         tensor, order = found.pop(place.number)
-        ensure_unmodified(tensor.value, order)
+        ensure_unmodified(tensor._fx_value, order)
         return tensor
 
     def recompute(self) -> dict[int, FoundValue]:
@@ -235,7 +235,7 @@ class CheckpointedCall:
         count = len(self.places)
 
         def keep(tensor: Tensor) -> Tensor:
-            number, detached = len(metadata), make_tensor(tensor.tape, tensor.value)
+            number, detached = len(metadata), make_tensor(tensor._fx_tape, tensor._fx_value)
             metadata.append(metadata_of(tensor))
             if number < count:
                 if self.places[number]() is not None:

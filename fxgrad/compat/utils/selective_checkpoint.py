@@ -98,7 +98,7 @@ class ResultKeeper(OperationHandler):
         if policy.saves and is_own:
             devices = [r.device for r in results] if policy.offloads else None
             if policy.offloads:
-                values = [r.cpu().value for r in results]
+                values = [r.cpu()._fx_value for r in results]
             self.kept[number] = KeptResult(operation, values, devices, next_serial())
         return y, node
 
@@ -123,7 +123,7 @@ class ResultFinder(OperationHandler):
                 )
             values = kept.values
             if kept.devices is not None:
-                values = [make_tensor(call.tape, v).to(d).value for v, d in zip(values, kept.devices)]
+                values = [make_tensor(call.tape, v).to(d)._fx_value for v, d in zip(values, kept.devices)]
             call.known = values if call.primitive.multiple_results else values[0]
         return proceed()
 

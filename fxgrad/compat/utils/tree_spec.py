@@ -213,7 +213,7 @@ class TreeSpec:
         parts, context = kind.flatten_fn(tree)
         parts = list(parts)
         if self.type in (dict, OrderedDict, defaultdict):
-            parts = self._in_order(tree)
+            parts = self._fx_in_order(tree)
         elif len(parts) != self.num_children:
             raise ArgumentValueError(
                 f"Node arity mismatch; expected {self.num_children}, but got {len(parts)}.",
@@ -229,7 +229,7 @@ class TreeSpec:
             x for part, child in zip(parts, self._children, strict=True) for x in child.flatten_up_to(part)
         ]
 
-    def _in_order(self, mapping: Any) -> list[Any]:
+    def _fx_in_order(self, mapping: Any) -> list[Any]:
         """The entries of a mapping in the order of this one's keys."""
         keys = self.context[1] if self.type is defaultdict else self.context
         missing, extra = set(keys) - set(mapping), set(mapping) - set(keys)
@@ -255,13 +255,13 @@ class TreeSpec:
                 f"holds {self.num_leaves} items ({self}).",
                 hint=f"{self.num_leaves} leaves, as tree_flatten gave them",
             )
-        return self._build(iter(leaves))
+        return self._fx_build(iter(leaves))
 
-    def _build(self, leaves: Any) -> Any:
+    def _fx_build(self, leaves: Any) -> Any:
         if self.is_leaf():
             return next(leaves)
         return SUPPORTED_NODES[self.type].unflatten_fn(
-            [child._build(leaves) for child in self._children], self.context
+            [child._fx_build(leaves) for child in self._children], self.context
         )
 
     def __eq__(self, other: object) -> bool:

@@ -1,8 +1,9 @@
 """Machine code on disk, if the environment variable FXGRAD_CACHE_DIR names a directory for it.
 
 A file is named by what decides about its content: the text, the processor, the versions of LLVM and llvmlite. It begins
-with the checksum of the rest; what does not agree is compiled again and written anew. Code that somebody else could
-have written is not run: directory and file must belong to the user, and nobody else may write to them.
+with the checksum of its name and the rest; what does not agree, or is no object file, is compiled again and written
+anew: LLVM would end the process. Code that somebody else could have written is not run: directory and file must belong
+to the user, and nobody else may write to them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAGIC = b"fxgrad machine code 1\n"
+MAGIC = b"fxgrad machine code 2\n"
+OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")  # ELF, Mach-O, COFF for x86 and Arm
 
 
 def keep(text: str, identity: str, compile_text: Callable[[str], bytes]) -> bytes:
@@ -40,32 +42,49 @@ def find_folder() -> Path | None:
     directory = os.environ.get("FXGRAD_CACHE_DIR")
     if not directory:
         return None
-    folder = Path(directory).expanduser()
     try:
+        folder = Path(directory).expanduser()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return folder if is_ours(folder) else None
-    except OSError:
+        return folder if is_ours(folder.stat()) else None
+    except (OSError, RuntimeError):  # of a home directory that is not known
         return None
 
 
-def is_ours(path: Path) -> bool:
+def is_ours(status: os.stat_result) -> bool:
     """Whether a file or directory belongs to the user, and nobody else may write to it."""
     if not hasattr(os, "getuid"):
         return True  # where directories of users are theirs
-    status = path.stat()
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def read(path: Path) -> bytes | None:
     """Return the machine code in a file, or None where there is none that can be trusted."""
     try:
-        if not is_ours(path):
-            return None
-        data = path.read_bytes()
+        # A pipe would wait for somebody to write.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(handle)
+            data = file.read() if stat.S_ISREG(status.st_mode) and is_ours(status) else b""
     except OSError:
         return None
     head, code = data[: len(MAGIC) + 32], data[len(MAGIC) + 32 :]
-    return code if head == MAGIC + hashlib.sha256(code).digest() else None
+    return code if head == heading(path, code) and is_object(code) else None
+
+
+def heading(path: Path, code: bytes) -> bytes:
+    """Return what a file of this name begins with."""
+    return MAGIC + hashlib.sha256(path.name.encode() + code).digest()
+
+
+def is_object(code: bytes) -> bool:
+    """Whether bytes look like an object file, of which ELF says where its sections are described."""
+    if not code.startswith(OBJECTS):
+        return False
+    if not code.startswith(OBJECTS[0]):
+        return len(code) > 64
+    kind, table = int.from_bytes(code[16:18], "little"), int.from_bytes(code[40:48], "little")
+    size, count = (int.from_bytes(code[i : i + 2], "little") for i in (58, 60))
+    return kind == 1 and size == 64 and 64 <= table <= len(code) - size * count
 
 
 def write(path: Path, code: bytes) -> None:
@@ -74,7 +93,7 @@ def write(path: Path, code: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(MAGIC + hashlib.sha256(code).digest() + code)
+                file.write(heading(path, code) + code)
             os.replace(name, path)
         except BaseException:
             with suppress(OSError):

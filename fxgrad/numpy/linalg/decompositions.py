@@ -195,13 +195,13 @@ def eig(a: ArrayLike) -> Array:
 
 @composite(np.linalg.eigvals)
 def eigvals(a: ArrayLike) -> Array:
-    """The eigenvalues of square matrices, in no particular order, complex where traced. See `eig`.
+    """The eigenvalues of square matrices, in no order, complex where traced and from NumPy 2.5 on. See `eig`.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
     >>> import fxgrad.numpy as fnp
-    >>> fnp.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]]))
+    >>> fnp.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]])).real
     array([2., 3.])
     """
     return ops.eig(as_square_matrix(a))[0]

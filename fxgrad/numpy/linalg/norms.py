@@ -22,7 +22,7 @@ def euclidean_norm(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Return √Σ|x|². Its derivative at the origin is 0 by convention, and its square has the derivative of
     Σ|x|²."""
     y = keep_reduced_axes(ops.norm2(x, axes=axes), x.shape, axes, keepdims)
-    return remember_radicand(y, lambda: sum(squared_modulus(x), axes, keepdims=keepdims))
+    return remember_radicand(y, lambda x: sum(squared_modulus(x), axes, keepdims=keepdims), x)
 
 
 def norm_of_vectors(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -77,12 +77,21 @@ def norm_of_matrices(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) ->
     return keep_reduced_axes(y, x.shape, axes, keepdims)
 
 
+def shortening(norm: Any, max_norm: Any) -> Any:
+    """Return the factors that shorten what has these norms to `max_norm`: 1 where it is not longer, as under an
+    infinite one; NaN where the norm is."""
+    fits = ops.less_equal(norm, max_norm)
+    return ops.where(fits, 1.0, ops.divide(max_norm, ops.where(fits, 1.0, norm)))
+
+
 @composite(np.linalg.norm)
 def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """The norm of vectors (one axis) or matrices (two axes); without `axis` and `ord`, of all entries.
 
     At the origin its derivative is 0 by convention; its square is differentiable there. Singular values that are zero
-    have derivative 0 likewise; where the greatest (`ord=2`) or least (`ord=-2`) is a repeated one the gradient is NaN.
+    have derivative 0 likewise, so that the gradient of `ord="nuc"` is the shortest of all subgradients, U·Vᴴ with the
+    vectors to values above zero. Where the greatest (`ord=2`) or least (`ord=-2`) is a repeated one the gradient is
+    NaN.
 
     Raises:
         ValueError: there is no such `ord`, or it is given for neither one axis nor two.

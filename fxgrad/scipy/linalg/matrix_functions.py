@@ -91,7 +91,7 @@ def expm_cond(A: ArrayLike, check_finite: bool = True) -> Array:
 
 
 @scipy_function("linalg")
-def logm(A: ArrayLike, disp: bool = True) -> Array:
+def logm(A: ArrayLike) -> Array:
     """The principal logarithm of matrices (…, n, n) without eigenvalues that are zero or negative numbers.
 
     Of a real matrix with such eigenvalues a traced result is NaN; take A.astype(complex). The values are SciPy's
@@ -106,7 +106,7 @@ def logm(A: ArrayLike, disp: bool = True) -> Array:
 
 
 @scipy_function("linalg")
-def sqrtm(A: ArrayLike, disp: bool = True, blocksize: int = 64) -> Array:
+def sqrtm(A: ArrayLike) -> Array:
     """The principal square root of matrices (…, n, n) without eigenvalues that are negative numbers.
 
     Of a real matrix with such eigenvalues a traced result is NaN; take A.astype(complex). The derivative X solves
@@ -124,7 +124,7 @@ def sqrtm(A: ArrayLike, disp: bool = True, blocksize: int = 64) -> Array:
 
 
 @scipy_function("linalg")
-def signm(A: ArrayLike, disp: bool = True) -> Array:
+def signm(A: ArrayLike) -> Array:
     """The matrix sign, the sign of the real part of eigenvalues, of matrices (…, n, n); NaN where one is imaginary.
 
     Source: N. J. Higham, Functions of Matrices, 2008.

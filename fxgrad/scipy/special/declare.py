@@ -12,6 +12,7 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ...core.aval import PLAIN, aval_of, kind_of
+from ...core.docstrings import insert_before_example
 from ...core.errors import NotDifferentiableError
 from ...core.interpreter import CURRENT
 from ...core.surface import call_on_values, first_object
@@ -43,8 +44,17 @@ def partial_of_formula(formula: Callable[..., Any], i: int) -> Callable[..., Any
 
 
 def partial_of_solution(equation: Callable[..., Any], i: int) -> Callable[..., Any]:
-    """Return the rule of operand i for the y with equation(y, *operands) = 0, by the implicit function theorem."""
-    return lambda t, y, *xs: t * ops.negative(slope(equation, (y, *xs), i + 1) / slope(equation, (y, *xs), 0))
+    """Return the rule of operand i for the y with equation(y, *operands) = 0, by the implicit function theorem; 0 where
+    y does not solve the equation, but is an end of where it was looked for."""
+
+    def partial(t: Any, y: Any, *xs: Any) -> Any:
+        excess, slope_y = jvp(lambda y: equation(y, *xs), (y,), (fnp.ones_like(y),))
+        step = ops.stop_gradient(ops.absolute(excess / slope_y))  # of Newton's method
+        stuck = ops.logical_and(ops.isnan(step), ops.greater(ops.absolute(excess), 1e-6))
+        is_end = ops.logical_or(stuck, ops.greater(step, 1e-6 * ops.absolute(ops.stop_gradient(y)) + 1e-12))
+        return t * ops.where(is_end, 0.0, ops.negative(slope(equation, (y, *xs), i + 1) / slope_y))
+
+    return partial
 
 
 def refusal(name: str, operand: str) -> Callable[..., Any]:
@@ -111,7 +121,7 @@ def special(
         rules = make_rules(name, names, partials, formula, equation)
         kernel = library_kernel(name, native=native, **(params or {}))
         call = library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
-        update_wrapper(call, body)
+        vars(update_wrapper(call, body)).pop("__signature__", None)  # the body has one
         return document(call, names, without_rule(names, partials), at)  # type: ignore[return-value]
 
     return declare
@@ -130,18 +140,16 @@ def document(function: Any, names: tuple[str, ...], fixed: tuple[str, ...], at: 
         return function
     name = f"scipy.special.{function.__name__}"
     text: Any = describe(function.__doc__, name, ", ".join(names), "")
-    lines = [text.rstrip(), ""]
     if fixed:
         held = " and ".join(fixed)
-        lines += [f"    The derivative with respect to {held} is refused: no closed form is known.", ""]
+        said = f"The derivative with respect to {held} is refused: no closed form is known."
+        text = insert_before_example(text, said)
     if at:
         point = ", ".join(map(repr, at))
         comma = "," if len(at) == 1 else ""
-        lines += [
-            "    >>> import fxgrad as fx",
-            f"    >>> fx.testing.check_grads(fx.scipy.special.{function.__name__}, ({point}{comma}), order=1)",
-        ]
-    function.__doc__ = "\n".join([*lines, "    "])
+        call = f"fx.testing.check_grads(fx.scipy.special.{function.__name__}, ({point}{comma}), order=1)"
+        text = insert_before_example(text, f">>> import fxgrad as fx\n>>> {call}")
+    function.__doc__ = text
     return function
 
 

@@ -53,8 +53,11 @@ def cosm1(x: ArrayLike) -> Array:
 
 
 def exprel_slope(x: Any) -> Any:
-    """∫₀¹ s·eˣˢ ds, which is ₁F₁(2; 3; x)/2."""
-    return 0.5 * hyp1f1(2.0, 3.0, x)
+    """∫₀¹ s·eˣˢ ds, which is ₁F₁(2; 3; x)/2, by that series near 0 (far out SciPy's does not end)."""
+    near = ops.less(ops.absolute(x), 1.0)
+    inverse = 1 / ops.where(near, 1.0, x)
+    away = ops.exp(x) * (inverse * (1 - inverse)) + inverse * inverse
+    return ops.where(near, 0.5 * hyp1f1(2.0, 3.0, ops.where(near, x, 0.0)), away)
 
 
 @special(lambda t, y, x: t * exprel_slope(x), at=(0.7,))
@@ -281,7 +284,11 @@ def pseudo_huber(delta: ArrayLike, r: ArrayLike) -> Array:
 
 # -- the arithmetic-geometric mean ------------------------------------------
 def agm_by_carlson(a: Any, b: Any) -> Any:
-    return 0.5 * math.pi / elliprf(0.0, a * a, b * b)
+    unit = ops.stop_gradient(ops.maximum(ops.absolute(a), ops.absolute(b)))  # squares would overflow
+    unit = ops.where(ops.equal(unit, 0), 1.0, ops.where(ops.less(a, 0), -unit, unit))
+    a, b = a / unit, b / unit
+    a, b = 0.5 * (a + b), ops.sqrt(a) * ops.sqrt(b)  # a step of its own, after which squares do not underflow
+    return unit * (0.5 * math.pi / elliprf(0.0, a * a, b * b))
 
 
 @special(formula=agm_by_carlson, at=(0.7, 0.4))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ... import ops
 from ...core.typing import Array, ArrayLike
 from ...ops.integrals import symmetric_integral
-from .declare import result_of, special, tuple_of
+from .declare import partial_of_formula, result_of, special, tuple_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,13 +33,58 @@ def integral_partial(i: int, factor: float, halves: tuple[int, ...], q: int = 0)
     return partial
 
 
+def beside_principal_value(
+    i: int, factor: float, halves: tuple[int, ...], principal: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return the rule of operand i of an integral whose last operand may be negative: a principal value then, which
+    equals a formula of integrals that are none."""
+    ordinary, of_formula = integral_partial(i, factor, halves), partial_of_formula(principal, i)
+
+    def partial(t: Any, y: Any, *xs: Any) -> Any:
+        *others, last = xs
+        negative = ops.less(last, 0)
+        usual = ordinary(1.0, y, *others, ops.where(negative, 1.0, last))
+        return t * ops.where(negative, of_formula(1.0, y, *others, ops.where(negative, last, -1.0)), usual)
+
+    return partial
+
+
 RC, RD, RJ = (1, 2, 0, 0), (1, 1, 3, 0), (1, 1, 1, 2)
+# The integrals where they are no principal values.
+ordinary_rc = result_of(
+    "elliprc", None, *[integral_partial(i, 0.5, RC) for i in range(2)], variant="ordinary"
+)
+ordinary_rj = result_of(
+    "elliprj", None, *[integral_partial(i, 1.5, RJ) for i in range(4)], variant="ordinary"
+)
 
 
-@special(*[integral_partial(i, 0.5, RC) for i in range(2)], at=(0.7, 0.4))
+def principal_rc(x: Any, y: Any) -> Any:
+    """R_C for y < 0 (https://dlmf.nist.gov/19.2.E20)."""
+    return ops.sqrt(x / (x - y)) * ordinary_rc(x - y, -y)
+
+
+def principal_rj(x: Any, y: Any, z: Any, p: Any) -> Any:
+    """R_J for p < 0 (https://dlmf.nist.gov/19.20.E14)."""
+    low, high = ops.minimum(ops.minimum(x, y), z), ops.maximum(ops.maximum(x, y), z)
+    middle = ops.maximum(ops.minimum(x, y), ops.minimum(ops.maximum(x, y), z))
+    shift = (high - middle) * (middle - low) / (middle - p)
+    positive = middle + shift
+    product = low * high + -p * positive
+    none = ops.equal(low, 0)
+    root = ops.where(none, 0.0, ops.sqrt(ops.where(none, 1.0, low)) * ops.sqrt(middle * high / product))
+    whole = (
+        shift * ordinary_rj(low, middle, high, positive)
+        - 3 * elliprf(low, middle, high)
+        + 3 * root * ordinary_rc(product, -p * positive)
+    )
+    return whole / (middle - p)
+
+
+@special(*[beside_principal_value(i, 0.5, RC, principal_rc) for i in range(2)], at=(0.7, 0.4))
 def elliprc(x: ArrayLike, y: ArrayLike) -> Array:
-    """Carlson's degenerate integral ½·∫₀^∞ dt/((t + y)·√(t + x)) (https://dlmf.nist.gov/19.16.E6); with
-    derivatives where y is not negative."""
+    """Carlson's degenerate integral ½·∫₀^∞ dt/((t + y)·√(t + x)) (https://dlmf.nist.gov/19.16.E6), the
+    principal value for y < 0."""
 
 
 @special(*[integral_partial(i, 1.5, RD) for i in range(3)], at=(0.7, 0.4, 1.3))
@@ -69,10 +114,10 @@ def elliprg(x: ArrayLike, y: ArrayLike, z: ArrayLike) -> Array:
     """Carlson's completely symmetric integral of the second kind (https://dlmf.nist.gov/19.16.E2_5)."""
 
 
-@special(*[integral_partial(i, 1.5, RJ) for i in range(4)], at=(0.7, 0.4, 1.3, 0.9))
+@special(*[beside_principal_value(i, 1.5, RJ, principal_rj) for i in range(4)], at=(0.7, 0.4, 1.3, 0.9))
 def elliprj(x: ArrayLike, y: ArrayLike, z: ArrayLike, p: ArrayLike) -> Array:
     """Carlson's integral of the third kind 3/2·∫₀^∞ dt/((t + p)·√((t + x)(t + y)(t + z)))
-    (https://dlmf.nist.gov/19.16.E2); with derivatives where p is positive."""
+    (https://dlmf.nist.gov/19.16.E2), the principal value for p < 0."""
 
 
 # -- complete integrals ------------------------------------------

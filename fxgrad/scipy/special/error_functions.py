@@ -107,8 +107,15 @@ def wofz(z: ArrayLike) -> Array:
 
 
 def voigt_by_wofz(x: Any, sigma: Any, gamma: Any) -> Any:
-    scale = math.sqrt(2) * sigma
-    return ops.real(wofz((x + 1j * gamma) / scale)) / (scale * math.sqrt(math.pi))
+    """Voigt's profile, which is Lorentz' where sigma is nothing beside the size of the point."""
+    far = ops.logical_or(ops.isinf(x), ops.isinf(gamma))
+    x, gamma = ops.where(far, 1.0, x), ops.where(far, 1.0, gamma)
+    narrow = ops.less(ops.absolute(sigma), 1e-9 * (ops.absolute(x) + gamma))
+    size = ops.hypot(x, ops.where(narrow, gamma, 1.0))
+    scale = math.sqrt(2) * ops.where(narrow, 1.0, sigma)
+    point = ops.where(narrow, 1.0, x) + 1j * ops.where(narrow, 1.0, gamma)
+    profile = ops.real(wofz(point / scale)) / (scale * math.sqrt(math.pi))
+    return ops.where(far, 0.0, ops.where(narrow, gamma / size / size / math.pi, profile))
 
 
 @special(formula=voigt_by_wofz, at=(0.4, 0.8, 0.5))

@@ -63,7 +63,21 @@ def rgamma_partial(t: Any, y: Any, z: Any) -> Any:
     left = ops.less(ops.real(z), 0.5)
     at = ops.where(left, z, 0.25)
     reflected = gamma(1 - at) * (fnp.cos(math.pi * at) - psi(1 - at) * fnp.sin(math.pi * at) / math.pi)
-    return t * ops.where(left, reflected, -y * psi(ops.where(left, 1.0, z)))
+    gone = ops.equal(y, 0)  # far out
+    return t * ops.where(left, reflected, -y * psi(ops.where(ops.logical_or(left, gone), 1.0, z)))
+
+
+def psi_difference(z: Any, m: Any) -> Any:
+    """ψ(z + m) − ψ(z), from its asymptotic series (https://dlmf.nist.gov/5.11.E2) where that cancels."""
+    end = z + m
+    far = ops.logical_and(ops.greater(z, 1e3), ops.greater(end, 1e3))
+    start, end = ops.where(far, z, 1e4), ops.where(far, end, 1e4)
+    infinite = ops.isinf(start)
+    start, end = ops.where(infinite, 1.0, start), ops.where(infinite, 1.0, end)
+    step, inner = ops.where(far, m, 0.0) / start, 1 / end
+    series = ops.log1p(step) + 0.5 * step * inner + step * inner * (1 / start + inner) / 12
+    near = psi(ops.where(far, 1.0, z + m)) - psi(ops.where(far, 1.0, z))
+    return ops.where(far, ops.where(infinite, 0.0, series), near)
 
 
 @special(rgamma_partial, at=(1.7,))
@@ -153,9 +167,16 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     return total  # type: ignore[return-value]
 
 
+def poch_at_zero(z: Any, m: Any) -> Any:
+    """Γ(z + m)/Γ(z), for derivatives at the poles of Γ(z)."""
+    return gamma(z + m) * rgamma(z)
+
+
 @special(
-    lambda t, y, z, m: t * (y * (psi(z + m) - psi(z))),
-    lambda t, y, z, m: t * (y * psi(z + m)),
+    lambda t, y, z, m: ops.where(
+        ops.equal(y, 0), partial_of_formula(poch_at_zero, 0)(t, y, z, m), t * (y * psi_difference(z, m))
+    ),
+    lambda t, y, z, m: t * ops.where(ops.equal(y, 0), 0.0, y * psi(z + m)),
     at=(1.7, 0.6),
 )
 def poch(z: ArrayLike, m: ArrayLike) -> Array:
@@ -164,8 +185,8 @@ def poch(z: ArrayLike, m: ArrayLike) -> Array:
 
 # -- the beta function and binomials ------------------------------------------
 @special(
-    lambda t, y, a, b: t * (y * (psi(a) - psi(a + b))),
-    lambda t, y, a, b: t * (y * (psi(b) - psi(a + b))),
+    lambda t, y, a, b: t * (y * -psi_difference(a, b)),
+    lambda t, y, a, b: t * (y * -psi_difference(b, a)),
     at=(1.7, 0.6),
 )
 def beta(a: ArrayLike, b: ArrayLike) -> Array:
@@ -173,8 +194,8 @@ def beta(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 @special(
-    lambda t, y, a, b: t * (psi(a) - psi(a + b)),
-    lambda t, y, a, b: t * (psi(b) - psi(a + b)),
+    lambda t, y, a, b: t * -psi_difference(a, b),
+    lambda t, y, a, b: t * -psi_difference(b, a),
     at=(1.7, 0.6),
 )
 def betaln(a: ArrayLike, b: ArrayLike) -> Array:
@@ -191,7 +212,7 @@ def binom_at_zero(n: Any, k: Any) -> Any:
 
 def binom_partial(i: int) -> Any:
     def partial(t: Any, y: Any, n: Any, k: Any) -> Any:
-        ratio = psi(n - k + 1) - psi(k + 1) if i else psi(n + 1) - psi(n - k + 1)
+        ratio = psi_difference(k + 1, n - 2 * k) if i else psi_difference(n - k + 1, k)
         return ops.where(ops.equal(y, 0), partial_of_formula(binom_at_zero, i)(t, y, n, k), t * (y * ratio))
 
     return partial
@@ -432,22 +453,32 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
     return ops.exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
-def beta_slope(a: Any, b: Any, x: Any) -> Any:
-    """∂I/∂a of the incomplete beta function I. With ∂q/∂a = (log x − ψ(a) + ψ(a + b))·q for the density q of the log
-    odds that is an integral over the shorter tail, as for the gamma distribution."""
-    inside = ops.logical_and(ops.greater(x, 0), ops.less(x, 1))
-    x = ops.where(inside, x, 0.5)
+LEAST_SHAPE = 1e-30  # below which derivatives in shapes change no more
+
+
+def beta_slope(a: Any, b: Any, x: Any, rest: Any) -> Any:
+    """∂I/∂a of the incomplete beta function I at x = 1 − `rest`, of which the lesser is not rounded. With ∂q/∂a =
+    (log x − ψ(a) + ψ(a + b))·q for the density q of the log odds that is an integral over the shorter tail, as for the
+    gamma distribution."""
+    inside = ops.logical_and(ops.greater(x, 0), ops.greater(rest, 0))
+    inside = ops.logical_and(inside, ops.logical_not(ops.logical_or(ops.isinf(a), ops.isinf(b))))
+    a, b = (ops.maximum(ops.where(ops.isinf(v), 1.0, v), LEAST_SHAPE) for v in (a, b))
+    x, rest = ops.where(inside, x, 0.5), ops.where(inside, rest, 0.5)
     upper = ops.greater(x * (a + b), a)
-    u = ops.log(x) - ops.log1p(-x)
-    centred = ops.log(x) - psi(a) + psi(a + b)
+    log_x, log_rest = (
+        ops.where(ops.less(p, 0.5), ops.log(p), ops.log1p(-ops.where(ops.less(p, 0.5), 0.5, q)))
+        for p, q in ((x, rest), (rest, x))
+    )
+    u = log_x - log_rest
+    centred = log_x + psi_difference(a, b)
     tail = beta_moment(a, b, u, upper, m=1, n=0) + centred * beta_moment(a, b, u, upper, m=0, n=0)
-    density = x * (1 - x) * beta_density(a, b, x)
+    density = ops.exp(a * log_x + b * log_rest - betaln(a, b))
     return ops.where(inside, ops.where(upper, -1.0, 1.0) * density * tail, 0.0)
 
 
 @special(
-    lambda t, y, a, b, x: t * beta_slope(a, b, x),
-    lambda t, y, a, b, x: t * -beta_slope(b, a, 1 - x),
+    lambda t, y, a, b, x: t * beta_slope(a, b, x, 1 - x),
+    lambda t, y, a, b, x: t * -beta_slope(b, a, 1 - x, x),
     lambda t, y, a, b, x: t * beta_density(a, b, x),
     at=(1.7, 0.6, 0.3),
 )
@@ -457,8 +488,8 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 
 @special(
-    lambda t, y, a, b, x: t * -beta_slope(a, b, x),
-    lambda t, y, a, b, x: t * beta_slope(b, a, 1 - x),
+    lambda t, y, a, b, x: t * -beta_slope(a, b, x, 1 - x),
+    lambda t, y, a, b, x: t * beta_slope(b, a, 1 - x, x),
     lambda t, y, a, b, x: t * -beta_density(a, b, x),
     at=(1.7, 0.6, 0.3),
 )

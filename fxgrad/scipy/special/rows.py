@@ -7,7 +7,9 @@ import math
 from ... import nn, ops
 from ... import numpy as fnp
 from ...core.typing import Array, ArrayLike, Axis
-from ...numpy.composite import operand
+from ...nn.activations import floating
+from ...nn.rows import finite_max, log_normalized
+from ...numpy.composite import normalize_axes, operand
 from ..reference import scipy_function
 
 
@@ -47,7 +49,7 @@ def softmax(x: ArrayLike, axis: Axis = None) -> Array:
 
 @scipy_function("special")
 def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
-    """The logarithm of `softmax`, without cancellation.
+    """The logarithm of `softmax`, without cancellation; beside an entry that is ∞ it is -∞.
 
     Source: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately computing the log-sum-exp and softmax functions",
     2021.
@@ -56,7 +58,9 @@ def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
     >>> print(fx.scipy.special.log_softmax([0.0, 1000.0]))
     [-1000.     0.]
     """
-    return nn.log_softmax(x, axis)
+    x = floating(x)
+    axes = normalize_axes(axis, x.ndim)
+    return log_normalized(x - finite_max(x, axes), axes)
 
 
 @scipy_function("special")

@@ -88,10 +88,16 @@ class Arcsine(rv_continuous):
         return -math.log(math.pi) - 0.5 * ops.log(x) - 0.5 * ops.log1p(-x)
 
     def _cdf(self, x: Any) -> Any:
-        return 2 / math.pi * ops.arcsin(ops.sqrt(x))
+        return self._from_both_ends(x, 1 - x)
 
     def _sf(self, x: Any) -> Any:
-        return self._cdf(1 - x)
+        return self._from_both_ends(1 - x, x)
+
+    def _from_both_ends(self, x: Any, rest: Any) -> Any:
+        """2/π·arcsin(√x), from 1 - x where that is small, where the derivative is infinite."""
+        near = ops.less(x, 0.5)
+        part = 2 / math.pi * ops.arcsin(ops.sqrt(ops.where(near, x, rest)))
+        return ops.where(near, part, 1 - part)
 
     def _ppf(self, q: Any) -> Any:
         return ops.square(ops.sin(0.5 * math.pi * q))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from ... import ops
 from ...core.interpreter import as_value
@@ -80,8 +83,25 @@ class rv_continuous(Distribution):
 
     @method
     def pdf(self, x: ArrayLike, *args: ArrayLike, **kwargs: ArrayLike) -> Array:
-        """The density, 0 outside the support."""
-        return self._density(self._pdf, 0.0, ops.divide, x, args, kwargs)
+        """The density, 0 outside the support. Where it is 0, also at an end of the support or because it underflows, so
+        is its derivative."""
+
+        def density(z: Any, *shapes: Any) -> Any:
+            y = self._pdf(z, *shapes)
+            return ops.where(ops.equal(y, 0), 0.0, y)  # without derivatives 0·∞
+
+        return self._density(density, 0.0, ops.divide, x, args, kwargs)
+
+    def _level_off(self, value: Any, below: float, above: float, z: Any, shapes: Sequence[Any]) -> Any:
+        """Values of a part, without derivatives 0·∞ where they are an end's and the density, their derivative,
+        underflows."""
+        if type(value) is np.ndarray:
+            return value
+        flat = ops.equal(self._pdf(z, *shapes), 0)
+        for end in (below, above):
+            if math.isfinite(end):
+                value = ops.where(ops.logical_and(flat, ops.equal(value, end)), end, value)
+        return value
 
     @method
     def entropy(self, *args: ArrayLike, **kwargs: ArrayLike) -> Array:

@@ -20,12 +20,12 @@ import numpy as np
 from ... import ops
 from ... import random as fxrandom
 from ...core.aval import aval_of, kind_of
-from ...core.common_errors import no_key
 from ...core.errors import DTypeError, ShapeError, StructureError, UnsupportedError, describe
 from ...core.interpreter import as_value
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, composite
 from ...random.parameters import uniform_open
+from .generator import check_that_all_is_plain, random_key, scipy_law
 
 F = TypeVar("F", bound=Callable[..., Any])
 INFINITY = math.inf
@@ -281,8 +281,12 @@ class Distribution:
         left = None if self._is_nowhere(lower, -INFINITY) else self._is_below(z, lower)
         right = None if self._is_nowhere(upper, INFINITY) else ops.greater_equal(z, upper)
         inner = select(any_of(left, right), self._inner_point(lower, upper), z)
-        value = part(inner, *given.shapes)
+        value = self._level_off(part(inner, *given.shapes), below, above, inner, given.shapes)
         return given.finish(select(left, below, select(right, above, value)))
+
+    def _level_off(self, value: Any, below: float, above: float, z: Any, shapes: Sequence[Any]) -> Any:
+        """Values of a part, without derivatives where they are constant but for what underflows."""
+        return value
 
     def _is_nowhere(self, end: Any, infinity: float) -> bool:
         """Whether nothing has to be masked beyond an end of the support."""
@@ -335,6 +339,8 @@ class Distribution:
         ends = (upper, self._least(lower)) if falling else (self._least(lower), upper)
         inside = ops.logical_and(ops.greater(q, 0), ops.less(q, 1))
         z = inverse(ops.where(inside, q, 0.5), *given.shapes)
+        for bound in ends:  # what is rounded to an end is the end
+            z = ops.where(ops.equal(z, bound), bound, z)
         end = ops.where(ops.equal(q, 0), ends[0], ops.where(ops.equal(q, 1), ends[1], math.nan))
         return given.finish(given.place(ops.where(inside, z, end)))
 
@@ -443,14 +449,15 @@ class Distribution:
         """Draw random numbers, which are differentiable in the parameters of a continuous distribution.
 
         `random_state` is a key of `fxgrad.random`, and `size` the shape of the result, to which the parameters
-        broadcast: theirs, unless it is given.
+        broadcast: theirs, unless it is given. Without a key the numbers are SciPy's, of NumPy's global generator,
+        outside of transforms.
 
         Raises:
-            StructureError: there is no key.
+            StructureError: there is no key inside a transform.
             ShapeError: the parameters do not broadcast to the size.
         """
         if random_state is None:
-            raise no_key(f"{self.name}.rvs", "random_state")
+            check_that_all_is_plain(f"{self.name}.rvs", [*args, *kwargs.values()])
         given = self._arguments(None, args, kwargs)
         values = [v for v in (*given.shapes, given.loc, given.scale) if v is not None]
         shape = np.broadcast_shapes(*(aval_of(v).shape for v in values))
@@ -460,6 +467,11 @@ class Distribution:
                 f"{self.name}.rvs: parameters of shape {shape} do not broadcast to size {size}",
                 hint=f"size={(*np.atleast_1d(size).tolist(), *shape)}, which ends with the shape of the parameters",
             )
+        if random_state is None:
+            theirs: Any = scipy_law(self)
+            if theirs is not None:
+                return cast(theirs.rvs(*args, **kwargs, size=size), given.dtype)
+            random_state = random_key()
         drawn = self._rvs(fxrandom.keys.check_one_key(random_state, f"{self.name}.rvs"), size, *given.shapes)
         return given.finish(given.place(drawn))
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import ops
 from .density import Symmetric, Transformed, rv_continuous
-from .distribution import all_of
+from .distribution import all_of, magnitude
 
 LOG_2 = math.log(2)
 LOG_PI = math.log(math.pi)
@@ -281,7 +281,8 @@ class HypSecant(Symmetric):
         return -LOG_PI + LOG_2 + x - ops.softplus(2 * x)
 
     def _cdf(self, x: Any) -> Any:
-        return 2 / math.pi * ops.arctan(ops.exp(x))
+        shorter = 2 / math.pi * ops.arctan(ops.exp(-magnitude(x)))
+        return ops.where(ops.less(x, 0), shorter, 1 - shorter)
 
     def _ppf(self, q: Any) -> Any:
         return ops.log(ops.tan(0.5 * math.pi * q))
@@ -312,7 +313,8 @@ class HalfLogistic(rv_continuous):
         return LOG_2 + logistic._logpdf(x)
 
     def _cdf(self, x: Any) -> Any:
-        return ops.tanh(0.5 * x)
+        near = ops.less(x, 1.0)  # further out the derivative of tanh cancels
+        return ops.where(near, ops.tanh(0.5 * ops.where(near, x, 0.0)), 1 - self._sf(x))
 
     def _sf(self, x: Any) -> Any:
         return 2 * ops.sigmoid(-x)

@@ -430,15 +430,17 @@ class GenNorm(Symmetric):
         return ops.log(0.5 * beta) - special.gammaln(1 / beta) - size_to_power(x, beta)
 
     def _cdf(self, x: Any, beta: Any) -> Any:
-        zero = ops.equal(x, 0)  # where the variable of the gamma distribution is not smooth
+        zero = ops.equal(ops.absolute(x) ** beta, 0)  # where the gamma distribution's variable is not smooth
         shorter = 0.5 * special.gammaincc(1 / beta, ops.absolute(ops.where(zero, 1.0, x)) ** beta)
         at_zero = 0.5 + x * self._pdf(0 * x, beta)
         return ops.where(zero, at_zero, ops.where(ops.less(x, 0), shorter, 1 - shorter))
 
     def _ppf(self, q: Any, beta: Any) -> Any:
         below = ops.less(q, 0.5)
-        size = special.gammainccinv(1 / beta, 2 * ops.where(below, q, 1 - q)) ** (1 / beta)
-        return ops.where(below, -size, size)
+        half = ops.equal(q, 0.5)
+        tail = ops.where(half, 0.1, ops.where(below, q, 1 - q))
+        size = special.gammainccinv(1 / beta, 2 * tail) ** (1 / beta)
+        return ops.where(half, (q - 0.5) / self._pdf(0 * q, beta), ops.where(below, -size, size))
 
     def _munp(self, n: int, beta: Any) -> Any:
         return 0.0 if n % 2 else ops.exp(special.gammaln((n + 1) / beta) - special.gammaln(1 / beta))

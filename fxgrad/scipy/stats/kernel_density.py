@@ -11,12 +11,13 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops, tree
 from ... import random as fxrandom
-from ...core.common_errors import no_key, wrong_shape
+from ...core.common_errors import wrong_shape
 from ...core.errors import ShapeError, StructureError
 from ...core.typing import Array, ArrayLike
 from ...nn.rows import logsumexp
 from .. import special
 from .distribution import as_floats, method
+from .generator import check_that_all_is_plain, random_key
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -215,12 +216,16 @@ class gaussian_kde:
 
     def resample(self, size: int | None = None, seed: Any = None) -> Array:
         """Draw points [d, size] of the estimate, as many as the sample has unless `size` is given; `seed` is a key.
+        Without one they are drawn with one of NumPy's global generator, outside of transforms.
 
         Raises:
-            StructureError: there is no key.
+            StructureError: there is no key inside a transform.
         """
         if seed is None:
-            raise no_key("gaussian_kde.resample", "seed")
+            check_that_all_is_plain(
+                "gaussian_kde.resample", [self.dataset, self.weights, self.covariance], "seed"
+            )
+            seed = random_key()
         size = self.n if size is None else size
         choice, noise = fxrandom.split(seed)
         picked = fxrandom.choice(choice, self.n, (size,), p=self.weights)

@@ -15,7 +15,6 @@ from ... import numpy as fnp
 from ... import ops
 from ... import random as fxrandom
 from ...core.aval import aval_of
-from ...core.common_errors import no_key
 from ...core.errors import ConcretizationError, ShapeError
 from ...core.interpreter import as_value, concretize
 from ...core.typing import Array, ArrayLike
@@ -23,6 +22,7 @@ from ...numpy.composite import cast
 from .. import special
 from .counts import binom
 from .distribution import Frozen, as_floats, method
+from .generator import check_that_all_is_plain, scipy_law
 
 LOG_2PI = math.log(2 * math.pi)
 
@@ -85,6 +85,12 @@ class Multivariate:
     def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
         """Freeze the parameters: `multivariate_normal(mean, cov).logpdf(x)`."""
         return Frozen(self, args, kwargs)  # type: ignore[arg-type]
+
+    def _drawn_by_scipy(self, count: int, size: Any, dtype: np.dtype, *parameters: Any) -> Array:
+        """Draw vectors of `count` components from NumPy's global generator."""
+        size = () if size is None else fxrandom.keys.as_shape(size, f"{self.name}.rvs")
+        drawn = scipy_law(self).rvs(*parameters, size=size)  # type: ignore[misc]
+        return cast(np.reshape(drawn, (*size, count)), dtype)
 
 
 class Elliptical(Multivariate):
@@ -163,10 +169,12 @@ class MultivariateNormal(Elliptical):
         self, mean: ArrayLike | None = None, cov: Any = 1, size: Any = None, random_state: Any = None
     ) -> Array:
         """Draw vectors, differentiable in the parameters; `random_state` is a key, and the result has shape
-        (*size, n)."""
+        (*size, n). Without a key they are SciPy's, of NumPy's global generator, outside of transforms."""
         if random_state is None:
-            raise no_key(f"{self.name}.rvs", "random_state")
+            check_that_all_is_plain(f"{self.name}.rvs", [mean, cov])
         _, mean, cov, dtype = self._read(mean, cov)
+        if random_state is None:
+            return self._drawn_by_scipy(aval_of(mean).shape[-1], size, dtype, mean, cov)
         return cast(fxrandom.multivariate_normal(random_state, mean, cov, size), dtype)
 
 
@@ -302,10 +310,13 @@ class Dirichlet(Multivariate):
 
     @method
     def rvs(self, alpha: ArrayLike, size: Any = None, random_state: Any = None) -> Array:
-        """Draw shares, differentiable in α; `random_state` is a key, and the result has shape (*size, K)."""
+        """Draw shares, differentiable in α; `random_state` is a key, and the result has shape (*size, K). Without a key
+        they are SciPy's, of NumPy's global generator, outside of transforms."""
         if random_state is None:
-            raise no_key(f"{self.name}.rvs", "random_state")
+            check_that_all_is_plain(f"{self.name}.rvs", [alpha])
         _, alpha, dtype = self._read(alpha)
+        if random_state is None:
+            return self._drawn_by_scipy(aval_of(alpha).shape[-1], size, dtype, alpha)
         return cast(fxrandom.dirichlet(random_state, alpha, size), dtype)
 
 

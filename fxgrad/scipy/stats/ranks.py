@@ -12,7 +12,7 @@ from ... import ops
 from ...core.common_errors import unknown_option
 from ...core.errors import ShapeError, StructureError, UnsupportedError
 from ...core.typing import Array, ArrayLike
-from ...numpy.composite import cast, composite, kind, normalize_axis
+from ...numpy.composite import cast, composite, dtype_of, kind, normalize_axis
 from .betas import beta, t
 from .distribution import as_floats
 from .samples import ModeResult, keep_axis
@@ -56,7 +56,8 @@ def rankdata(
 
     `method` says what equal entries get: the "average", "min" or "max" of their ranks, "dense" ranks without gaps, or
     "ordinal" ones, different and in their order. Ranks are constant between ties: their derivative is 0. A NaN makes
-    all ranks of its row NaN; so ranks of floating-point numbers are such, and others are integers where SciPy's are.
+    all ranks of its row NaN; so ranks are floating-point numbers, of the dtype of those that are ranked, as SciPy's are
+    from 1.18 on.
 
     Source: C. Spearman, "The proof and measurement of association between two things", 1904.
 
@@ -77,7 +78,7 @@ def rankdata(
     rows = fnp.moveaxis(a, along, -1)
     n = rows.shape[-1]
     floating = kind(rows) == "f"
-    dtype = np.dtype(float if floating or method == "average" else int)
+    dtype = dtype_of(rows) if floating else np.dtype(float)
     if not math.prod(rows.shape):
         return fnp.zeros(a.shape, dtype)
     order = fnp.argsort(rows, axis=-1, stable=True)

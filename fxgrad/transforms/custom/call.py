@@ -251,6 +251,10 @@ class CustomCall(HigherOrder):
                 )  # which the equation does not have among its operands
         return graph.out_avals
 
+    def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
+        """Call the function."""
+        return params["call"].fun(*args)
+
     def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
         """Return the Graph of the function, if it can be staged."""
         call = params["call"]

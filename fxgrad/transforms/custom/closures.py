@@ -1,15 +1,19 @@
 """Functions and rules that close over traced values of open levels: in a call these become operands.
 
 A call is one operation, of which a level that stages or maps it has the operands only. So what the function and its
-rules use besides is found by staging them, at once: later the levels to which it belongs may be closed.
+rules use besides is found by staging them, at once: later the levels to which it belongs may be closed. Calls inside
+these rules are differentiated by derivatives of the next order only, and a rule may call its own function on a new
+closure without end; so their rules are staged when somebody asks.
 """
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from ...core.aval import SCALARS, aval_of, is_differentiable
-from ...core.errors import CustomRuleError
+from ...core.errors import CustomRuleError, EscapedTracerError
+from ...core.graph import Graph, Var
 from ...core.interpreter import VALUES
 from ...core.staging import stage
 from ..arguments import zero_tangent
@@ -20,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...core.aval import Aval
-    from ...core.graph import Graph
+
+INSIDE_RULE: ContextVar[bool] = ContextVar("fxgrad_inside_rule", default=False)
 
 
 def lift_closure(call: RuledCall, values: Sequence[Any]) -> tuple[RuledCall, list[Any]]:
@@ -28,15 +33,25 @@ def lift_closure(call: RuledCall, values: Sequence[Any]) -> tuple[RuledCall, lis
     these. No derivative with respect to them exists, since the rule does not give it."""
     avals = [aval_of(v) for v in values]
     function = stage(call.fun, avals, call.name, sites=False)
-    rule = (
-        StagedForwardRule(call, avals) if call.jvp is not None else StagedBackwardRule(call, avals, function)
-    )
-    graphs, captured = close_graphs(function, *rule.graphs)
-    fun, rule.graphs = graphs[0], graphs[1:]
-    rule.count = len(captured)
-    if isinstance(rule, StagedForwardRule):
+    if INSIDE_RULE.get():
+        (fun,), captured = close_graphs(function)
+        rule: Any = LateRule(call, avals, function, captured)
+    else:
+        rule = stage_rule(call, avals, function)
+        (fun, *rule.graphs), captured = close_graphs(function, *rule.graphs)
+        rule.count = len(captured)
+    if call.jvp is not None:
         return RuledCall(fun, rule.jvp, name=call.name, symbolic=True), captured
     return RuledCall(fun, vjp=(rule.forward, rule.backward), name=call.name, symbolic=True), captured
+
+
+def stage_rule(call: RuledCall, avals: Sequence[Aval], function: Graph) -> StagedRule:
+    """Stage the rule of a call."""
+    token = INSIDE_RULE.set(True)
+    try:
+        return StagedForwardRule(call, avals) if call.jvp else StagedBackwardRule(call, avals, function)
+    finally:
+        INSIDE_RULE.reset(token)
 
 
 class StagedRule:
@@ -133,3 +148,50 @@ class StagedBackwardRule(StagedRule):
 def are_arrays(residuals: Sequence[Any]) -> list[bool]:
     """Tell which residuals are values: others are numbers, shapes and the like."""
     return [type(r) in VALUES and type(r) not in SCALARS for r in residuals]
+
+
+class LateRule:
+    """A rule that is staged when it is first applied. `captured` are the values that the call's leading operands stand
+    for; what else it closes over must still be known then."""
+
+    def __init__(self, call: RuledCall, avals: Sequence[Aval], function: Graph, captured: Sequence[Any]):
+        self.call, self.avals, self.function, self.captured = call, avals, function, captured
+        self.staged: StagedRule | None = None
+
+    @property
+    def rule(self) -> Any:
+        """The rule."""
+        if self.staged is None:
+            try:
+                staged = stage_rule(self.call, self.avals, self.function)
+            except EscapedTracerError as error:
+                raise CustomRuleError(
+                    f"{self.call.name} closes over traced values, and is differentiated inside its own rule, where "
+                    "these are no longer known",
+                    hint="make the values arguments of the function, as converted, values = fx.closure_convert(f, "
+                    "*arguments) gives them",
+                ) from error
+            staged.graphs = [with_operands(graph, self.captured) for graph in staged.graphs]
+            staged.count = len(self.captured)
+            self.staged = staged
+        return self.staged
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """Apply the rule for forward mode."""
+        return self.rule.jvp(primals, tangents)
+
+    def forward(self, *values: Any, perturbed: Sequence[bool]) -> tuple[list[Any], list[Any]]:
+        """Apply the forward rule."""
+        return self.rule.forward(*values, perturbed=perturbed)
+
+    def backward(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        """Apply the backward rule."""
+        return self.rule.backward(residuals, cts)
+
+
+def with_operands(graph: Graph, values: Sequence[Any]) -> Graph:
+    """Return a Graph with leading inputs for these values, as far as it captures them in their place."""
+    own = {id(value): var for var, value in graph.captured.items()}
+    inputs = [own.get(id(value)) or Var(aval_of(value)) for value in values]
+    rest = {var: value for var, value in graph.captured.items() if var not in inputs}
+    return Graph([*inputs, *graph.inputs], graph.equations, graph.outputs, rest, graph.name)

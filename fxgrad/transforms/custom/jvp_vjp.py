@@ -19,6 +19,7 @@ from ...core.common_errors import not_a_function
 from ...core.errors import CustomRuleError, EscapedTracerError, StructureError
 from ...core.interpreter import api_boundary, is_plain
 from ...core.key import key_of
+from ...core.snapshot import hand_over
 from ...core.staging import stage
 from ...core.surface import is_alike, is_object, release_all
 from ...core.typing import P, Q, R
@@ -118,7 +119,7 @@ class Application:
 
     def fun(self, *leaves: Any) -> list[Any]:
         """Apply the function to flat values."""
-        return self.admit_result(self.custom.fun(*self.full_arguments(leaves)))
+        return self.admit_result(self.custom.fun(*self.full_arguments(hand_over(leaves))))
 
     def flatten_rule_result(self, what: str, primals: Sequence[Any], result: Any) -> list[Any]:
         """Flatten the result that a rule gives; raise unless it is like the function's own."""
@@ -154,7 +155,7 @@ class Application:
         """Apply rule(*static, primals, tangents) to flat values; tangents that are None are symbolic zeros."""
         what = f"the jvp rule of {self.name}"
         tangents = with_symbolic_zeros(tangents, primals)
-        unflattened = [pytree.unflatten(self.structure, leaves) for leaves in (primals, tangents)]
+        unflattened = [pytree.unflatten(self.structure, hand_over(leaves)) for leaves in (primals, tangents)]
         result, tangent = unpack_pair(rule(*self.static, *unflattened), what, "(result, tangent)")
         ys = self.flatten_rule_result(what, primals, result)
         ts, structure = pytree.flatten(tangent)
@@ -177,6 +178,7 @@ class Application:
 
         def flat_fwd(*leaves: Any, perturbed: Sequence[bool] = ()) -> tuple[list[Any], list[Any]]:
             what = f"the fwd rule of {self.name}"
+            leaves = tuple(hand_over(leaves))
             if perturbed:
                 leaves = tuple(map(CustomVJPPrimal, leaves, perturbed))
             result, residuals = unpack_pair(fwd(*self.full_arguments(leaves)), what, "(result, residuals)")
@@ -188,7 +190,8 @@ class Application:
             return ys, flat
 
         def flat_bwd(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-            residuals = pytree.unflatten(saved["structure"], residuals)
+            residuals = pytree.unflatten(saved["structure"], hand_over(residuals))
+            cts = hand_over(cts)
             if "results" in saved:
                 cts = with_symbolic_zeros(cts, saved["results"])
             found = bwd(*self.static, residuals, pytree.unflatten(self.out_structure, cts))

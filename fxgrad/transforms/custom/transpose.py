@@ -59,7 +59,7 @@ def vjp_from_jvp(primitive: Primitive, values: Any, needed: Any, params: dict) -
     with opened(staging):
         ys, ts = primitive.jvp(values, [tangents.get(i) for i in range(len(values))], params)
         outputs = [staging.atom(0.0 if t is None else t) for t in ts]
-    graph = staging.finish_graph(inputs, outputs, "tangent map")
+    graph = staging.finish_graph([t.variable for t in inputs], outputs, "tangent map")
     return ys, StagedTangentMap(), (graph, positions, len(values))
 
 
@@ -190,6 +190,10 @@ class TangentMap(HigherOrder):
     def abstract_eval(self, avals: Sequence[Aval], params: dict) -> list[Aval]:
         pullback = params["pullback"]
         return list(map(tangent_aval, select_list(pullback.out_avals, pullback.moved)))
+
+    def unfold(self, args: Sequence[Any], params: dict) -> list[Any]:
+        """Push the tangents."""
+        return params["pullback"].tangents(*args)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> tuple[Any, Any]:
         return jvp_flat(params["pullback"].tangents, primals, tangents)

@@ -234,8 +234,8 @@ def is_inexact(dtype):
     return dtype.kind in "fc" or dtype == BFLOAT16
 
 
-def perturb(equation, operands, result, random):
-    """A result with errors of a few units in the last place; of a sum, of its terms."""
+def perturb(equation, operands, result, random, signs=False):
+    """A result with errors of a few units in the last place; of a sum, of its terms. With `signs` of any zero."""
     y = np.asarray(result)
     if not is_inexact(y.dtype):
         return result
@@ -247,6 +247,8 @@ def perturb(equation, operands, result, random):
     error = size * epsilon(y.dtype) * 3 + (size > 0) * 4 * least(y.dtype)
     whole = [v + random.uniform(-1, 1, y.shape) * error for v in parts(y)]
     whole = [np.where(lost, random.choice([np.inf, -np.inf, np.nan], y.shape), v) for v in whole]
+    if signs:
+        whole = [np.where(v == 0, np.copysign(v, random.uniform(-1, 1, y.shape)), v) for v in whole]
     if y.dtype.kind != "c":
         return whole[0].astype(y.dtype)
     z = np.empty_like(y)
@@ -254,7 +256,7 @@ def perturb(equation, operands, result, random):
     return z
 
 
-def evaluate(graph, operands, random):
+def evaluate(graph, operands, random, is_exact=is_exact, signs=False):
     """Evaluate a Graph step by step, with errors in what is not exact and in what comes of it."""
     values = {**dict(graph.captured), **dict(zip(graph.inputs, operands))}
     inexact = set()
@@ -264,7 +266,7 @@ def evaluate(graph, operands, random):
         results = found if e.primitive.multiple_results else [found]
         if not is_exact(e) or any(a in inexact for a in e.inputs):
             inexact.update(e.outputs)
-            results = [perturb(e, given, r, random) for r in results]
+            results = [perturb(e, given, r, random, signs) for r in results]
         values.update(zip(e.outputs, results))
     return [a.value if type(a) is Literal else values[a] for a in graph.outputs]
 
@@ -284,11 +286,11 @@ def same(a, b):
     return (a == b) | (np.isnan(a) & np.isnan(b)) if is_inexact(a.dtype) else a == b
 
 
-def check_results(got, want, graph, operands):
+def check_results(got, want, graph, operands, is_exact=is_exact, signs=False):
     """Check results against NumPy's: the same to the last bit if every step is exact."""
     exact = all(map(is_exact, graph.equations))
     sources = [] if exact else [Bias(1), Bias(-1), *map(np.random.default_rng, range(RUNS))]
-    runs = [evaluate(graph, operands, source) for source in sources]
+    runs = [evaluate(graph, operands, source, is_exact, signs) for source in sources]
     assert len(got) == len(want)
     for i, (g, w) in enumerate(zip(got, want)):
         assert (np.shape(g), np.asarray(g).dtype, type(g)) == (np.shape(w), np.asarray(w).dtype, type(w))

@@ -36,7 +36,7 @@ NUMBERS = np.array([complex(*pair) for pair in itertools.product(PARTS, PARTS)])
 ONE = {
     "abs": abs, "angle": fnp.angle, "conj": fnp.conj, "exp": fnp.exp, "isfinite": fnp.isfinite, "isinf": fnp.isinf,
     "isnan": fnp.isnan, "neg": operator.neg, "not": fnp.logical_not, "reciprocal": fnp.reciprocal, "square": fnp.square,
-    "parts": lambda x: x.imag + 1j * x.real, "unit": lambda x: ops.unit_vector(x, abs(x)),
+    "sign": fnp.sign, "parts": lambda x: x.imag + 1j * x.real, "unit": lambda x: ops.unit_vector(x, abs(x)),
 }  # fmt: skip
 TWO = {
     "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,

@@ -15,7 +15,7 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.kernels.native import engine, threads
+from fxgrad.kernels.native import engine, storage, threads
 
 pytestmark = pytest.mark.skipif(
     engine.mode() == "never", reason="machine code needs llvmlite (fxgrad[native])"
@@ -195,16 +195,21 @@ def test_an_interruption_loses_nothing():
             signal.pthread_kill(main, signal.SIGINT)
     want = np.exp(x) * np.sin(x) + np.log1p(x) + np.tanh(x)
     thread = threading.Thread(target=disturb)
-    count, end = 0, time.monotonic() + 1
+    end = time.monotonic() + 1
     try:
         thread.start()
-        while time.monotonic() < end:
-            try:
-                f(x)
-            except KeyboardInterrupt:
-                caught += 1
     except KeyboardInterrupt:
         pass
+    while True:
+        try:
+            while time.monotonic() < end:
+                try:
+                    f(x)
+                except KeyboardInterrupt:
+                    caught += 1
+            break
+        except KeyboardInterrupt:  # between two calls
+            pass
     while True:
         try:
             done.set()
@@ -256,10 +261,35 @@ def test_machine_code_on_disk(tmp_path):
     before = {f: (f.read_bytes(), f.stat().st_mtime_ns) for f in files}
     assert run(SAVED, **settings) == want
     assert {f: (f.read_bytes(), f.stat().st_mtime_ns) for f in sorted(folder.iterdir())} == before
-    for damage in (b"nothing", before[files[0]][0][:-5]):
+    good, name = before[files[0]][0], files[0]
+    code = good[len(storage.MAGIC) + 32 :]
+    for damage in (
+        b"nothing",
+        good[:-5],
+        storage.heading(name, b"no object") + b"no object",
+        storage.heading(name, code[:-20]) + code[:-20],
+        storage.heading(name.with_name("other.o"), code) + code,
+    ):
         files[0].write_bytes(damage)
         assert run(SAVED, **settings) == want
         assert files[0].read_bytes() == before[files[0]][0]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes of POSIX")
+def test_a_pipe_in_the_place_of_code_is_not_waited_for(tmp_path):
+    settings = {"FXGRAD_NATIVE": "always", "FXGRAD_CACHE_DIR": str(tmp_path)}
+    want = run(SAVED, **settings)
+    for file in tmp_path.iterdir():
+        file.unlink()
+        os.mkfifo(file)
+    assert run(SAVED, **settings) == want
+    assert all(file.is_file() for file in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("place", ["~nosuchuser/code", "/dev/null/code", "\x01" * 300])
+def test_a_directory_that_cannot_be_made_keeps_nothing(place, tmp_path):
+    want = run(SAVED, FXGRAD_NATIVE="always", FXGRAD_CACHE_DIR="")
+    assert run(SAVED, FXGRAD_NATIVE="always", FXGRAD_CACHE_DIR=place) == want
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs permissions of POSIX")

@@ -205,6 +205,17 @@ OTHERS = {
     "binomial of two dtypes": lambda t: t.binomial(t.ones(1), t.ones(1, dtype=t.float64)),
     "a dense Tensor": lambda t: [t.ones(2).to_dense(), t.ones(2).to_dense(t.float64, masked_grad=True)],
     "a gradient that torch keeps sparse": lambda t: sparse_gradient(t),
+    "products that overflow on the way": lambda t: t.cumprod(t.tensor([1e30, 1e30, 0.0, 2.0]), 0),
+    "sums of single precision": lambda t: t.cumsum(t.full((3000,), 0.1), 0),
+    "gradient of products beside a zero": lambda t: products(t),
+    "index_select of entries": lambda t: [
+        t.vmap(lambda x, i: t.index_select(x, 0, i), in_dims=dims)(
+            t.ones(2) if dims[0] == 0 else t.tensor(3.0),
+            t.zeros(2, 1, dtype=t.long) if dims[1] == 0 else t.tensor([0]),
+        )
+        for dims in ((0, 0), (0, None), (None, 0))
+    ],
+    "gradient of index_select of a number": lambda t: number_gradient(t),
     "gradient of an empty part": lambda t: part_gradients(t),
     "gradient of a small power": lambda t: power_gradients(t),
 }
@@ -215,6 +226,19 @@ def sparse_gradient(t):
     x = t.ones(3, requires_grad=True)
     t.gather(x, 0, t.tensor([0, 0]), sparse_grad=True).sum().backward()
     return x.grad.to_dense()
+
+
+def products(t):
+    """The gradient of running products, one of whose factors is 0."""
+    x = t.tensor([1e30, 0.0, 1e30, 1e30], requires_grad=True)
+    return t.autograd.grad(t.cumprod(x, 0).sum(), x)[0]
+
+
+def number_gradient(t):
+    """The gradients of numbers that were selected."""
+    return t.vmap(t.func.grad(lambda x, i: 3 * t.index_select(x, 0, i)))(
+        t.ones(2), t.zeros(2, 1, dtype=t.long)
+    )
 
 
 def part_gradients(t):
@@ -266,3 +290,28 @@ def test_dtypes_that_have_no_such_function(operand, library):
     for function in functions.values():
         with pytest.raises(RuntimeError):
             function(library, OPERANDS[operand](library))
+
+
+# Shapes of which batch_norm has no statistics, or which are none of a batch.
+@pytest.mark.parametrize(
+    "shape", [(0,), (1,), (3,), (), (2, 0), (0, 2), (1, 0), (2, 1, 0), (0, 2, 3)], ids=str
+)
+@pytest.mark.parametrize("training", [True, False], ids=["training", "not training"])
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_batch_norm_of_shapes(shape, training, count):
+    def run(t):
+        weight, bias = t.full((count,), 2.0, requires_grad=True), t.full((count,), 3.0, requires_grad=True)
+        x, mean, variance = t.ones(shape, requires_grad=True), t.zeros(count), t.ones(count)
+        y = t.nn.functional.batch_norm(x, mean, variance, weight, bias, training)
+        y.sum().backward()
+        return [y, x.grad, weight.grad, bias.grad, mean, variance]
+
+    if shape or count:  # of a number without statistics torch allocates too much
+        agree(run)
+    agree(lambda t: t.nn.functional.batch_norm(t.ones(shape), None, None, training=True))
+    if shape and shape != (0, 2, 3):  # which torch cannot map
+        agree(
+            lambda t: t.vmap(lambda x: t.nn.functional.batch_norm(x, None, None, training=True))(
+                t.ones(shape)
+            )
+        )

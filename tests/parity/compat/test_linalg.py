@@ -215,3 +215,54 @@ def test_cholesky_ex_does_not_raise_where_rounding_decides():
         factor, info = fxt.linalg.cholesky_ex(fxt.from_numpy(matrix))
         for m, root, i in zip(matrix, factor.numpy(), info.tolist()):
             assert np.isnan(root).all() if i else np.allclose(root @ root.T, m, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["pinv", "matrix_rank"])
+@pytest.mark.parametrize("shape", [(3, 3), (3, 2), (0, 0), (2, 0)], ids=str)
+@pytest.mark.parametrize("kind", ["atol", "rtol"])
+def test_tolerances_may_be_entries_of_a_batch(name, shape, kind):
+    m, n = shape
+    matrices = np.stack([np.diag([1.0, 1e-3, 1e-6])[:m, :n] + 0.1 * np.eye(m, n, 1)] * 2)
+
+    def run(t):
+        a, tolerances = t.tensor(matrices), t.tensor([1e-2, 1e-9], dtype=t.float64)
+        function = getattr(t.linalg, name)
+        return [
+            t.vmap(lambda x, r: function(x, **{kind: r}))(a, tolerances).numpy(),
+            t.vmap(lambda x: function(x, **{kind: tolerances[0]}))(a).numpy(),
+            function(a[0].float(), **{kind: tolerances[0]}).numpy(),
+        ]
+
+    if name == "matrix_rank" and not (m and n):
+        return  # which torch has not for empty matrices of a batch
+    for ours, theirs in zip(run(fxt), run(torch)):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-6 * np.abs(theirs).max(initial=0))
+
+
+NUCLEAR = {
+    "linalg.norm": lambda t, x: t.linalg.norm(x, "nuc"),
+    "linalg.matrix_norm": lambda t, x: t.linalg.matrix_norm(x, "nuc"),
+    "norm": lambda t, x: x.norm("nuc"),
+    "nuclear_norm": lambda t, x: t.nuclear_norm(x),
+    "linalg.svdvals": lambda t, x: t.linalg.svdvals(x).sum(),
+    "linalg.svd": lambda t, x: t.linalg.svd(x).S.sum(),
+}
+
+
+@pytest.mark.parametrize("name", NUCLEAR)
+def test_the_gradient_of_a_nuclear_norm_has_null_vectors(name):
+    """As in torch, unlike fxgrad.numpy's: UVᴴ with all of them, also where singular values are 0."""
+
+    def gradient(t, value):
+        x = t.tensor(value, requires_grad=True)
+        NUCLEAR[name](t, x).backward()
+        return x.grad.numpy()
+
+    for value in (np.zeros((2, 3)), np.diag([2.0, 0.0, 0.0]), np.eye(3)):
+        np.testing.assert_allclose(gradient(fxt, value), gradient(torch, value), atol=1e-12)
+    singular = np.outer([1.0, 2.0, 3.0], [1.0, 2.0])
+    for t in (fxt, torch):  # which may choose others
+        found = gradient(t, singular)
+        np.testing.assert_allclose(found.T @ found, np.eye(2), atol=1e-12)
+        np.testing.assert_allclose((found * singular).sum(), np.linalg.norm(singular))

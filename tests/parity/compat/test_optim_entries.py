@@ -59,7 +59,7 @@ def test_rows_with_sparse_gradients(name, options):
         their_optimizer.step()
         gradient = Coordinates(fxt.tensor([rows]), fxt.from_numpy(values))
         with fxt.no_grad():
-            our_optimizer.update_sparse(ours, gradient, our_optimizer.param_groups[0], None)
+            our_optimizer._fx_update_sparse(ours, gradient, our_optimizer.param_groups[0], None)
     np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-12)
     for key, x in their_optimizer.state[theirs].items():
         if torch.is_tensor(x) and x.layout is torch.strided:

@@ -152,6 +152,73 @@ def test_different_numbers_under_vmap_are_those_of_the_batch(code, library):
     assert library.equal(mapped, f(x))
 
 
+# Random functions of one entry x, of shape (2, 4), of a batch along any axis.
+ENTRIES = {
+    **{f"{name}_": lambda t, x, name=f"{name}_": getattr(x, name)() for name in
+       ("bernoulli", "random", "uniform", "normal", "log_normal", "exponential", "cauchy")},
+    "geometric_": lambda t, x: x.geometric_(0.3),
+    "bernoulli_ of a number": lambda t, x: x.bernoulli_(0.3),
+    "bernoulli_ of a Tensor": lambda t, x: x.bernoulli_(x.clone()),
+    "random_ of an end": lambda t, x: x.random_(10),
+    "random_ of both ends": lambda t, x: x.random_(5, 10),
+    "uniform_ of a transpose": lambda t, x: x.t().uniform_(),
+    "uniform_ of a copy": lambda t, x: x.clone().uniform_(),
+    "uniform_ of zeros_like": lambda t, x: t.zeros_like(x).uniform_(),
+    "uniform_ of new_zeros": lambda t, x: x.new_zeros(3, 5).uniform_(),
+    "normal_ of a part": lambda t, x: (x[:, 1:3].normal_(), x)[1],
+    "bernoulli": lambda t, x: t.bernoulli(x),
+    "rand_like": lambda t, x: t.rand_like(x),
+    "randn_like": lambda t, x: t.randn_like(x),
+    "randint_like": lambda t, x: t.randint_like(x, 10),
+    "rand_like a transpose": lambda t, x: t.rand_like(x.t()),
+    "multinomial": lambda t, x: t.multinomial(x, 2),
+    "multinomial with replacement": lambda t, x: t.multinomial(x, 5, replacement=True),
+    "multinomial of a row": lambda t, x: t.multinomial(x[0], 2),
+    "poisson": lambda t, x: t.poisson(x * 5),
+    "normal": lambda t, x: t.normal(x, x),
+    "dropout": lambda t, x: t.nn.functional.dropout(x, 0.4),
+    "gumbel_softmax": lambda t, x: t.nn.functional.gumbel_softmax(x, dim=-1),
+    "rand": lambda t, x: t.rand(2, 4) + 0 * x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [3, 20])  # torch draws more than 15 normal numbers in another way
+@pytest.mark.parametrize("dim", [0, 1, 2, -1])
+@pytest.mark.parametrize("name", ENTRIES)
+def test_different_numbers_are_drawn_where_the_batch_lies_in_memory(name, dim, size):
+    def run(T):
+        shape = [2, 4]
+        shape.insert(dim % 3, size)
+        x = T.linspace(0.05, 0.95, 8 * size, dtype=T.float64).reshape(shape)
+        T.manual_seed(0)
+        made = T.vmap(lambda x: ENTRIES[name](T, x), in_dims=dim, randomness="different")(x)
+        return made.double().numpy(), x.numpy(), T.rand(()).item()
+
+    for ours, theirs in zip(run(fxt), run(torch)):
+        np.testing.assert_allclose(ours, theirs, 1e-6, 1e-6)
+
+
+# Tensors that are filled but differ not between the entries of a batch x, and what they are filled with.
+UNBATCHED = [
+    "T.zeros(2).uniform_()", "T.zeros(2).bernoulli_(0.5)", "T.zeros(2).bernoulli_(x)", "T.zeros(2).random_(7)",
+    "T.zeros(2).normal_()", "T.zeros(2).exponential_()", "T.zeros(2).geometric_(0.5)", "T.zeros(2).cauchy_()",
+    "T.zeros(2).log_normal_()", "outside.uniform_()", "outside.random_()", "outside[:1].normal_()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("code", UNBATCHED)
+def test_a_tensor_that_differs_not_cannot_be_filled_differently(code):
+    errors = []
+    for T in LIBRARIES:
+        names = {"T": T, "outside": T.zeros(2)}
+        with pytest.raises(RuntimeError) as caught:
+            T.vmap(lambda x, names=names: eval(code, names | {"x": x}), randomness="different")(
+                T.full((3, 2), 0.5)
+            )
+        errors.append(str(caught.value).split("\n")[0].split(" If ")[0])
+    assert errors[0] == errors[1]
+
+
 def test_randomness_of_nested_vmap():
     def run(outer, inner):
         f = fxt.func.vmap(lambda x: x + fxt.rand(()), randomness=inner)

@@ -405,7 +405,7 @@ def test_a_call_within_another_keeps_no_argument():
 
     def outer(a):
         b = a.sin()
-        arguments.append(weakref.ref(b.value))
+        arguments.append(weakref.ref(b._fx_value))
         return checkpoint(fxt.exp, b, use_reentrant=False).cos()
 
     y = checkpoint(outer, x, use_reentrant=False)

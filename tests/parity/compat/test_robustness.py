@@ -202,7 +202,7 @@ def test_steps_of_a_view_are_shared():
     y = fxt.ones(4, requires_grad=True) * 1
     first = y[:]
     second = first[:]
-    assert second.view_meta.chain.previous is first.view_meta.chain
+    assert second._fx_view_meta.chain.previous is first._fx_view_meta.chain
 
 
 @BOTH
@@ -329,7 +329,9 @@ def test_everything_dies_by_reference_counting(make):
     try:
         made = make()
         references = [weakref.ref(m) for m in made]
-        references += [weakref.ref(m.value) for m in made if type(getattr(m, "value", None)) is np.ndarray]
+        references += [
+            weakref.ref(m._fx_value) for m in made if type(getattr(m, "_fx_value", None)) is np.ndarray
+        ]
         del made
         if make is not failed:  # pytest keeps the tracebacks
             assert [r() for r in references] == [None] * len(references)

@@ -162,7 +162,7 @@ def test_what_was_packed_is_kept_by_nobody():
         c = b * b
         q, r = fxt.linalg.qr(c.reshape(2, 2))
         y = (q @ r).sum()
-    arrays = [weakref.ref(t.value) for t in (a, b, c, q)]
+    arrays = [weakref.ref(t._fx_value) for t in (a, b, c, q)]
     del a, b, c, q, r
     assert [array() for array in arrays] == [None] * 4
     y.backward()

@@ -16,7 +16,6 @@ from fxgrad.compat.texts import Entry, read_entries
 
 # Where torch has it not, or has more.
 DIFFERENT = {
-    "Tensor.names": "torch has taken it away",
     "Tensor.record_stream": "torch takes a stream only",
     "Tensor.to_sparse_bsc": "the layout is not here",
     "sparse_bsc_tensor": "the layout is not here",

@@ -104,19 +104,19 @@ def take_array(box: list[Any], like=None) -> np.ndarray:
 
 def memory_ids(tensors: Iterable[Any]) -> set[int]:
     """The ids of the arrays that own the memory of the Tensors among these."""
-    return {id(memory_owner(x.value)) for x in tensors if isinstance(x, Tensor) and is_array(x.value)}
+    return {id(memory_owner(x._fx_value)) for x in tensors if isinstance(x, Tensor) and is_array(x._fx_value)}
 
 
 def separate_memory(result, used_ids: set[int], sole_owner: bool = True) -> Any:
     """Give a result memory that is not in `used_ids`, and add it there; what is no Tensor is returned unchanged. With
     `sole_owner` no other array may refer to the owner of that memory either: it would belong to a Tensor that is not
     known here."""
-    if isinstance(result, Tensor) and is_array(result.value):
-        value = result.value
+    if isinstance(result, Tensor) and is_array(result._fx_value):
+        value = result._fx_value
         owner = memory_owner(value)
         shared = sole_owner and owner is not value and getrefcount(owner) > SINGLE_REFCOUNT + 1
         if shared or id(owner) in used_ids or not is_writable(value):
-            result.value = owner = copy_array(value)
+            result._fx_value = owner = copy_array(value)
         used_ids.add(id(owner))
     return result
 
@@ -131,7 +131,7 @@ def take_tensor(box: list[Any]) -> Tensor:
 
 def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
     """Add the cotangent in the box to the `.grad` of a Tensor: in place, unless a graph is created."""
-    if not tensor.tape.permanent:
+    if not tensor._fx_tape.permanent:
         ensure_open(to_tracer(tensor), "backward")
     if type(box[0]) is SparseValue or isinstance(tensor._grad, SparseTensor):
         accumulate_sparse_grad(tensor, to_gradient(box.pop()), create_graph)
@@ -145,26 +145,30 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
     with ACCUMULATE_LOCK:
         grad = tensor._grad
         if grad is None:
-            like = refresh(tensor).value if is_array(tensor.value) else None
+            like = refresh(tensor)._fx_value if is_array(tensor._fx_value) else None
             tensor._grad = (
-                make_tensor(tensor.tape, take_array(box, like))
+                make_tensor(tensor._fx_tape, take_array(box, like))
                 if plain
                 else first_gradient(tensor, box, like)
             )
         elif create_graph:
             tensor._grad = total = grad + to_gradient(box.pop())
-            if is_array(total.value) and is_array(grad.value) and total.value.strides != grad.value.strides:
-                total.value = take_array([total.value], grad.value)
-        elif plain and is_array(grad.value) and (grad.view_meta is None or not has_bit(grad)):
-            ensure_no_overlap(grad.value)
+            if (
+                is_array(total._fx_value)
+                and is_array(grad._fx_value)
+                and total._fx_value.strides != grad._fx_value.strides
+            ):
+                total._fx_value = take_array([total._fx_value], grad._fx_value)
+        elif plain and is_array(grad._fx_value) and (grad._fx_view_meta is None or not has_bit(grad)):
+            ensure_no_overlap(grad._fx_value)
             try:
-                with use_device_of([grad.value], "add_"):
-                    grad.value += box[0]
+                with use_device_of([grad._fx_value], "add_"):
+                    grad._fx_value += box[0]
             except ValueError as error:  # set_() has changed the shape since
-                raise reword_error("add", (grad, make_tensor(grad.tape, box[0])), error) from None
-            VERSIONS.record_change(grad.value, "add_", source_info.user_frame())
+                raise reword_error("add", (grad, make_tensor(grad._fx_tape, box[0])), error) from None
+            VERSIONS.record_change(grad._fx_value, "add_", source_info.user_frame())
         else:
-            new = make_tensor(grad.tape, box.pop()) if plain else to_gradient(box.pop())
+            new = make_tensor(grad._fx_tape, box.pop()) if plain else to_gradient(box.pop())
             grad.add_(new)  # under no_grad, as `create_graph` says
 
 
@@ -194,13 +198,13 @@ def release_lock() -> None:
 def first_gradient(tensor: Tensor, box: list[Any], like) -> Tensor:
     """Return the first gradient of a Tensor where that gradient is traced or has a history."""
     new = to_gradient(box.pop())
-    if tensor.tape is not (new.origin_tape or new.tape):
+    if tensor._fx_tape is not (new._fx_origin_tape or new._fx_tape):
         raise UnsupportedError(
             "backward: a Tensor from outside the transform would be given a gradient that belongs to it",
             hint="make the leaf inside the transformed function (w.detach().requires_grad_()), or return the gradient "
             "of autograd.grad",
         )
-    if not is_array(new.value):
+    if not is_array(new._fx_value):
         return new
-    node = None if new.node is None else record_node(COPY_RULE, COPY_RULE, (), (gradient_edge(new),))
-    return make_tensor(new.tape, take_array([new.value], like), node, new.view_meta)
+    node = None if new._fx_node is None else record_node(COPY_RULE, COPY_RULE, (), (gradient_edge(new),))
+    return make_tensor(new._fx_tape, take_array([new._fx_value], like), node, new._fx_view_meta)

@@ -35,7 +35,7 @@ def run_result_hooks(node: Node, ct, create_graph: bool) -> Any:
             ct = value if node.result_avals is None else ct | {index: value}
     for index, reference in node.hooks.retaining_tensors.items():
         tensor, value = reference(), result_cotangent(node, ct, index)
-        if tensor is not None and value is not None and node_and_index(tensor.node) == (node, index):
+        if tensor is not None and value is not None and node_and_index(tensor._fx_node) == (node, index):
             accumulate_grad(tensor, [value], create_graph)
     return ct
 
@@ -110,7 +110,7 @@ def check_replacement(hook, found, given: Tensor | None) -> Tensor:
     if not isinstance(found, Tensor):
         raise not_a_gradient_error(found)
     if given is not None:
-        have, want = aval_of(refresh(found).value), aval_of(given.value)
+        have, want = aval_of(refresh(found)._fx_value), aval_of(given._fx_value)
         if have.dtype != want.dtype:
             types = f"was {type_name(want.dtype)} got {type_name(have.dtype)}"
             raise TensorError(

@@ -121,10 +121,10 @@ def accumulate_leaves(leaves: dict[AccumulateGrad, Any]) -> None:
         for leaf in list(leaves):
             ct = leaves.pop(leaf)
             tensor = leaf.tensor_ref()
-            if tensor is not None and tensor._grad is None and tensor.view_meta is None:
-                value = tensor.value
+            if tensor is not None and tensor._grad is None and tensor._fx_view_meta is None:
+                value = tensor._fx_value
                 if (
-                    tensor.tape is BASE_TAPE
+                    tensor._fx_tape is BASE_TAPE
                     and type(ct) is type(value) is np.ndarray
                     and ct.dtype is value.dtype
                     and ct.strides == value.strides
@@ -135,7 +135,12 @@ def accumulate_leaves(leaves: dict[AccumulateGrad, Any]) -> None:
                     and getrefcount(ct) <= SINGLE_REFCOUNT
                 ):
                     grad = allocate_tensor(Tensor)
-                    grad.tape, grad.value, grad.node, grad.view_meta = BASE_TAPE, ct, None, None
+                    grad._fx_tape, grad._fx_value, grad._fx_node, grad._fx_view_meta = (
+                        BASE_TAPE,
+                        ct,
+                        None,
+                        None,
+                    )
                     tensor._grad = grad
                     continue
             box = [ct]

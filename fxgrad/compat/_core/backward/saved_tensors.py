@@ -227,14 +227,14 @@ class TensorIndex:
         self.references: dict[int, list[weakref.ref[Tensor]]] = {}
         for found in gc.get_objects():
             if issubclass(type(found), Tensor):
-                value = getattr(found, "value", None)  # another thread may be making it
+                value = getattr(found, "_fx_value", None)  # another thread may be making it
                 self.references.setdefault(id(value), []).append(weakref.ref(found))
 
     def find(self, value, edge) -> Tensor | None:
         """Return a Tensor that has this value and this history."""
         for reference in self.references.get(id(value), ()):
             found = reference()
-            if found is not None and found.value is value and found.node is edge:
+            if found is not None and found._fx_value is value and found._fx_node is edge:
                 return found
         return None
 

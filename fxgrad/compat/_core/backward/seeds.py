@@ -59,11 +59,13 @@ def one(dtype) -> np.ndarray:
 def scalar_seeds(output: Tensor) -> list[tuple[Any, Any]] | None:
     """The seeds of backward from one real number outside all transforms, which is what most losses are. None where
     there is more to decide."""
-    value, node = output.value, output.node
+    value, node = output._fx_value, output._fx_node
     if type(value) is not np.ndarray or value.shape or value.dtype.kind != "f" or type(node) is not Node:
         return None
     return (
-        [(node, one(value.dtype).copy())] if output.view_meta is None and output.tape is BASE_TAPE else None
+        [(node, one(value.dtype).copy())]
+        if output._fx_view_meta is None and output._fx_tape is BASE_TAPE
+        else None
     )
 
 

@@ -101,41 +101,42 @@ class Join:
             raise ArgumentValueError(
                 "Using join context manager with multiple process groups", hint="one Join for each"
             )
-        self.joinables, self.enable, self.throws = list(joinables), enable, throw_on_early_termination
-        self.hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
-        self.group = joinables[0].join_process_group
+        self._fx_joinables = list(joinables)
+        self._fx_enable, self._fx_throws = enable, throw_on_early_termination
+        self._fx_hooks = [joinable.join_hook(**kwargs) for joinable in joinables]
+        self._fx_group = joinables[0].join_process_group
 
     def __enter__(self) -> Join:
-        for index, joinable in enumerate(self.joinables):
-            joinable._join_config = JoinConfig(self.enable, self.throws, index == 0)
+        for index, joinable in enumerate(self._fx_joinables):
+            joinable._join_config = JoinConfig(self._fx_enable, self._fx_throws, index == 0)
         return self
 
     def __exit__(self, kind: Any, value: Any, traceback: Any) -> None:
         try:
-            if self.enable and kind is None:
-                self.accompany()
+            if self._fx_enable and kind is None:
+                self._fx_accompany()
         finally:
-            for joinable in self.joinables:
+            for joinable in self._fx_joinables:
                 joinable._join_config = JoinConfig()
 
-    def accompany(self) -> None:
+    def _fx_accompany(self) -> None:
         """Take part in the collectives of the others until the inputs of all have ended."""
         is_last_joiner = True
         while True:
             active = zeros(1)
-            collectives.all_reduce(active, group=self.group)
+            collectives.all_reduce(active, group=self._fx_group)
             if not active.item():
                 break
-            if self.throws:
-                collectives.all_reduce(ones(1), group=self.group)
+            if self._fx_throws:
+                collectives.all_reduce(ones(1), group=self._fx_group)
                 raise TensorError(
-                    f"Rank {get_rank(self.group)} exhausted all inputs.",
+                    f"Rank {get_rank(self._fx_group)} exhausted all inputs.",
                     hint="throw_on_early_termination=False, with which the others go on; or equal numbers of batches",
                 )
-            for hook in self.hooks:
+            for hook in self._fx_hooks:
                 hook.main_hook()
             is_last_joiner = False
-        for hook in self.hooks:
+        for hook in self._fx_hooks:
             hook.post_hook(is_last_joiner)
 
     @staticmethod

@@ -7,7 +7,7 @@ from typing import Any
 from ..._core.errors import ArgumentValueError, RequirementError
 from ...ops.arguments import divisors
 from .. import functional, init
-from ..parameter import create_parameters
+from ..parameter import register_parameters
 from .linear import Linear
 from .module import Module
 
@@ -79,7 +79,7 @@ class MultiheadAttention(Module):
         sizes = {"q": embed_dim, "k": self.kdim, "v": self.vdim}
         weights = {f"{name}_proj_weight": None if joint else (embed_dim, n) for name, n in sizes.items()}
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
-        create_parameters(
+        register_parameters(
             self,
             device,
             dtype,
@@ -89,8 +89,9 @@ class MultiheadAttention(Module):
             bias_k=(1, 1, embed_dim) if add_bias_kv else None,
             bias_v=(1, 1, embed_dim) if add_bias_kv else None,
         )
+        self._reset_parameters()
 
-    def reset_parameters(self) -> None:
+    def _reset_parameters(self) -> None:
         """Draw the weights anew; biases of the linear maps are zero."""
         for name in ("in", "q", "k", "v"):
             weight = getattr(self, f"{name}_proj_weight")
@@ -102,8 +103,6 @@ class MultiheadAttention(Module):
         for bias in (self.bias_k, self.bias_v):
             if bias is not None:
                 init.xavier_normal_(bias)
-
-    _reset_parameters = reset_parameters
 
     def forward(
         self,

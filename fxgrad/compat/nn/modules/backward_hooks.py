@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....core.aval import aval_of
 from ....core.source_info import user_stacklevel
 from ..._core.errors import TensorError
-from ..._core.tensor import Tensor, wrap
+from ..._core.tensor import Tensor, refresh, wrap
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 
@@ -55,7 +56,7 @@ class Passage:
     def __init__(self, values: Sequence[Any]):
         self.count = len(values)
         self.places = [i for i, x in enumerate(values) if isinstance(x, Tensor)]
-        self.avals = [values[i].aval for i in self.places]
+        self.avals = [aval_of(refresh(values[i])._fx_value) for i in self.places]
         self.is_watched = is_grad_enabled() and any(values[i].requires_grad for i in self.places)
 
     def pass_values(self, values: Sequence[Any]) -> tuple[list[Any], Node]:

@@ -31,18 +31,18 @@ class LazyHookList:
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         if module is None:
             return self
-        module.__dict__["_may_have_hooks"] = True
+        module.__dict__["_fx_may_have_hooks"] = True
         return module.__dict__.setdefault(self.name, HookList())
 
     def __set__(self, module: Any, hooks: Any) -> None:
-        module.__dict__["_may_have_hooks"] = True
+        module.__dict__["_fx_may_have_hooks"] = True
         module.__dict__[self.name] = hooks
 
 
 class CallMixin:
     """The part of a Module that is called: `forward` and its hooks."""
 
-    _may_have_hooks = False
+    _fx_may_have_hooks = False
     _is_full_backward_hook: bool | None = None
     _forward_pre_hooks = LazyHookList()
     _forward_pre_hooks_with_kwargs = LazyHookList()
@@ -54,8 +54,8 @@ class CallMixin:
     forward: Callable[..., Any]
 
     def __call__(self, *args, **kwargs) -> Any:
-        if self._may_have_hooks or GLOBAL_HOOKS:
-            return self._call_with_hooks(args, kwargs)
+        if self._fx_may_have_hooks or GLOBAL_HOOKS:
+            return self._fx_call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args, **kwargs) -> Any:
@@ -122,13 +122,13 @@ class CallMixin:
 
     register_backward_hook = register_full_backward_hook
 
-    def _find_hooks(self) -> None:
+    def _fx_find_hooks(self) -> None:
         """Note whether there are hooks, after the attributes have come from elsewhere."""
         kinds = ("forward_pre", "forward", "backward_pre", "backward")
         if any(self.__dict__.get(f"_{kind}_hooks") for kind in kinds):
-            self.__dict__["_may_have_hooks"] = True
+            self.__dict__["_fx_may_have_hooks"] = True
 
-    def _hooks_of(self, kind: str) -> list[ModuleHook]:
+    def _fx_hooks_of(self, kind: str) -> list[ModuleHook]:
         """The hooks of a kind, those of all modules first."""
         found = [hook for hook in list(GLOBAL_HOOKS.values()) if hook.kind == kind]
         own = self.__dict__.get(f"_{kind}_hooks")
@@ -138,15 +138,15 @@ class CallMixin:
             found += [ModuleHook(kind, hook, i in with_kwargs, i in always) for i, hook in list(own.items())]
         return found
 
-    def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
+    def _fx_call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
         """Call `forward` with all hooks."""
         result = None
-        pending = [h for h in self._hooks_of("forward") if h.always]
+        pending = [h for h in self._fx_hooks_of("forward") if h.always]
         try:
-            for hook in self._hooks_of("forward_pre"):
+            for hook in self._fx_hooks_of("forward_pre"):
                 args, kwargs = apply_pre_hook(self, hook, args, kwargs)
             watch = None
-            pre_hooks, post_hooks = self._hooks_of("backward_pre"), self._hooks_of("backward")
+            pre_hooks, post_hooks = self._fx_hooks_of("backward_pre"), self._fx_hooks_of("backward")
             if pre_hooks or post_hooks:
                 from .backward_hooks import (
                     BackwardHooks,  # few modules have any, and Functions are many files
@@ -155,7 +155,7 @@ class CallMixin:
                 watch = BackwardHooks(self, [h.function for h in pre_hooks], [h.function for h in post_hooks])
                 args = watch.inputs(args)
             result = self.forward(*args, **kwargs)
-            for hook in self._hooks_of("forward"):
+            for hook in self._fx_hooks_of("forward"):
                 pending = [h for h in pending if h.function is not hook.function]
                 found = apply_forward_hook(self, hook, args, kwargs, result)
                 if found is not None:

@@ -27,11 +27,11 @@ def position_of(i, size: int) -> int:
 class IndexedContainer(Module):
     """The base of containers of modules in order, with the methods of a list."""
 
-    def _name_at(self, i) -> str:
+    def _fx_name_at(self, i) -> str:
         """The name of the entry at a position."""
         return list(self._modules)[position_of(i, len(self))]
 
-    def _set_entries(self, modules: Iterable[Any]) -> None:
+    def _fx_set_entries(self, modules: Iterable[Any]) -> None:
         """Make these the entries."""
         modules = list(modules)
         self._modules.clear()
@@ -40,20 +40,20 @@ class IndexedContainer(Module):
 
     def __getitem__(self, i) -> Any:
         if isinstance(i, slice):
-            return type(self)(*self._slice_arguments(i))
-        return self._modules[self._name_at(i)]
+            return type(self)(*self._fx_slice_arguments(i))
+        return self._modules[self._fx_name_at(i)]
 
-    def _slice_arguments(self, i: slice) -> tuple:
+    def _fx_slice_arguments(self, i: slice) -> tuple:
         """The arguments of a new container of the entries of a slice."""
         return (list(self._modules.values())[i],)
 
     def __setitem__(self, i, module: Module) -> None:
-        setattr(self, self._name_at(i), module)
+        setattr(self, self._fx_name_at(i), module)
 
     def __delitem__(self, i) -> None:
         modules = list(self._modules.values())
-        del modules[i if isinstance(i, slice) else list(self._modules).index(self._name_at(i))]
-        self._set_entries(modules)
+        del modules[i if isinstance(i, slice) else list(self._modules).index(self._fx_name_at(i))]
+        self._fx_set_entries(modules)
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -75,7 +75,7 @@ class IndexedContainer(Module):
         """
         modules = list(self)
         modules.insert(index, module)
-        self._set_entries(modules)
+        self._fx_set_entries(modules)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Any:
@@ -116,7 +116,7 @@ class Sequential(IndexedContainer):
             input = module(input)  # type: ignore[misc]
         return input
 
-    def _slice_arguments(self, i: slice) -> tuple:
+    def _fx_slice_arguments(self, i: slice) -> tuple:
         return (dict(list(self._modules.items())[i]),)
 
     def __add__(self, other: Sequential) -> Sequential:
@@ -127,7 +127,7 @@ class Sequential(IndexedContainer):
         check_sequential(other)
         return self.extend(list(other))
 
-    def _repeated(self, times: int) -> list[Module]:
+    def _fx_repeated(self, times: int) -> list[Module]:
         """The modules, so many times over."""
         if not isinstance(times, int):
             raise ArgumentError(
@@ -140,12 +140,12 @@ class Sequential(IndexedContainer):
         return list(self) * times
 
     def __mul__(self, other: int) -> Sequential:
-        return Sequential(*self._repeated(other))
+        return Sequential(*self._fx_repeated(other))
 
     __rmul__ = __mul__
 
     def __imul__(self, other: int) -> Sequential:
-        self._set_entries(self._repeated(other))
+        self._fx_set_entries(self._fx_repeated(other))
         return self
 
 
@@ -219,49 +219,49 @@ class Container(Module):
 
 
 class NamedContainer(Module):
-    """The base of containers under names, with the methods of a dict; `_entries` are its entries."""
+    """The base of containers under names, with the methods of a dict; `_fx_entries` are its entries."""
 
     @property
-    def _entries(self) -> dict[str, Any]:
+    def _fx_entries(self) -> dict[str, Any]:
         return self._modules
 
     def __getitem__(self, key: str) -> Any:
-        return self._entries[key]
+        return self._fx_entries[key]
 
     def __setitem__(self, key: str, value) -> None:
         self.add_module(key, value)
 
     def __delitem__(self, key: str) -> None:
-        del self._entries[key]
+        del self._fx_entries[key]
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._fx_entries)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._fx_entries)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._entries
+        return key in self._fx_entries
 
     def keys(self) -> Any:
         """The names."""
-        return self._entries.keys()
+        return self._fx_entries.keys()
 
     def items(self) -> Any:
         """(name, entry)."""
-        return self._entries.items()
+        return self._fx_entries.items()
 
     def values(self) -> Any:
         """The entries."""
-        return self._entries.values()
+        return self._fx_entries.values()
 
     def clear(self) -> None:
         """Take all away."""
-        self._entries.clear()
+        self._fx_entries.clear()
 
     def pop(self, key: str) -> Any:
         """Take an entry away."""
-        return self._entries.pop(key)
+        return self._fx_entries.pop(key)
 
     def update(self, entries: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add entries, or replace them."""
@@ -321,16 +321,16 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _name_at(self, i) -> str:
+    def _fx_name_at(self, i) -> str:
         return str(position_of(i, self._size))
 
     def __getitem__(self, i) -> Any:
         if isinstance(i, slice):
             return type(self)([self[k] for k in range(*i.indices(len(self)))])
-        return getattr(self, self._name_at(i))
+        return getattr(self, self._fx_name_at(i))
 
     def __setitem__(self, i, value) -> None:
-        setattr(self, self._name_at(i), as_parameter(value))
+        setattr(self, self._fx_name_at(i), as_parameter(value))
 
     def __len__(self) -> int:
         return self._size
@@ -374,7 +374,7 @@ class ParameterDict(NamedContainer):
             self.update(parameters)
 
     @property
-    def _entries(self) -> dict[str, Any]:
+    def _fx_entries(self) -> dict[str, Any]:
         return self._parameters
 
     def __setitem__(self, key: str, value) -> None:

@@ -19,7 +19,7 @@ PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 class _ConvNd(LinearMap):
     """The base of convolutions."""
 
-    dims: int
+    _fx_dims: int
     transposed = False
 
     def __init__(
@@ -56,23 +56,25 @@ class _ConvNd(LinearMap):
                     f"Invalid padding string {padding!r}, should be one of {{'valid', 'same'}}",
                     hint="padding='same', which keeps the size",
                 )
-            if padding == "same" and any(s != 1 for s in per_dimension(stride, self.dims)):
+            if padding == "same" and any(s != 1 for s in per_dimension(stride, self._fx_dims)):
                 raise ArgumentValueError(
                     "padding='same' is not supported for strided convolutions",
                     hint="padding=k // 2 for a kernel of k entries",
                 )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = per_dimension(kernel_size, self.dims, "kernel_size")
-        self.stride = per_dimension(stride, self.dims, "stride")
-        self.padding = padding if isinstance(padding, str) else per_dimension(padding, self.dims, "padding")
-        self.dilation, self.padding_mode = per_dimension(dilation, self.dims, "dilation"), padding_mode
-        self._reversed_padding_repeated_twice = self._pad_widths()
-        self.output_padding = (0,) * self.dims
+        self.kernel_size = per_dimension(kernel_size, self._fx_dims, "kernel_size")
+        self.stride = per_dimension(stride, self._fx_dims, "stride")
+        self.padding = (
+            padding if isinstance(padding, str) else per_dimension(padding, self._fx_dims, "padding")
+        )
+        self.dilation, self.padding_mode = per_dimension(dilation, self._fx_dims, "dilation"), padding_mode
+        self._reversed_padding_repeated_twice = self._fx_pad_widths()
+        self.output_padding = (0,) * self._fx_dims
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         size = (first, second // groups, *self.kernel_size)
         create_parameters(self, device, dtype, weight=size, bias=out_channels if bias else None)
 
-    def _pad_widths(self) -> list[int]:
+    def _fx_pad_widths(self) -> list[int]:
         """The padding as `functional.pad` takes it: before and after the last dimension, then the one before it, …"""
         if isinstance(self.padding, tuple):
             totals = [2 * p for p in self.padding]
@@ -87,7 +89,7 @@ class _ConvNd(LinearMap):
         if self.padding_mode != "zeros":
             widths = self._reversed_padding_repeated_twice
             input, padding = functional.pad(input, widths, mode=self.padding_mode), 0
-        function = getattr(functional, f"conv{self.dims}d")
+        function = getattr(functional, f"conv{self._fx_dims}d")
         return function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input) -> Any:
@@ -98,9 +100,9 @@ class _ConvNd(LinearMap):
             f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         )
         defaults = {
-            "padding": (0,) * self.dims,
-            "dilation": (1,) * self.dims,
-            "output_padding": (0,) * self.dims,
+            "padding": (0,) * self._fx_dims,
+            "dilation": (1,) * self._fx_dims,
+            "output_padding": (0,) * self._fx_dims,
             "groups": 1,
         }
         for name, default in defaults.items():
@@ -148,7 +150,7 @@ class _ConvTransposeNd(_ConvNd):
             device,
             dtype,
         )
-        self.output_padding = per_dimension(output_padding, self.dims, "output_padding")
+        self.output_padding = per_dimension(output_padding, self._fx_dims, "output_padding")
 
     def forward(self, input, output_size=None) -> Any:
         """The transposed convolution.
@@ -157,26 +159,28 @@ class _ConvTransposeNd(_ConvNd):
             input: a batch (N, C, …), or one entry of it.
             output_size: the spatial sizes of the result, where strides leave a choice.
         """
-        extra = self.output_padding if output_size is None else self._output_padding_for(input, output_size)
-        function = getattr(functional, f"conv_transpose{self.dims}d")
+        extra = (
+            self.output_padding if output_size is None else self._fx_output_padding_for(input, output_size)
+        )
+        function = getattr(functional, f"conv_transpose{self._fx_dims}d")
         return function(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
 
-    def _output_padding_for(self, input, output_size) -> list[int]:
+    def _fx_output_padding_for(self, input, output_size) -> list[int]:
         """The output padding that makes the result of this size."""
-        sizes = list(output_size)[-self.dims :]
+        sizes = list(output_size)[-self._fx_dims :]
         smallest = [
             (n - 1) * s - 2 * p + d * (k - 1) + 1
             for n, s, p, d, k in zip(
-                input.shape[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size
+                input.shape[-self._fx_dims :], self.stride, self.padding, self.dilation, self.kernel_size
             )
         ]
         if any(not low <= n < low + s for n, low, s in zip(sizes, smallest, self.stride)):
             largest = [low + s - 1 for low, s in zip(smallest, self.stride)]
             raise ArgumentValueError(
                 f"requested an output size of {tuple(output_size)}, but valid sizes range from {smallest} to {largest} "
-                f"(for an input of {input.shape[-self.dims :]})",
+                f"(for an input of {input.shape[-self._fx_dims :]})",
                 hint=f"output_size={smallest}",
             )
         return [n - low for n, low in zip(sizes, smallest)]
@@ -188,6 +192,6 @@ for n in (1, 2, 3):
         doc = (
             f"{'The transpose of a c' if base.transposed else 'C'}onvolution of {n} dimension{'s'[: n > 1]}."
         )
-        MODULES[name] = type(name, (base,), {"dims": n, "__doc__": doc, "__module__": __name__})
+        MODULES[name] = type(name, (base,), {"_fx_dims": n, "__doc__": doc, "__module__": __name__})
         complete_late(MODULES[name])
 globals().update(MODULES)

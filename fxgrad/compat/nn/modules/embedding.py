@@ -30,17 +30,17 @@ class TableModule(Module):
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
-    _names: list[str]  # of the options
+    _fx_names: list[str]  # of the options
 
     def __init_subclass__(cls, options: str = "", **rest):
         """`options`: the parameters after the size of the table."""
         super().__init_subclass__(**rest)
         if options:
             parameters = f"num_embeddings, embedding_dim, {options}, device=None, dtype=None"
-            cls.__init__ = make_constructor(parameters, TableModule._start)  # type: ignore[assignment]
-            cls._names = [n for n in parameters_of(cls.__init__)[2:-2] if not n.startswith("_")]
+            cls.__init__ = make_constructor(parameters, TableModule._fx_start)  # type: ignore[assignment]
+            cls._fx_names = [n for n in parameters_of(cls.__init__)[2:-2] if not n.startswith("_")]
 
-    def _start(self, given: dict[str, Any]) -> None:
+    def _fx_start(self, given: dict[str, Any]) -> None:
         super().__init__()
         place = {name: given.pop(name) for name in ("device", "dtype")}
         weight, frozen = given.pop("_weight"), given.pop("_freeze", False)
@@ -79,12 +79,12 @@ class TableModule(Module):
         if self.padding_idx is not None:
             init.zeros_(self.weight.detach()[self.padding_idx])
 
-    def options(self) -> dict[str, Any]:
+    def _fx_options(self) -> dict[str, Any]:
         """The options, by name."""
-        return {name: getattr(self, name) for name in self._names}
+        return {name: getattr(self, name) for name in self._fx_names}
 
     def extra_repr(self) -> str:
-        given = self.options().items()
+        given = self._fx_options().items()
         shown = [
             f"{name}={value!r}"
             for name, value in given
@@ -119,7 +119,7 @@ class Embedding(
     """
 
     def forward(self, input) -> Any:
-        return functional.embedding(input, self.weight, **self.options())
+        return functional.embedding(input, self.weight, **self._fx_options())
 
 
 class EmbeddingBag(
@@ -158,5 +158,5 @@ class EmbeddingBag(
             per_sample_weights: a factor for each row of a sum.
         """
         return functional.embedding_bag(
-            input, self.weight, offsets, per_sample_weights=per_sample_weights, **self.options()
+            input, self.weight, offsets, per_sample_weights=per_sample_weights, **self._fx_options()
         )

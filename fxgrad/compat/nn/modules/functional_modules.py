@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 class FunctionalModule(Module):
     """The base of Modules that call a function of nn.functional with the arguments of their constructor."""
 
-    _function: str
-    _names: Sequence[str]
-    _shown: str
+    _fx_function: str
+    _fx_names: Sequence[str]
+    _fx_shown: str
 
-    def _start(self, given: dict[str, Any]) -> None:
+    def _fx_start(self, given: dict[str, Any]) -> None:
         super().__init__()
         for name, value in given.items():
             setattr(self, name, value)
 
     def forward(self, *inputs) -> Any:
-        return getattr(functional, self._function)(*inputs, **self._options())
+        return getattr(functional, self._fx_function)(*inputs, **self._fx_options())
 
-    def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self._names}
+    def _fx_options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fx_names}
 
     def extra_repr(self) -> str:
         parts = [
             str(getattr(self, name[1:-1])) if name.startswith("[") else f"{name}={getattr(self, name)!r}"
-            for name in self._shown.split()
+            for name in self._fx_shown.split()
         ]
-        if "inplace" in self._names and "inplace" not in self._shown and self.inplace:
+        if "inplace" in self._fx_names and "inplace" not in self._fx_shown and self.inplace:
             parts.append("inplace=True")
         return ", ".join(parts)
 
@@ -46,8 +46,20 @@ class FunctionalModule(Module):
 class RandomModule(FunctionalModule):
     """The base of those that draw random numbers in training."""
 
-    def _options(self) -> dict[str, Any]:
-        return {**super()._options(), "training": self.training}
+    def _fx_options(self) -> dict[str, Any]:
+        return {**super()._fx_options(), "training": self.training}
+
+
+class NormModule(FunctionalModule):
+    """The base of distances in the p-norm, which have `p` as `norm`."""
+
+    norm: float
+
+    def _fx_start(self, given: dict[str, Any]) -> None:
+        super()._fx_start({"norm" if name == "p" else name: value for name, value in given.items()})
+
+    def _fx_options(self) -> dict[str, Any]:
+        return {name: getattr(self, "norm" if name == "p" else name) for name in self._fx_names}
 
 
 class _DropoutNd(RandomModule):
@@ -60,9 +72,9 @@ class _DropoutNd(RandomModule):
     p: float
     inplace: bool
 
-    def _start(self, given: dict[str, Any]) -> None:
+    def _fx_start(self, given: dict[str, Any]) -> None:
         check_probability(given["p"])
-        super()._start(given)
+        super()._fx_start(given)
 
 
 def functional_module(
@@ -83,13 +95,13 @@ def functional_module(
         base: its base class.
         place: the name of the file where it is found.
     """
-    constructor = make_constructor(parameters, base._start)
+    constructor = make_constructor(parameters, base._fx_start)
     members = {
         "__init__": constructor,
         "__module__": place,
-        "_function": function,
-        "_names": parameters_of(constructor),
-        "_shown": shown,
+        "_fx_function": function,
+        "_fx_names": parameters_of(constructor),
+        "_fx_shown": shown,
     }
     made = type(name, (base,), members)
     complete_late(made)
@@ -125,7 +137,6 @@ ACTIVATIONS = [
     ("Softsign", "softsign"),
     ("Tanhshrink", "tanhshrink"),
     ("CosineSimilarity", "cosine_similarity", "dim=1, eps=1e-8"),
-    ("PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False"),
     ("Fold", "fold", "output_size, kernel_size, dilation=1, padding=0, stride=1", "output_size " + WINDOW),
     ("Unfold", "unfold", "kernel_size, dilation=1, padding=0, stride=1", WINDOW),
     ("PixelShuffle", "pixel_shuffle", "upscale_factor", "upscale_factor"),
@@ -146,6 +157,9 @@ RANDOM = [
 MODULES = {name: functional_module(name, *rest) for name, *rest in ACTIVATIONS}
 MODULES |= {name: functional_module(name, *rest, base=RandomModule) for name, *rest in RANDOM[:1]}
 MODULES |= {name: functional_module(name, *rest, base=_DropoutNd) for name, *rest in RANDOM[1:]}
+MODULES["PairwiseDistance"] = functional_module(
+    "PairwiseDistance", "pairwise_distance", "p=2.0, eps=1e-6, keepdim=False", base=NormModule
+)
 globals().update(MODULES)
 
 

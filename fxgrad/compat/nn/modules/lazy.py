@@ -42,17 +42,17 @@ class LazyModuleMixin:
             type(self)._infer_parameters, with_kwargs=True
         )
 
-    def _members(self) -> dict[str, Any]:
+    def _fx_members(self) -> dict[str, Any]:
         return {**self._parameters, **self._buffers}
 
     def _save_to_state_dict(self, destination, prefix: str, keep_vars: bool) -> None:
-        for name, member in self._members().items():
+        for name, member in self._fx_members().items():
             if member is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = member if keep_vars or is_lazy(member) else member.detach()
 
     def _lazy_load_hook(self, state_dict, prefix: str, *others) -> None:
         """Give members the shapes of the state that is about to be loaded."""
-        for name, member in self._members().items():
+        for name, member in self._fx_members().items():
             given = state_dict.get(prefix + name)
             if is_lazy(member) and given is not None and not is_lazy(given):
                 with no_grad():
@@ -67,7 +67,7 @@ class LazyModuleMixin:
 
     def has_uninitialized_params(self) -> bool:
         """Whether any parameter or buffer has no shape yet."""
-        return any(map(is_lazy, self._members().values()))
+        return any(map(is_lazy, self._fx_members().values()))
 
     def _infer_parameters(self, args: tuple, kwargs: dict[str, Any] | None = None) -> None:
         """The hook before the first call."""
@@ -128,7 +128,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 class _LazyConvXdMixin(LazyModuleMixin):
     """The base of convolutions that learn `in_channels` in their first call."""
 
-    dims: int
+    _fx_dims: int
     transposed: bool
     groups: int
     in_channels: int
@@ -137,7 +137,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
     weight: Any
     bias: Any
 
-    def _start(self, given: dict[str, Any]) -> None:
+    def _fx_start(self, given: dict[str, Any]) -> None:
         channels, has_bias = given.pop("out_channels"), given.pop("bias")
         place = {name: given[name] for name in ("device", "dtype")}
         LazyModuleMixin.__init__(self, 0, 0, bias=False, **given)
@@ -175,9 +175,9 @@ class _LazyConvXdMixin(LazyModuleMixin):
 
     def _get_in_channels(self, input) -> int:
         """The number of channels of images with a batch or without."""
-        if input.dim() not in (self.dims + 1, self.dims + 2):
-            raise image_error(type(self).__name__, input.shape, self.dims)
-        return input.shape[input.dim() - self.dims - 1]
+        if input.dim() not in (self._fx_dims + 1, self._fx_dims + 2):
+            raise image_error(type(self).__name__, input.shape, self._fx_dims)
+        return input.shape[input.dim() - self._fx_dims - 1]
 
 
 class _LazyNormBase(LazyModuleMixin):
@@ -222,7 +222,7 @@ class _LazyNormBase(LazyModuleMixin):
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             with no_grad():
-                for member in self._members().values():
+                for member in self._fx_members().values():
                     if is_lazy(member):
                         member.materialize((self.num_features,))
                 self.reset_parameters()
@@ -238,7 +238,7 @@ def lazy_module(base: type, mixin: type[LazyModuleMixin], learned: str) -> type:
     if mixin is _LazyConvXdMixin:
         known = list(inspect.signature(base).parameters.values())[1:]  # without `in_channels`
         texts = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in known]
-        members["__init__"] = make_constructor(", ".join(texts), mixin._start)
+        members["__init__"] = make_constructor(", ".join(texts), mixin._fx_start)
     made = type(f"Lazy{base.__name__}", (mixin, base), members)
     complete_late(made)
     return made

@@ -15,6 +15,8 @@ from .functional_modules import MODULES as MODULES_OF_FUNCTIONS
 from .functional_modules import FunctionalModule, functional_module
 from .linear import Linear
 
+LEGACY = ("size_average", "reduce")  # arguments which say what `reduction` is
+
 
 class _Loss(FunctionalModule):
     """The base of losses: `reduction` is "mean", "sum" or "none". Those of one's own begin with
@@ -26,18 +28,23 @@ class _Loss(FunctionalModule):
     """
 
     reduction: str
-    weight: Any
-    _names = ()
-    _shown = ""
+    weight: Any  # of those that have one for each class: a buffer, like `pos_weight`
+    _fx_names = ()
+    _fx_shown = ""
 
     def __init__(self, size_average=None, reduce=None, reduction: str = "mean"):
-        self._start({"reduction": legacy_reduction(size_average, reduce, reduction)})
+        self._fx_start({"size_average": size_average, "reduce": reduce, "reduction": reduction})
 
-    def __setattr__(self, name: str, value) -> None:
-        if name in ("weight", "pos_weight") and name not in self._buffers:
-            self.register_buffer(name, value)
-        else:
-            super().__setattr__(name, value)
+    def _fx_start(self, given: dict[str, Any]) -> None:
+        size_average, reduce = (given.pop(name, None) for name in LEGACY)
+        given["reduction"] = legacy_reduction(size_average, reduce, given["reduction"])
+        tables = {name: given.pop(name) for name in ("weight", "pos_weight") if name in given}
+        super()._fx_start(given)
+        for name, table in tables.items():
+            self.register_buffer(name, table)
+
+    def _fx_options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self._fx_names if name not in LEGACY}
 
 
 class _WeightedLoss(_Loss):

@@ -95,22 +95,22 @@ class Module(CallMixin, StateMixin):
     def __setattr__(self, name: str, value) -> None:
         places = self.__dict__
         if isinstance(value, Parameter):
-            self._forget(name, but="_parameters")
+            self._fx_forget_member(name, but="_parameters")
             self.register_parameter(name, value)
         elif name in places.get("_parameters", ()):
             if value is not None:
                 raise assignment_error(value, f"as parameter '{name}'", "torch.nn.Parameter or None expected")
             self.register_parameter(name, None)
         elif isinstance(value, Module):
-            self._check_initialized("module")
-            self._forget(name, but="_modules")
+            self._fx_check_initialized("module")
+            self._fx_forget_member(name, but="_modules")
             self._modules[name] = apply_registration_hooks("module", self, name, value)
         elif name in places.get("_modules", ()):
             if value is not None:
                 raise assignment_error(value, f"as child module '{name}'", "torch.nn.Module or None expected")
             self._modules[name] = None
         elif isinstance(value, Buffer):
-            self._forget(name, but="_buffers")
+            self._fx_forget_member(name, but="_buffers")
             self.register_buffer(name, value, value.persistent)
         elif name in places.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
@@ -128,13 +128,13 @@ class Module(CallMixin, StateMixin):
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
-        if not self._forget(name):
+        if not self._fx_forget_member(name):
             super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
-    def _forget(self, name: str, but: str = "") -> bool:
+    def _fx_forget_member(self, name: str, but: str = "") -> bool:
         """Remove what has this name; return whether it was there. What is of the kind `but` is about to be replaced and
         keeps its place."""
         found = False
@@ -147,11 +147,11 @@ class Module(CallMixin, StateMixin):
             self._non_persistent_buffers_set.discard(name)
         return self.__dict__.pop(name, self) is not self or found
 
-    def _check_initialized(self, kind: str) -> None:
+    def _fx_check_initialized(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
 
-    def _check_name(self, name, kind: str, members: dict) -> None:
+    def _fx_check_name(self, name, kind: str, members: dict) -> None:
         """Raise for what cannot be the name of a member."""
         if not isinstance(name, str):
             raise ArgumentError(
@@ -175,8 +175,8 @@ class Module(CallMixin, StateMixin):
             TypeError: `param` is no Parameter.
             ValueError: `param` is no leaf.
         """
-        self._check_initialized("parameters" if param is not None else "parameter")
-        self._check_name(name, "parameter", self._parameters)
+        self._fx_check_initialized("parameters" if param is not None else "parameter")
+        self._fx_check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise assignment_error(
                 param, f"object to parameter '{name}'", "torch.nn.Parameter or None required"
@@ -201,8 +201,8 @@ class Module(CallMixin, StateMixin):
         Raises:
             TypeError: `tensor` is no Tensor.
         """
-        self._check_initialized("buffer")
-        self._check_name(name, "buffer", self._buffers)
+        self._fx_check_initialized("buffer")
+        self._fx_check_name(name, "buffer", self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise assignment_error(tensor, f"object to buffer '{name}'", "torch Tensor or None required")
         self._buffers[name] = apply_registration_hooks("buffer", self, name, tensor)
@@ -223,7 +223,7 @@ class Module(CallMixin, StateMixin):
             raise ArgumentError(
                 f"{torch_type_name(module)} is not a Module subclass", hint=module_hint(module)
             )
-        self._check_name(name, "module", self._modules)
+        self._fx_check_name(name, "module", self._modules)
         self._modules[name] = apply_registration_hooks("module", self, name, module)
 
     register_module = add_module
@@ -356,7 +356,7 @@ class Module(CallMixin, StateMixin):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
 
-    def _get_member(self, target: str, kind: str, what: str) -> Any:
+    def _fx_get_member(self, target: str, kind: str, what: str) -> Any:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
@@ -367,11 +367,11 @@ class Module(CallMixin, StateMixin):
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as "layers.0.weight"."""
-        return self._get_member(target, "_parameters", "an nn.Parameter")
+        return self._fx_get_member(target, "_parameters", "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer at a path."""
-        return self._get_member(target, "_buffers", "a buffer")
+        return self._fx_get_member(target, "_buffers", "a buffer")
 
     # -- all at once ------------------------------------------
     def apply(self, fn: Callable[[Module], Any]) -> Module:
@@ -480,24 +480,24 @@ class Module(CallMixin, StateMixin):
         """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def _convert_floating(self, name: str) -> Module:
+    def _fx_convert_floating(self, name: str) -> Module:
         return self._apply(lambda t: getattr(t, name)() if t.is_floating_point() else t)
 
     def float(self) -> Module:
         """The floating parameters and buffers in float32."""
-        return self._convert_floating("float")
+        return self._fx_convert_floating("float")
 
     def double(self) -> Module:
         """The floating parameters and buffers in float64."""
-        return self._convert_floating("double")
+        return self._fx_convert_floating("double")
 
     def half(self) -> Module:
         """The floating parameters and buffers in float16."""
-        return self._convert_floating("half")
+        return self._fx_convert_floating("half")
 
     def bfloat16(self) -> Module:
         """The floating parameters and buffers in bfloat16."""
-        return self._convert_floating("bfloat16")
+        return self._fx_convert_floating("bfloat16")
 
     def cpu(self) -> Module:
         """All parameters and buffers on the CPU."""
@@ -510,7 +510,7 @@ class Module(CallMixin, StateMixin):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
-        self._find_hooks()
+        self._fx_find_hooks()
 
     # -- text ------------------------------------------
     def extra_repr(self) -> str:

@@ -25,7 +25,7 @@ class AffineNorm(Module):
     weight: Any
     bias: Any
 
-    def _create_affine(self, size, weight: bool, bias: bool, device, dtype) -> None:
+    def _fx_create_affine(self, size, weight: bool, bias: bool, device, dtype) -> None:
         create_parameters(self, device, dtype, weight=size if weight else None, bias=size if bias else None)
 
     def reset_parameters(self) -> None:
@@ -66,7 +66,7 @@ class LayerNorm(AffineNorm):
         super().__init__()
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
-        self._create_affine(shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+        self._fx_create_affine(shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input) -> Any:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -93,8 +93,6 @@ class RMSNorm(AffineNorm):
     tensor([0.8485, 1.1314])
     """
 
-    bias = None
-
     def __init__(
         self,
         normalized_shape,
@@ -107,6 +105,11 @@ class RMSNorm(AffineNorm):
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
         create_parameters(self, device, dtype, weight=shape if elementwise_affine else None)
+
+    def reset_parameters(self) -> None:
+        """Set weights to one."""
+        if self.weight is not None:
+            init.ones_(self.weight)
 
     def forward(self, input) -> Any:
         return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
@@ -155,7 +158,7 @@ class GroupNorm(AffineNorm):
                 hint=f"num_groups: one of {divisors(num_channels)}",
             )
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._create_affine(num_channels, affine, affine and bias, device, dtype)
+        self._fx_create_affine(num_channels, affine, affine and bias, device, dtype)
 
     def forward(self, input) -> Any:
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -166,10 +169,10 @@ class GroupNorm(AffineNorm):
 
 
 class _NormBase(AffineNorm):
-    """The base of normalizations with running statistics; `ranks` are the numbers of dimensions of their inputs."""
+    """The base of normalizations with running statistics; `_fx_ranks` are the numbers of dimensions of their inputs."""
 
     _version = 2
-    ranks: tuple[int, ...]
+    _fx_ranks: tuple[int, ...]
     running_mean: Any
     running_var: Any
     num_batches_tracked: Any
@@ -198,7 +201,7 @@ class _NormBase(AffineNorm):
             }
         for name, value in statistics.items():
             self.register_buffer(name, value)
-        self._create_affine(num_features, affine, affine and bias, device, dtype)
+        self._fx_create_affine(num_features, affine, affine and bias, device, dtype)
 
     def reset_running_stats(self) -> None:
         """Forget the running statistics."""
@@ -222,8 +225,8 @@ class _NormBase(AffineNorm):
     def _check_input_dim(self, input) -> None:
         """Raise unless the input has as many dimensions as this module takes."""
         rank = len(input.shape)
-        if rank not in self.ranks:
-            expected = " or ".join(f"{r}D" for r in self.ranks)
+        if rank not in self._fx_ranks:
+            expected = " or ".join(f"{r}D" for r in self._fx_ranks)
             raise ArgumentValueError(
                 f"expected {expected} input (got {rank}D input)",
                 hint=f"{type(self).__name__.rstrip('123d')}{max(rank - 2, 1)}d is for {rank}D input"
@@ -251,9 +254,9 @@ class _BatchNorm(_NormBase):
         own = self.training or self.running_mean is None
         keeps = not self.training or self.track_running_stats
         mean, var = (self.running_mean, self.running_var) if keeps else (None, None)
-        return self.normalize(input, mean, var, own, momentum)
+        return self._fx_normalize(input, mean, var, own, momentum)
 
-    def normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
+    def _fx_normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
         """The result, by the statistics of the batch (`own`) or by those given, which follow those of the batch.
 
         Args:
@@ -264,7 +267,7 @@ class _BatchNorm(_NormBase):
         """
         return functional.batch_norm(input, mean, var, self.weight, self.bias, own, momentum, self.eps)
 
-    def forget_running_stats(self) -> None:
+    def _fx_forget_running_stats(self) -> None:
         """Keep no running statistics from now on: those of each batch are taken, in evaluation as well."""
         self.running_mean = self.running_var = self.num_batches_tracked = None
         self.track_running_stats = False
@@ -306,7 +309,7 @@ class _InstanceNorm(_NormBase):
 
     def forward(self, input) -> Any:
         self._check_input_dim(input)
-        single = len(input.shape) == self.ranks[0]
+        single = len(input.shape) == self._fx_ranks[0]
         own = self.training or not self.track_running_stats
         result = functional.instance_norm(
             input.unsqueeze(0) if single else input,
@@ -325,7 +328,9 @@ MODULES: dict[str, type] = {}
 for n in (1, 2, 3):
     for base, ranks in ((_BatchNorm, (2, 3) if n == 1 else (n + 2,)), (_InstanceNorm, (n + 1, n + 2))):
         name = f"{base.__name__[1:]}{n}d"
-        MODULES[name] = type(name, (base,), {"ranks": ranks, "__doc__": base.__doc__, "__module__": __name__})
+        MODULES[name] = type(
+            name, (base,), {"_fx_ranks": ranks, "__doc__": base.__doc__, "__module__": __name__}
+        )
         complete_late(MODULES[name])
 globals().update(MODULES)
 
@@ -372,7 +377,7 @@ class SyncBatchNorm(_BatchNorm):
                 hint="(batch, channels, …), with one channel or more",
             )
 
-    def normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
+    def _fx_normalize(self, input, mean, var, own: bool, momentum: float) -> Any:
         """The result, by the statistics of all processes where these train.
 
         Raises:
@@ -380,7 +385,7 @@ class SyncBatchNorm(_BatchNorm):
         """
         alone = not is_initialized() or get_world_size(self.process_group) == 1
         if alone or not (own and self.training):
-            return super().normalize(input, mean, var, own, momentum)
+            return super()._fx_normalize(input, mean, var, own, momentum)
         from ...distributed.nn.functional import all_reduce  # which a single process does without
 
         x = input.float() if input.dtype.itemsize < 4 else input

@@ -11,41 +11,45 @@ from .functional_modules import FunctionalModule, functional_module
 class PadModule(FunctionalModule):
     """Padding before and after the last dimensions; one number stands for all."""
 
-    _dims: int
-    _mode: str
+    _fx_dims: int
+    _fx_mode: str
     padding: Any
 
-    def __setattr__(self, name: str, value) -> None:
-        if name == "padding":
-            value = (value,) * (2 * self._dims) if isinstance(value, int) else tuple(value)
-        super().__setattr__(name, value)
+    def _fx_start(self, given: dict[str, Any]) -> None:
+        padding = given["padding"]
+        given["padding"] = (padding,) * (2 * self._fx_dims) if isinstance(padding, int) else tuple(padding)
+        super()._fx_start(given)
 
     def forward(self, input) -> Any:
-        return functional.pad(input, self.padding, self._mode, getattr(self, "value", None))
+        return functional.pad(input, self.padding, self._fx_mode)
 
 
 class _ConstantPadNd(PadModule):
     """The base of padding with one number."""
 
-    _mode = "constant"
+    _fx_mode = "constant"
+    value: float
+
+    def forward(self, input) -> Any:
+        return functional.pad(input, self.padding, self._fx_mode, self.value)
 
 
 class _ReflectionPadNd(PadModule):
     """The base of padding by reflection at the outer entries."""
 
-    _mode = "reflect"
+    _fx_mode = "reflect"
 
 
 class _ReplicationPadNd(PadModule):
     """The base of padding with the outer entries."""
 
-    _mode = "replicate"
+    _fx_mode = "replicate"
 
 
 class _CircularPadNd(PadModule):
     """The base of padding from the other end."""
 
-    _mode = "circular"
+    _fx_mode = "circular"
 
 
 PADDINGS = [
@@ -58,7 +62,7 @@ PADDINGS = [
 
 def pad_module(kind: str, base: type[PadModule], dims: int) -> type:
     """Make the class of Modules that pad so many dimensions."""
-    shaped = type("PadModule", (base,), {"_dims": dims, "__module__": __name__})
+    shaped = type("PadModule", (base,), {"_fx_dims": dims, "__module__": __name__})
     row = ("padding, value", "padding value") if kind == "Constant" else ("padding", "[padding]")
     return functional_module(f"{kind}Pad{dims}d", "pad", *row, shaped, __name__)
 

@@ -16,8 +16,9 @@ class PoolModule(FunctionalModule):
 
     stride: Any
 
-    def __setattr__(self, name: str, value) -> None:
-        super().__setattr__(name, self.kernel_size if name == "stride" and value is None else value)
+    def _fx_start(self, given: dict[str, Any]) -> None:
+        stride = given["stride"]
+        super()._fx_start(given | {"stride": given["kernel_size"] if stride is None else stride})
 
 
 class _MaxPoolNd(PoolModule):
@@ -27,12 +28,13 @@ class _MaxPoolNd(PoolModule):
 class _AvgPoolNd(PoolModule):
     """The base of means of windows."""
 
-    _dims: int
+    _fx_dims: int
 
-    def __setattr__(self, name: str, value) -> None:
-        super().__setattr__(name, value)
-        if self._dims == 1 and name in ("kernel_size", "stride", "padding"):  # torch keeps these as tuples
-            object.__setattr__(self, name, per_dimension(getattr(self, name), 1))
+    def _fx_start(self, given: dict[str, Any]) -> None:
+        super()._fx_start(given)
+        if self._fx_dims == 1:  # torch keeps these as tuples
+            for name in ("kernel_size", "stride", "padding"):
+                setattr(self, name, per_dimension(getattr(self, name), 1))
 
 
 class _LPPoolNd(FunctionalModule):
@@ -50,12 +52,12 @@ class _AdaptiveMaxPoolNd(FunctionalModule):
 class _MaxUnpoolNd(FunctionalModule):
     """The base of what puts the entries of windows back where their maxima were."""
 
-    _dims: int
+    _fx_dims: int
 
-    def _start(self, given: dict[str, Any]) -> None:
+    def _fx_start(self, given: dict[str, Any]) -> None:
         size = given["kernel_size"]
         given |= {"stride": size if given["stride"] is None else given["stride"]}
-        super()._start({name: per_dimension(value, self._dims, name) for name, value in given.items()})
+        super()._fx_start({name: per_dimension(value, self._fx_dims, name) for name, value in given.items()})
 
     def forward(self, input, indices, output_size=None) -> Any:
         """A Tensor with the entries at their places, and zeros elsewhere.
@@ -65,7 +67,7 @@ class _MaxUnpoolNd(FunctionalModule):
             indices: the places that it gave.
             output_size: the spatial sizes of the result, where strides leave a choice.
         """
-        function = getattr(functional, self._function)
+        function = getattr(functional, self._fx_function)
         return function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
@@ -107,7 +109,7 @@ def pool_module(
     name: str, function: str, parameters: str, shown: str, base: type[FunctionalModule], dims: int
 ) -> type:
     """Make the class of Modules that pool so many dimensions."""
-    shaped: Any = type(base.__name__, (base,), {"_dims": dims, "__module__": __name__})
+    shaped: Any = type(base.__name__, (base,), {"_fx_dims": dims, "__module__": __name__})
     return functional_module(f"{name}{dims}d", f"{function}{dims}d", parameters, shown, shaped, __name__)
 
 
@@ -142,7 +144,7 @@ class FractionalMaxPool(Module):
         ValueError: none or both of `output_size` and `output_ratio`, or a ratio out of range.
     """
 
-    _dims: int
+    _fx_dims: int
 
     def __init__(
         self,
@@ -153,13 +155,15 @@ class FractionalMaxPool(Module):
         _random_samples=None,
     ):
         super().__init__()
-        self.kernel_size = per_dimension(kernel_size, self._dims, "kernel_size")
+        self.kernel_size = per_dimension(kernel_size, self._fx_dims, "kernel_size")
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)
-        self.output_size = None if output_size is None else per_dimension(output_size, self._dims)
+        self.output_size = None if output_size is None else per_dimension(output_size, self._fx_dims)
         self.output_ratio: tuple[float, ...] | None = None
         if output_ratio is not None:
-            given = output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * self._dims
+            given = (
+                output_ratio if isinstance(output_ratio, tuple | list) else (output_ratio,) * self._fx_dims
+            )
             self.output_ratio = tuple(map(float, given))
         name = type(self).__name__
         if output_size is None and output_ratio is None:
@@ -178,7 +182,7 @@ class FractionalMaxPool(Module):
             )
 
     def forward(self, input) -> Any:
-        return getattr(functional, f"fractional_max_pool{self._dims}d")(
+        return getattr(functional, f"fractional_max_pool{self._fx_dims}d")(
             input,
             self.kernel_size,
             self.output_size,
@@ -202,7 +206,7 @@ class FractionalMaxPool2d(FractionalMaxPool):
     torch.Size([1, 2, 3, 3])
     """
 
-    _dims = 2
+    _fx_dims = 2
 
 
 class FractionalMaxPool3d(FractionalMaxPool):
@@ -219,4 +223,4 @@ class FractionalMaxPool3d(FractionalMaxPool):
     torch.Size([1, 2, 3, 3, 3])
     """
 
-    _dims = 3
+    _fx_dims = 3

@@ -94,13 +94,13 @@ class RNNBase(Module):
         self._all_weights: list[list[str]] = []
         rows, columns = GATES[mode] * hidden_size, proj_size or hidden_size
         for layer in range(num_layers):
-            width = input_size if layer == 0 else columns * self._directions
+            width = input_size if layer == 0 else columns * self._fx_directions
             sizes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, width), "weight_hh": (rows, columns)}
             if bias:
                 sizes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
             if proj_size:
                 sizes["weight_hr"] = (proj_size, hidden_size)
-            for suffix in ("", "_reverse")[: self._directions]:
+            for suffix in ("", "_reverse")[: self._fx_directions]:
                 names = [f"{name}_l{layer}{suffix}" for name in sizes]
                 for name, size in zip(names, sizes.values()):
                     self.register_parameter(name, Parameter(empty(size, device=device, dtype=dtype)))
@@ -108,7 +108,7 @@ class RNNBase(Module):
         self.reset_parameters()
 
     @property
-    def _directions(self) -> int:
+    def _fx_directions(self) -> int:
         return 2 if self.bidirectional else 1
 
     @property
@@ -170,15 +170,11 @@ class RNNBase(Module):
 
     def get_expected_hidden_size(self, input, batch_sizes) -> tuple[int, int, int]:
         """The shape of the state h for an `input`; `batch_sizes` as of `check_input`."""
-        return self._state_size(input, batch_sizes, self.proj_size or self.hidden_size)
+        return self._fx_state_size(input, batch_sizes, self.proj_size or self.hidden_size)
 
-    def get_expected_cell_size(self, input, batch_sizes) -> tuple[int, int, int]:
-        """The shape of the state c for an `input`; `batch_sizes` as of `check_input`."""
-        return self._state_size(input, batch_sizes, self.hidden_size)
-
-    def _state_size(self, input, batch_sizes, size: int) -> tuple[int, int, int]:
+    def _fx_state_size(self, input, batch_sizes, size: int) -> tuple[int, int, int]:
         batch = input.shape[0 if self.batch_first else 1] if batch_sizes is None else int(batch_sizes[0])
-        return self.num_layers * self._directions, batch, size
+        return self.num_layers * self._fx_directions, batch, size
 
     def check_hidden_size(
         self, hx, expected_hidden_size: tuple, msg: str = "Expected hidden size {}, got {}"
@@ -202,13 +198,13 @@ class RNNBase(Module):
         """The states `hx` of the sequences in the order `permutation`."""
         return select_sequences(hx, permutation)
 
-    def _initial_state(self, input, batch_sizes) -> Any:
+    def _fx_initial_state(self, input, batch_sizes) -> Any:
         """The state where none is given: zeros."""
         return zeros(
             self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype, device=input.device
         )
 
-    def _check_state_rank(self, hx, is_batched: bool) -> None:
+    def _fx_check_state_rank(self, hx, is_batched: bool) -> None:
         """Raise unless a state has the dimensions that belong to an input with or without a batch."""
         rank = 3 if is_batched else 2
         if hx.dim() != rank:
@@ -239,11 +235,11 @@ class RNNBase(Module):
             data, batch_sizes, order, places = input
             if hx is None:
                 self.check_input(data, batch_sizes)
-                hx = self._initial_state(data, batch_sizes)
+                hx = self._fx_initial_state(data, batch_sizes)
             else:
                 hx = self.permute_hidden(hx, order)
             self.check_forward_args(data, hx, batch_sizes)
-            output, last = self._split(run(data, batch_sizes, hx, self._flat_weights, *options))
+            output, last = self._fx_split(run(data, batch_sizes, hx, self._flat_weights, *options))
             return PackedSequence(output, batch_sizes, order, places), self.permute_hidden(last, places)
         if input.dim() not in (2, 3):
             kind = "LSTM" if self.mode == "LSTM" else "GRU" if self.mode == "GRU" else "RNN"
@@ -256,20 +252,20 @@ class RNNBase(Module):
             )
         is_batched, axis = input.dim() == 3, 0 if self.batch_first else 1
         if hx is not None:
-            self._check_state_rank(hx, is_batched)
+            self._fx_check_state_rank(hx, is_batched)
         if not is_batched:
             input = input.unsqueeze(axis)
             hx = None if hx is None else map_state(hx, lambda h: h.unsqueeze(1))
         if hx is None:
             self.check_input(input, None)
-            hx = self._initial_state(input, None)
+            hx = self._fx_initial_state(input, None)
         self.check_forward_args(input, hx, None)
-        output, last = self._split(run(input, hx, self._flat_weights, *options, self.batch_first))
+        output, last = self._fx_split(run(input, hx, self._flat_weights, *options, self.batch_first))
         if is_batched:
             return output, last
         return output.squeeze(axis), map_state(last, lambda h: h.squeeze(1))
 
-    def _split(self, results: tuple) -> tuple[Any, Any]:
+    def _fx_split(self, results: tuple) -> tuple[Any, Any]:
         """(the states at all times, the last states)."""
         return results[0], results[1]
 
@@ -359,12 +355,16 @@ class LSTM(RNNBase):
             c, self.get_expected_cell_size(input, batch_sizes), "Expected hidden[1] size {}, got {}"
         )
 
-    def _initial_state(self, input, batch_sizes) -> tuple[Any, Any]:
+    def get_expected_cell_size(self, input, batch_sizes) -> tuple[int, int, int]:
+        """The shape of the state c for an `input`; `batch_sizes` as of `check_input`."""
+        return self._fx_state_size(input, batch_sizes, self.hidden_size)
+
+    def _fx_initial_state(self, input, batch_sizes) -> tuple[Any, Any]:
         sizes = self.get_expected_hidden_size, self.get_expected_cell_size
         h, c = (zeros(size(input, batch_sizes), dtype=input.dtype, device=input.device) for size in sizes)
         return h, c
 
-    def _check_state_rank(self, hx, is_batched: bool) -> None:
+    def _fx_check_state_rank(self, hx, is_batched: bool) -> None:
         rank = 3 if is_batched else 2
         if any(h.dim() != rank for h in hx):
             kind = "batched" if is_batched else "unbatched"
@@ -378,7 +378,7 @@ class LSTM(RNNBase):
         """The states of the sequences in this order."""
         return select_sequences(tuple(hx), permutation)
 
-    def _split(self, results: tuple) -> tuple[Any, Any]:
+    def _fx_split(self, results: tuple) -> tuple[Any, Any]:
         return results[0], results[1:]
 
 
@@ -449,7 +449,7 @@ class RNNCellBase(Module):
         """Draw all parameters anew, uniformly within 1/√hidden_size."""
         draw_parameters(self, self.hidden_size)
 
-    def _step(self, kind: str, input, hx) -> Any:
+    def _fx_step(self, kind: str, input, hx) -> Any:
         """One step of a batch, or of a single input."""
         name = type(self).__name__
         if input.dim() not in (1, 2):
@@ -517,7 +517,7 @@ class RNNCell(RNNCellBase):
         """
         if self.nonlinearity not in ("tanh", "relu"):
             raise TensorError(f"Unknown nonlinearity: {self.nonlinearity}", hint="nonlinearity='tanh'")
-        return self._step(f"rnn_{self.nonlinearity}", input, hx)
+        return self._fx_step(f"rnn_{self.nonlinearity}", input, hx)
 
 
 class LSTMCell(RNNCellBase):
@@ -537,7 +537,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input, hx=None) -> tuple[Any, Any]:
         """The next states for an `input`; zeros are the states `hx` where none are given."""
-        return self._step("lstm", input, hx)
+        return self._fx_step("lstm", input, hx)
 
 
 class GRUCell(RNNCellBase):
@@ -556,4 +556,4 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input, hx=None) -> Any:
         """The next state for an `input`; zeros are the state `hx` where none is given."""
-        return self._step("gru", input, hx)
+        return self._fx_step("gru", input, hx)

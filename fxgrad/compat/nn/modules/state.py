@@ -79,7 +79,7 @@ class StateMixin:
     def _load_state_dict_post_hooks(self) -> HookList:
         return HookList()
 
-    def _list_hooks(self, kind: str) -> list[Callable[..., Any]]:
+    def _fx_list_hooks(self, kind: str) -> list[Callable[..., Any]]:
         """The hooks of a kind; most modules have none, and no list of them."""
         hooks = self.__dict__.get(kind)
         return list(hooks.values()) if hooks else []
@@ -153,7 +153,7 @@ class StateMixin:
             hint="def set_extra_state(self, state): …, with get_extra_state",
         )
 
-    def _own_state(self) -> dict[str, Tensor]:
+    def _fx_own_state(self) -> dict[str, Tensor]:
         """The members of the state that belong to this module itself."""
         members = {**self._parameters, **self._buffers}
         hidden = self._non_persistent_buffers_set
@@ -161,7 +161,7 @@ class StateMixin:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put the state of this module itself into a dict; subclasses may add to it."""
-        for name, member in self._own_state().items():
+        for name, member in self._fx_own_state().items():
             destination[prefix + name] = member if keep_vars else member.detach()
         if type(self).get_extra_state is not StateMixin.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
@@ -196,13 +196,13 @@ class StateMixin:
         metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = metadata
-        for hook in self._list_hooks("_state_dict_pre_hooks"):
+        for hook in self._fx_list_hooks("_state_dict_pre_hooks"):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._list_hooks("_state_dict_hooks"):
+        for hook in self._fx_list_hooks("_state_dict_hooks"):
             changed = hook(self, destination, prefix, metadata)
             destination = destination if changed is None else changed
         return destination
@@ -237,7 +237,7 @@ class StateMixin:
             state._metadata = metadata
         errors: list[str] = []
         found = IncompatibleKeys([], [])
-        self._load(state, "", metadata or {}, assign, found, errors)
+        self._fx_load(state, "", metadata or {}, assign, found, errors)
         if strict:
             wrong = {"Missing": found.missing_keys, "Unexpected": found.unexpected_keys}
             errors[:0] = [
@@ -253,7 +253,7 @@ class StateMixin:
             )
         return found
 
-    def _load(
+    def _fx_load(
         self,
         state: Mapping[str, Any],
         prefix: str,
@@ -276,8 +276,8 @@ class StateMixin:
                 inside[name][key] = x
         for name, module in self._modules.items():
             if module is not None:
-                module._load(inside[name], f"{prefix}{name}.", metadata, assign, found, errors)
-        for hook in self._list_hooks("_load_state_dict_post_hooks"):
+                module._fx_load(inside[name], f"{prefix}{name}.", metadata, assign, found, errors)
+        for hook in self._fx_list_hooks("_load_state_dict_post_hooks"):
             if hook(self, found) is not None:
                 raise RequirementError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
@@ -304,14 +304,14 @@ class StateMixin:
             strict: whether to note names that are not there, and those that nobody looks for.
             missing_keys, unexpected_keys, error_msgs: where to note them, and what else is wrong.
         """
-        for hook in self._list_hooks("_load_state_dict_pre_hooks"):
+        for hook in self._fx_list_hooks("_load_state_dict_pre_hooks"):
             hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        own, assign = self._own_state(), "assign_to_params_buffers" in local_metadata
+        own, assign = self._fx_own_state(), "assign_to_params_buffers" in local_metadata
         with no_grad():
             for name, member in own.items():
                 key = prefix + name
                 if key in state_dict:
-                    error_msgs += self._take_member(name, member, key, state_dict[key], assign)
+                    error_msgs += self._fx_take_member(name, member, key, state_dict[key], assign)
                 elif strict:
                     missing_keys.append(key)
         extra = prefix + _EXTRA_STATE_KEY_SUFFIX
@@ -329,7 +329,7 @@ class StateMixin:
                     if name not in (self._modules if dot else own):
                         unexpected_keys.append(key)
 
-    def _take_member(self, name: str, member: Tensor, key: str, given, assign: bool) -> list[str]:
+    def _fx_take_member(self, name: str, member: Tensor, key: str, given, assign: bool) -> list[str]:
         """Take one parameter or buffer from a state; return what is wrong with it, nothing or one line."""
         if not isinstance(given, Tensor):
             return [
@@ -345,7 +345,7 @@ class StateMixin:
                     f"size mismatch for {key}: copying a param with shape {shape} from checkpoint, the shape in "
                     f"current model is {wanted}."
                 ]
-        if not assign and is_meta(member.value) and not is_meta(given.value):
+        if not assign and is_meta(member._fx_value) and not is_meta(given._fx_value):
             warnings.warn(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
                 "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary "

@@ -59,7 +59,7 @@ def copies_of(module: Module, count: int) -> ModuleList:
 
 
 class TransformerLayer(Module):
-    """The base of layers: blocks one after the other, each added to its input; `_attentions` are the names of those
+    """The base of layers: blocks one after the other, each added to its input; `_fx_attentions` are the names of those
     that attend.
 
     Args:
@@ -75,7 +75,7 @@ class TransformerLayer(Module):
         device, dtype: those of the parameters.
     """
 
-    _attentions: tuple[str, ...]
+    _fx_attentions: tuple[str, ...]
     dropout: Any
     linear1: Linear
     linear2: Linear
@@ -96,7 +96,7 @@ class TransformerLayer(Module):
     ):
         super().__init__()
         place: dict[str, Any] = {"device": device, "dtype": dtype}
-        for name in self._attentions:
+        for name in self._fx_attentions:
             made = MultiheadAttention(
                 d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **place
             )
@@ -105,31 +105,19 @@ class TransformerLayer(Module):
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **place)
         self.norm_first = norm_first
-        numbers = range(1, len(self._attentions) + 2)
+        numbers = range(1, len(self._fx_attentions) + 2)
         for i in numbers:
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **place))
         for i in numbers:
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = activation_of(activation)
-        kinds = (
-            (functional.relu, MODULES["ReLU"]),
-            (functional.gelu, MODULES["GELU"]),
-        )
-        self.activation_relu_or_gelu = next(
-            (
-                i
-                for i, (function, cls) in enumerate(kinds, 1)
-                if self.activation is function or isinstance(self.activation, cls)
-            ),
-            0,
-        )
 
-    def _add_block(self, x, number: int, block: Callable[[Any], Any]) -> Any:
+    def _fx_add_block(self, x, number: int, block: Callable[[Any], Any]) -> Any:
         """x + block(x), normalized."""
         norm = getattr(self, f"norm{number}")
         return x + block(norm(x)) if self.norm_first else norm(x + block(x))
 
-    def _attend(self, number: int, name: str, x, keys, mask, padding, is_causal: bool) -> Any:
+    def _fx_attend(self, number: int, name: str, x, keys, mask, padding, is_causal: bool) -> Any:
         """The block of an attention."""
         attention = getattr(self, name)
         found, _ = attention(
@@ -145,11 +133,11 @@ class TransformerLayer(Module):
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal: bool = False) -> Any:
         """The block in which a sequence attends to itself."""
-        return self._attend(1, "self_attn", x, x, attn_mask, key_padding_mask, is_causal)
+        return self._fx_attend(1, "self_attn", x, x, attn_mask, key_padding_mask, is_causal)
 
     def _ff_block(self, x) -> Any:
         """The block of the linear maps."""
-        last = getattr(self, f"dropout{len(self._attentions) + 1}")
+        last = getattr(self, f"dropout{len(self._fx_attentions) + 1}")
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -180,7 +168,16 @@ class TransformerEncoderLayer(TransformerLayer):
     torch.Size([5, 3, 4])
     """
 
-    _attentions = ("self_attn",)
+    _fx_attentions = ("self_attn",)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 if the activation is ReLU, 2 if it is GELU, and 0 otherwise."""
+        kinds = (functional.relu, MODULES["ReLU"]), (functional.gelu, MODULES["GELU"])
+        for i, (function, cls) in enumerate(kinds, 1):
+            if self.activation is function or isinstance(self.activation, cls):
+                return i
+        return 0
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal: bool = False) -> Any:
         """Change a sequence.
@@ -189,10 +186,10 @@ class TransformerEncoderLayer(TransformerLayer):
             src: (length, batch, d_model), (batch, length, d_model) where `batch_first`, or (length, d_model).
             src_mask, src_key_padding_mask, is_causal: see `MultiheadAttention`.
         """
-        x = self._add_block(
+        x = self._fx_add_block(
             src, 1, lambda x: self._sa_block(x, src_mask, src_key_padding_mask, is_causal=is_causal)
         )
-        return self._add_block(x, 2, self._ff_block)
+        return self._fx_add_block(x, 2, self._ff_block)
 
 
 class TransformerDecoderLayer(TransformerLayer):
@@ -220,7 +217,7 @@ class TransformerDecoderLayer(TransformerLayer):
     torch.Size([5, 3, 4])
     """
 
-    _attentions = ("self_attn", "multihead_attn")
+    _fx_attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -243,13 +240,13 @@ class TransformerDecoderLayer(TransformerLayer):
         """
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         other = (memory_mask, memory_key_padding_mask, memory_is_causal)
-        x = self._add_block(tgt, 1, lambda x: self._sa_block(x, *own))
-        x = self._add_block(x, 2, lambda x: self._mha_block(x, memory, *other))
-        return self._add_block(x, 3, self._ff_block)
+        x = self._fx_add_block(tgt, 1, lambda x: self._sa_block(x, *own))
+        x = self._fx_add_block(x, 2, lambda x: self._mha_block(x, memory, *other))
+        return self._fx_add_block(x, 3, self._ff_block)
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal: bool = False) -> Any:
         """The block in which a sequence attends to another."""
-        return self._attend(2, "multihead_attn", x, mem, attn_mask, key_padding_mask, is_causal)
+        return self._fx_attend(2, "multihead_attn", x, mem, attn_mask, key_padding_mask, is_causal)
 
 
 class TransformerEncoder(Module):

@@ -39,8 +39,8 @@ def make_orthogonal(A: Tensor) -> Tensor:
 
 def find_reflections(A: Tensor) -> tuple[Tensor, Tensor]:
     """(vectors below the diagonal, scales) of the Householder reflections of QR; R is in the triangle above."""
-    raw, tau = np.linalg.qr(refresh(A).value, mode="raw")
-    return tuple(make_tensor(A.tape, np.ascontiguousarray(x)) for x in (np.swapaxes(raw, -1, -2), tau))  # type: ignore[return-value]
+    raw, tau = np.linalg.qr(refresh(A)._fx_value, mode="raw")
+    return tuple(make_tensor(A._fx_tape, np.ascontiguousarray(x)) for x in (np.swapaxes(raw, -1, -2), tau))  # type: ignore[return-value]
 
 
 class _Orthogonal(Module):

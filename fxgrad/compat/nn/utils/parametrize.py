@@ -111,7 +111,7 @@ class ParametrizationList(ModuleList):
         if not self.unsafe:
             check_registration(self(), shape, dtype)
 
-    def _originals(self) -> list[Tensor]:
+    def _fx_originals(self) -> list[Tensor]:
         if self.is_tensor:
             return [self.original]
         return [getattr(self, f"original{i}") for i in range(self.ntensors)]
@@ -151,7 +151,7 @@ class ParametrizationList(ModuleList):
                         f"of length {len(parts)}.",
                         hint=f"return {self.ntensors} Tensors, as for the first value",
                     )
-            for i, (original, part) in enumerate(zip(self._originals(), parts)):
+            for i, (original, part) in enumerate(zip(self._fx_originals(), parts)):
                 where = "" if self.is_tensor else f" {i}"
                 if not isinstance(part, Tensor):
                     raise ArgumentValueError(
@@ -170,7 +170,7 @@ class ParametrizationList(ModuleList):
     def forward(self) -> Tensor:
         """What the parametrizations give."""
         first, *rest = self
-        x = first(*self._originals())
+        x = first(*self._fx_originals())
         for module in rest:
             x = module(x)
         return x

@@ -36,7 +36,7 @@ class BasePruningMethod(ABC):
     tensor([-0., 2.])
     """
 
-    PRUNING_TYPE: ClassVar[str] = "unstructured"
+    PRUNING_TYPE: ClassVar[str]
     _tensor_name: str
 
     def __call__(self, module: Module, inputs: Any) -> None:
@@ -76,7 +76,7 @@ class BasePruningMethod(ABC):
         """
         method: BasePruningMethod = cls(*args, **kwargs)
         method._tensor_name = name
-        before = cls._find(module, name)
+        before = cls._fx_find(module, name)
         if before is not None:
             known = module._forward_pre_hooks.pop(before)
             container = known if isinstance(known, PruningContainer) else PruningContainer(known)
@@ -126,7 +126,7 @@ class BasePruningMethod(ABC):
         return t * self.compute_mask(scores, default_mask=default_mask)  # type: ignore[operator]
 
     @staticmethod
-    def _find(module: Module, name: str | None) -> int | None:
+    def _fx_find(module: Module, name: str | None) -> int | None:
         """The number of the hook that prunes a parameter, or any, of a module."""
         for number, hook in module._forward_pre_hooks.items():
             if isinstance(hook, BasePruningMethod) and name in (None, hook._tensor_name):
@@ -247,7 +247,7 @@ class _Unstructured(BasePruningMethod):
         check_amount(amount)
         self.amount = amount
 
-    def importance(self, t: Tensor) -> Tensor:
+    def _fx_importance(self, t: Tensor) -> Tensor:
         """The importance of each entry."""
         raise NotImplementedError
 
@@ -255,7 +255,7 @@ class _Unstructured(BasePruningMethod):
         count = count_pruned(self.amount, t.numel())
         mask = default_mask.clone()
         if count:
-            least = self.importance(t).reshape(-1).topk(count, largest=False).indices
+            least = self._fx_importance(t).reshape(-1).topk(count, largest=False).indices
             mask.view(-1)[least] = 0
         return mask
 
@@ -271,7 +271,7 @@ class RandomUnstructured(_Unstructured):
     1
     """
 
-    def importance(self, t: Tensor) -> Tensor:
+    def _fx_importance(self, t: Tensor) -> Tensor:
         return rand_like(t)
 
 
@@ -286,7 +286,7 @@ class L1Unstructured(_Unstructured):
     tensor([0., 2.])
     """
 
-    def importance(self, t: Tensor) -> Tensor:
+    def _fx_importance(self, t: Tensor) -> Tensor:
         return t.abs()
 
 
@@ -303,7 +303,7 @@ class _Structured(BasePruningMethod):
         check_amount(amount)
         self.amount, self.dim = amount, dim
 
-    def importance(self, t: Tensor) -> Tensor:
+    def _fx_importance(self, t: Tensor) -> Tensor:
         """The importance of each channel."""
         raise NotImplementedError
 
@@ -322,7 +322,7 @@ class _Structured(BasePruningMethod):
         count = count_pruned(self.amount, size)
         if count == 0:
             return default_mask
-        kept = self.importance(t).topk(size - count, largest=True).indices
+        kept = self._fx_importance(t).topk(size - count, largest=True).indices
         mask = zeros_like(t)
         mask[(slice(None),) * (self.dim % t.dim()) + (kept,)] = 1
         return mask * default_mask.to(dtype=mask.dtype)  # type: ignore[operator]
@@ -340,7 +340,7 @@ class RandomStructured(_Structured):
     tensor(2.)
     """
 
-    def importance(self, t: Tensor) -> Tensor:
+    def _fx_importance(self, t: Tensor) -> Tensor:
         return rand(t.shape[self.dim])
 
 
@@ -365,7 +365,7 @@ class LnStructured(_Structured):
         """See `BasePruningMethod`."""
         return super().apply(module, name, amount=amount, n=n, dim=dim, importance_scores=importance_scores)
 
-    def importance(self, t: Tensor) -> Tensor:
+    def _fx_importance(self, t: Tensor) -> Tensor:
         return t.norm(p=self.n, dim=tuple(d for d in range(t.dim()) if d != self.dim % t.dim()))
 
 
@@ -568,7 +568,7 @@ def remove(module: Module, name: str) -> Module:
     >>> torch.nn.utils.prune.is_pruned(layer), int((layer.weight == 0).sum())
     (False, 1)
     """
-    number = BasePruningMethod._find(module, name)
+    number = BasePruningMethod._fx_find(module, name)
     if number is None:
         raise ArgumentValueError(
             f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed",
@@ -590,4 +590,4 @@ def is_pruned(module: Module) -> bool:
     >>> torch.nn.utils.prune.is_pruned(layer)
     True
     """
-    return any(BasePruningMethod._find(part, None) is not None for part in module.modules())
+    return any(BasePruningMethod._fx_find(part, None) is not None for part in module.modules())

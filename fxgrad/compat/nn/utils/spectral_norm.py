@@ -97,10 +97,12 @@ class SpectralNorm:
         module.register_buffer(f"{name}_u", u)
         module.register_buffer(f"{name}_v", v)
         module.register_forward_pre_hook(made)
-        module._register_state_dict_hook(made.note_version)
+        module._register_state_dict_hook(made._fx_note_version)
         return made
 
-    def note_version(self, module: Module, state_dict, prefix: str, local_metadata: dict[str, Any]) -> None:
+    def _fx_note_version(
+        self, module: Module, state_dict, prefix: str, local_metadata: dict[str, Any]
+    ) -> None:
         """Write the version of the state into its metadata, as torch reads it."""
         local_metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = 1
 

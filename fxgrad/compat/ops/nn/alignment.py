@@ -80,7 +80,7 @@ def ctc_loss_values(log_probs, labels, skips, input_lengths, ends) -> Any:
 def as_integers(given) -> np.ndarray:
     """Convert a Tensor or a sequence to an array of integers."""
     return np.asarray(
-        concretize(refresh(given).value, "ctc_loss") if isinstance(given, Tensor) else given, np.int64
+        concretize(refresh(given)._fx_value, "ctc_loss") if isinstance(given, Tensor) else given, np.int64
     )
 
 

@@ -107,7 +107,7 @@ def class_loss(input, target, weight, ignore_index: int, reduction: str, smoothi
     """Compute the loss of log-probabilities and classes, which are checked."""
     shape = input.shape
     check_shapes(input, target)
-    check_classes(refresh(target).value, shape[1 if len(shape) > 1 else 0], ignore_index)
+    check_classes(refresh(target)._fx_value, shape[1 if len(shape) > 1 else 0], ignore_index)
     usual = weight is None and not smoothing and reduction == "mean" and len(shape) == 2
     if usual and input.dtype.itemsize > 2:  # others are added up in single precision
         return mean_class_loss(input, target, ignore_index)
@@ -272,11 +272,11 @@ def multilabel_soft_margin_loss(input, target, weight=None, reduction: str = "me
 # -- classes as vectors ------------------------------------------
 def one_hot_arguments(input, num_classes: int = -1) -> Any:
     """The classes are checked, and counted where their number is not given."""
-    aval = aval_of(input.value)
+    aval = aval_of(input._fx_value)
     if kind_of(aval.dtype) != "i" or aval.dtype.itemsize != 8:
         raise TensorError("one_hot is only applicable to index tensor of type LongTensor.", hint="x.long()")
-    if num_classes == -1 or not isinstance(input.value, Tracer):
-        classes = concretize(input.value, "one_hot")
+    if num_classes == -1 or not isinstance(input._fx_value, Tracer):
+        classes = concretize(input._fx_value, "one_hot")
         if num_classes == -1 and not aval.size:
             raise TensorError(
                 "Can not infer total number of classes from empty tensor.", hint="num_classes=…"

@@ -34,7 +34,7 @@ def check_probability(p: float) -> None:
 def draw_kept(input, shape, p: float, scale: float = 1.0) -> Any:
     """Draw `scale` with probability 1 − p and 0 otherwise, in the input's dtype. The entries lie in memory as those of
     the input, where the shape is the same."""
-    numpy = aval_of(input.value).dtype
+    numpy = aval_of(input._fx_value).dtype
     order = like_order(input) if tuple(shape) == tuple(input.shape) else None
 
     def sample(rng, size) -> np.ndarray:
@@ -48,7 +48,7 @@ def dropout_factors(input, shape, p: float) -> Any:
     """Draw the factors of dropout: 1/(1 − p) with probability 1 − p, and 0 otherwise."""
     if p == 1:
         return input.new_zeros(())
-    wide = np.promote_types(aval_of(input.value).dtype, np.float32).type
+    wide = np.promote_types(aval_of(input._fx_value).dtype, np.float32).type
     return draw_kept(input, shape, p, float(wide(1) / wide(1 - p)))
 
 
@@ -164,7 +164,7 @@ def draw_slopes(input, lower: float, upper: float) -> Any:
     each."""
     drawn = draw_for_each(
         lambda rng, x: sample_slopes(rng, x, lower, upper),
-        (refresh(input).value,),
+        (refresh(input)._fx_value,),
         None,
     )
     if drawn is not None:
@@ -209,8 +209,10 @@ def gumbel_softmax(logits, tau: float = 1, hard: bool = False, eps: float = 1e-1
     Args:
         hard: the greatest becomes 1 and the others 0; the derivative is that of the soft weighting.
     """
-    numpy = aval_of(logits.value).dtype
-    waits = draw_tensor(lambda rng, s: variates.exponential(rng, s, numpy, 1.0), logits.shape, like=logits)
+    numpy = aval_of(logits._fx_value).dtype
+    waits = draw_tensor(
+        lambda rng, s: variates.exponential(rng, s, numpy, 1.0), logits.shape, like=logits, as_in_memory=True
+    )
     soft = softmax((logits - waits.log()) / tau, dim)
     if not hard:
         return soft

@@ -137,7 +137,7 @@ def choose_rows(op, weight, input, padding_idx: int | None, scale_grad_by_freq: 
         raise TensorError(
             "embedding_backward: scale_grad_by_freq not supported with sparse gradients", hint="sparse=False"
         )
-    index = refresh(input).value
+    index = refresh(input)._fx_value
     if type(index) is not np.ndarray:
         return None
     count = weight.shape[0]
@@ -201,9 +201,9 @@ def bag_arguments(
             weight, numbers = found.reshape(-1, weight.shape[1]), np.arange(input.numel())
             if padding_idx is not None:
                 weight = cat([weight, weight.new_zeros(1, weight.shape[1])])
-                numbers = np.where(refresh(input).value.reshape(-1) == padding_idx, len(numbers), numbers)
+                numbers = np.where(refresh(input)._fx_value.reshape(-1) == padding_idx, len(numbers), numbers)
                 padding_idx = input.numel()
-            input = make_tensor(input.tape, numbers.reshape(input.shape))
+            input = make_tensor(input._fx_tape, numbers.reshape(input.shape))
     params = {
         "mode": mode,
         "padding_idx": padding_idx,

@@ -109,7 +109,9 @@ def expose_fractional(rank: int) -> None:
             drawn = rand((*lead, rank), dtype=input.dtype)
         else:
             drawn = _random_samples
-        samples = np.asarray(concretize(refresh(drawn).value, name) if isinstance(drawn, Tensor) else drawn)
+        samples = np.asarray(
+            concretize(refresh(drawn)._fx_value, name) if isinstance(drawn, Tensor) else drawn
+        )
         return greatest_of_windows(input, wrap(window_places(samples, shape, counts, sizes)), counts)
 
     def pool(

@@ -421,7 +421,16 @@ def batch_norm(
     if eps < 0 or (training and eps == 0):
         least = "positive during training" if training else "non-negative"
         raise ArgumentValueError(f"batch_norm eps must be {least}, but got {eps}", hint="eps=1e-5")
-    channels = input.shape[1] if len(input.shape) > 1 else 0
+    shape = input.shape
+    if training:
+        if not shape:
+            normalize_dim(1, 0)
+        count = shape[0] * prod(shape[2:])  # of values for each channel
+        if count == 1:
+            raise single_value_error(input)
+    if not input.numel():  # nothing to take statistics of, nor to normalize
+        return scale_nothing(input, weight, bias)
+    channels = shape[1] if len(shape) > 1 else 0
     statistics = {"running_mean": running_mean, "running_var": running_var}
     for name, v in (statistics | {"weight": weight, "bias": bias}).items():
         if v is not None and v.numel() != channels:
@@ -431,6 +440,7 @@ def batch_norm(
                 if len(input.shape) > 2 and input.shape[-1] == v.numel()
                 else f"{name} of shape ({channels},), one number for each channel",
             )
+    normalize_dim(1, len(shape))
     if not training:
         for name, v in statistics.items():
             if v is None:
@@ -439,13 +449,16 @@ def batch_norm(
                     hint="training=True normalizes by the statistics of the batch",
                 )
         return normalize_by_statistics(input, running_mean, running_var, weight, bias, eps)
-    normalize_dim(1, len(input.shape))
-    count = input.numel() // channels if channels else 0
-    if count == 1:
-        raise single_value_error(input)
     y, middle, variance = batch_norm_values(input, weight, bias, eps, None)
     update_statistics("batch_norm", statistics, (middle, variance), momentum, count)
     return y
+
+
+def scale_nothing(input, weight, bias) -> Any:
+    """Return an input without entries, through which weight and bias have gradients of zero."""
+    y = input.clone()
+    y = y if weight is None else y * weight[0]
+    return y if bias is None else y + bias[0]
 
 
 @expose("nn.functional")

@@ -18,7 +18,7 @@ from ..declarers import number_like
 
 def as_counts(given, what: str) -> np.ndarray:
     """Convert a Tensor or a sequence of integers to an array."""
-    value = concretize(refresh(given).value, what) if isinstance(given, Tensor) else given
+    value = concretize(refresh(given)._fx_value, what) if isinstance(given, Tensor) else given
     return np.asarray(value, np.int64)
 
 

@@ -120,8 +120,8 @@ class DataLoader:
         self.multiprocessing_context = multiprocessing_context
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._dataset_kind = DatasetKind.Iterable if streamed else DatasetKind.Map
-        self._pool: Pool | None = None
-        self.promised_length: int | None = None  # which `len` has given of a stream
+        self._fx_pool: Pool | None = None
+        self._fx_promised_length: int | None = None  # which `len` has given of a stream
         self.persistent_workers = persistent_workers
 
     def __setattr__(self, name: str, value) -> None:
@@ -133,55 +133,55 @@ class DataLoader:
         super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_pool": None}
+        return self.__dict__ | {"_fx_pool": None}
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
         """How workers are started; it may be set to the name of a method."""
-        return self._context
+        return self._fx_context
 
     @multiprocessing_context.setter
     def multiprocessing_context(self, context: BaseContext | str | None) -> None:
-        self._context = find_context(context, self.num_workers)
+        self._fx_context = find_context(context, self.num_workers)
 
     @property
     def _auto_collation(self) -> bool:
         return self.batch_sampler is not None or self.batch_size is not None
 
     @property
-    def index_sampler(self) -> Iterable[Any]:
+    def _fx_index_sampler(self) -> Iterable[Any]:
         """What is loaded, one after the other: lists of numbers, numbers, or so many samples of a stream."""
         if isinstance(self.dataset, IterableDataset):
             return itertools.repeat(self.batch_size)
         return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     @property
-    def recipe(self) -> Recipe:
+    def _fx_recipe(self) -> Recipe:
         """How batches are loaded."""
         return Recipe(self.dataset, self._auto_collation, self.drop_last, self.collate_fn)
 
     def __iter__(self) -> Batches:
         if not self.num_workers:
             return SerialBatches(self)
-        pool = self._pool
+        pool = self._fx_pool
         seed = draw_seed(self.generator)
         if pool is None or not pool.finish.alive:
             from .pool import Pool
 
             pool = Pool(
-                self.recipe, self.num_workers, seed, self.worker_init_fn, self.multiprocessing_context
+                self._fx_recipe, self.num_workers, seed, self.worker_init_fn, self.multiprocessing_context
             )
             if self.persistent_workers:
-                self._pool = pool
+                self._fx_pool = pool
         return ParallelBatches(self, pool)
 
     def __len__(self) -> int:
         if not isinstance(self.dataset, IterableDataset):
-            return len(self.index_sampler)  # type: ignore[arg-type]
+            return len(self._fx_index_sampler)  # type: ignore[arg-type]
         count: int = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is not None:
             count = count_batches(count, self.batch_size, self.drop_last)
-        self.promised_length = count
+        self._fx_promised_length = count
         return count
 
 

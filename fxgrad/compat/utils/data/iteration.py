@@ -25,7 +25,7 @@ class Batches:
 
     def __init__(self, loader: DataLoader):
         self.loader = loader
-        self.indices: Iterator[Any] = iter(loader.index_sampler)
+        self.indices: Iterator[Any] = iter(loader._fx_index_sampler)
         self.count = 0
         self.pins = loader.pin_memory and device_count() > 0
 
@@ -39,7 +39,7 @@ class Batches:
     def __next__(self) -> Any:
         batch = self.load_next()
         self.count += 1
-        expected = self.loader.promised_length
+        expected = self.loader._fx_promised_length
         if expected is not None and self.count > expected:
             warnings.warn(
                 f"Length of IterableDataset {self.loader.dataset} was reported to be {expected}(when accessing "
@@ -59,7 +59,7 @@ class SerialBatches(Batches):
     def __init__(self, loader: DataLoader):
         super().__init__(loader)
         draw_seed(loader.generator)  # as with workers: the order does not depend on their number
-        self.load = loader.recipe.prepare()
+        self.load = loader._fx_recipe.prepare()
 
     def load_next(self) -> Any:
         try:

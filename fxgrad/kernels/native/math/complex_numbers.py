@@ -88,9 +88,9 @@ def divide(x: Complex, y: Complex) -> Complex:
 
 @complex_function()
 def unit_vector(x: Complex, length: Complex) -> Complex:
-    """x/length, 0 where the length is."""
+    """x/length, 0 where the length is, which is real."""
     size = length.real.equals(0.0).select(math.inf, length.real)
-    return divide(x, Complex(size, length.imag))
+    return Complex(x.real / size, x.imag / size)
 
 
 @complex_function()
