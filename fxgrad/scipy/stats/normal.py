@@ -235,13 +235,13 @@ def log_mass(a: Any, b: Any) -> Any:
 
 
 def truncated_quantile(q: Any, a: Any, b: Any) -> Any:
-    """The quantile of the truncated normal distribution, from the tail in which it is."""
-    lower = ops.less(a, 0)
-    start, end = ops.where(lower, a, -b), ops.where(lower, b, -a)
-    share = ops.where(lower, q, 1 - q)
-    return ops.where(lower, 1.0, -1.0) * special.ndtri_exp(
-        ops.logaddexp(special.log_ndtr(start), ops.log(share) + log_mass(start, end))
-    )
+    """The quantile of the truncated normal distribution, from the tail in which it is: next to probability 1 the
+    logarithm has no digits left."""
+    mass = log_mass(a, b)
+    upper = ops.greater(special.ndtr(a) + q * ops.exp(mass), 0.5)
+    start, share = ops.where(upper, -b, a), ops.where(upper, 1 - q, q)
+    point = special.ndtri_exp(ops.logaddexp(special.log_ndtr(start), ops.log(share) + mass))
+    return ops.where(upper, -point, point)
 
 
 class JohnsonSU(Transformed):
