@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.aval import check_kind
+from .registry import native_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,9 +46,7 @@ def multiply_outer(xp: Any, a: Any, b: Any, shared: int) -> Any:
     the axes of b last."""
     own = b.shape[shared:]
     if xp is np and a.size * element_count(own) >= LARGE:
-        from .native import outer  # loaded when first used
-
-        y = outer.multiply_outer(a, b, shared)
+        y = native_function("outer.multiply_outer")(a, b, shared)
         if y is not None:
             return y
     b = xp.reshape(b, (*b.shape[:shared], *(1,) * (len(a.shape) - shared), *own))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .registry import native_function
 from .windows import tap_slices, window_counts, windows_kernel
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
             x = dilate_and_pad(xp, x, pads, x_dilations)
             pads = ((0, 0),) * len(pads)
         if xp is np:
-            y = correlate_natively(x, w, counts, steps, pads, w_dilations)
+            y = native_function("conv.correlate")(x, w, counts, steps, pads, w_dilations)
             if y is not None:
                 return y
         features, channels = w.shape[1:3]
@@ -135,13 +136,6 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
         return out
 
     return correlate
-
-
-def correlate_natively(x: Any, w: Any, counts: Any, steps: Any, pads: Any, dilations: Any) -> Any:
-    """Return what native code computes, or None where it does not."""
-    from .native import conv  # loaded when first used
-
-    return conv.correlate(x, w, counts, steps, pads, dilations)
 
 
 def parts(count: int, size: int) -> Iterator[slice]:

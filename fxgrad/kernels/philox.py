@@ -9,9 +9,14 @@ second word of the key is the *domain*, which tells uses of one key apart. Count
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .registry import native_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DRAW, SPLIT, FOLD = range(3)
 
@@ -24,13 +29,13 @@ FIRST = 64  # draws that NumPy makes in any case: machine code takes longer to l
 DRAWS = itertools.count()
 
 
-def native_streams() -> Any:
-    """Return the module that draws by machine code, or None where the array library is to draw."""
-    if next(DRAWS) < FIRST:
-        return None
-    from .native import streams  # which needs what stands here, and is used only later
+def native_stream(name: str) -> Callable[..., Any]:
+    """Return the function of machine code of this name in `streams`, or one that leaves the first draws to NumPy."""
+    return decline if next(DRAWS) < FIRST else native_function(f"streams.{name}")
 
-    return streams
+
+def decline(*operands: Any) -> None:
+    """Leave it to NumPy."""
 
 
 def multiply_high(x: Any, y: Any) -> Any:

@@ -36,9 +36,8 @@ def sampler(function: Callable[..., Any]) -> Callable[[Any], Callable]:
                     hint="p.real or abs(p)",
                 )
             key, shape = xp.asarray(key), arrays[0].shape
-            streams = philox.native_streams() if xp is np and function is sample_log_gamma else None
-            if streams is not None:
-                drawn = streams.draw_log_gamma(key, arrays[0])
+            if xp is np and function is sample_log_gamma:
+                drawn = philox.native_stream("draw_log_gamma")(key, arrays[0])
                 if drawn is not None:
                     return drawn[()]
             count = math.prod(shape[key.ndim :])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.fp_errors import is_silent
+from .registry import native_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -115,12 +116,10 @@ def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
     if u.size >= MANY and out.ndim > 1 and is_silent():
         axis = indexed_axis(index)
         if axis is not None:
-            from .native.scatter import add_slices  # loaded when first used
-
             rows = index[axis]
             if rows.min() < 0 or rows.max() >= out.shape[axis]:
                 rows = np.arange(out.shape[axis])[rows]  # which refuses places outside
-            if add_slices(out, rows, u, axis):
+            if native_function("scatter.add_slices")(out, rows, u, axis):
                 return
     if u.size < MANY or out.ndim == 1:
         np.add.at(out, index, u)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
+from .registry import native_function
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,9 +51,8 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
                     f"{name} is a function of real numbers, not complex ones", hint="x.real or abs(x)"
                 )
             if xp is np and len(arrays) == 1 and arrays[0].size > MANY:
-                from .native import entrywise  # loaded when first used
-
-                result = entrywise.compute_entrywise(name, arrays[0], cost=0.5 * PASSES, **params)
+                compute = native_function("entrywise.compute_entrywise")
+                result = compute(name, arrays[0], cost=0.5 * PASSES, **params)
                 if result is not None:
                     return result
             floating = [x for x, kind in zip(arrays, kinds) if kind == "f"]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.errors import UnsupportedError
+from .registry import native_function
 from .selection import MANY, add_at
 
 if TYPE_CHECKING:
@@ -254,9 +255,7 @@ def window_places_kernel(xp: Any) -> Callable[..., Any]:
     def window_places(x: Any, *, sizes: Any, steps: Any, pads: Any, dilations: Any, least: bool) -> Any:
         """Compare the entries of all windows at one tap after the other with the best, the last tap first."""
         if xp is np:
-            from .native import pool  # loaded when first used
-
-            found = pool.window_places(x, sizes, steps, pads, dilations, least)
+            found = native_function("pool.window_places")(x, sizes, steps, pads, dilations, least)
             if found is not None:
                 return found
         lead, taps = x.ndim - len(sizes), prod(sizes)
@@ -294,9 +293,7 @@ def window_places_kernel(xp: Any) -> Callable[..., Any]:
 def pick_kernel(xp: Any) -> Callable[..., Any]:
     def pick(x: Any, places: Any, *, rank: int) -> Any:
         if xp is np:
-            from .native import pool  # loaded when first used
-
-            found = pool.pick(x, places, rank)
+            found = native_function("pool.pick")(x, places, rank)
             if found is not None:
                 return found
         flat, flat_places, absent = flatten_places(xp, x.shape, places, rank)
@@ -317,9 +314,7 @@ def deposit_kernel(xp: Any) -> Callable[..., Any]:
 
     def deposit(u: Any, places: Any, *, shape: Any) -> Any:
         if xp is np:
-            from .native import pool  # loaded when first used
-
-            found = pool.deposit(u, places, shape)
+            found = native_function("pool.deposit")(u, places, shape)
             if found is not None:
                 return found
         whole = (*u.shape[: u.ndim - len(shape)], *shape)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import SCALARS, aval_of, kind_of
+from ..kernels.registry import native_function
 from .kinds import elementwise
 from .masked import Masked
 from .vocabulary import ops
@@ -58,9 +59,7 @@ def blockwise_kernel(name: str, formula: Any) -> Any:
             x = as_floating(xp, x)
             if xp is not np or x.size <= BLOCK or x.dtype.kind not in "fc":
                 return formula(xp, x)
-            from ..kernels.native import entrywise  # loaded when first used
-
-            result = entrywise.compute_entrywise(name, x)
+            result = native_function("entrywise.compute_entrywise")(name, x)
             if result is not None:
                 return result
             result = np.empty(x.shape, x.dtype)

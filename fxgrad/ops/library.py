@@ -18,6 +18,7 @@ from ..core.common_errors import no_kernel
 from ..core.errors import UnsupportedError
 from ..core.library import load_library
 from ..core.primitive import Primitive, register
+from ..kernels.registry import native_function
 from .kinds import Elementwise
 from .vocabulary import ops
 
@@ -102,9 +103,8 @@ def library_kernel(name: str, output: int | None = None, native: str | None = No
                     wide = [x.astype(precision) if is_narrow(x, precision) else x for x in operands]
                     return narrow(call(*wide), operands)
             if native and getattr(operands[0], "size", 0) > MANY and operands[0].dtype in REAL:
-                from ..kernels.native import entrywise  # loaded when first used
-
-                result = entrywise.compute_entrywise(native, operands[0], cost=ENTRY, **params)
+                compute = native_function("entrywise.compute_entrywise")
+                result = compute(native, operands[0], cost=ENTRY, **params)
                 if result is not None:
                     return result
             return call(*operands)

@@ -25,8 +25,8 @@ DRAW, SPLIT = philox.DRAW, philox.SPLIT
 def draw(xp: Any, key: Any, shape: tuple[int, ...], domain: int, law: str | None = None) -> Any:
     """Draw words for keys of any shape, or numbers of a law."""
     keys, count, found = xp.reshape(xp.asarray(key), (-1,)), math.prod(shape), None
-    if xp is np and (streams := philox.native_streams()) is not None:
-        found = streams.draw(keys, domain, count, law)
+    if xp is np:
+        found = philox.native_stream("draw")(keys, domain, count, law)
     if found is None:
         found = philox.stream(xp, keys, domain, count)
         if law is not None:
@@ -82,8 +82,8 @@ def fold_in_kernel(xp: Any) -> Any:
     def fold_in(key: Any, data: Any) -> Any:
         shape = np.broadcast_shapes(np.shape(key), np.shape(data))
         keys, numbers, folded = words(key, shape), words(data, shape), None
-        if xp is np and (streams := philox.native_streams()) is not None:
-            folded = streams.fold(keys, numbers)
+        if xp is np:
+            folded = philox.native_stream("fold")(keys, numbers)
         if folded is None:
             folded = philox.blocks(xp, keys, philox.FOLD, xp.ones_like(keys), numbers)[:, 0]
         folded = xp.reshape(folded, shape)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.aval import Aval, aval_of
 from ..core.key import params_key
+from ..kernels.registry import native_function
 from .kinds import general, linear, namespace_function
 from .vocabulary import ops
 
@@ -210,9 +211,7 @@ def accumulate_ufunc(combine: np.ufunc, x: Any, *, axis: int) -> Any:
     if x.dtype.kind != "f" or width < 256 or not x.size:
         y = None
         if x.size >= FEW_STEPS:
-            from ..kernels.native.accumulation import accumulate_natively  # loaded when first used
-
-            y = accumulate_natively(combine.__name__, x, axis=axis)
+            y = native_function("accumulation.accumulate_natively")(combine.__name__, x, axis=axis)
         return combine.accumulate(x, axis=axis) if y is None else y
     result = np.empty(x.shape, x.dtype)
     given, rows = np.moveaxis(x, axis, 0), np.moveaxis(result, axis, 0)
@@ -289,12 +288,7 @@ def recurrence_kernel(xp: Any) -> Any:
 
     def recurrence(a: Any, b: Any, *, axis: int) -> Any:
         if xp is np and b.size >= FEW_STEPS:
-            from ..kernels.native.accumulation import (  # loaded when first used
-                RECURRENCE,
-                accumulate_natively,
-            )
-
-            z = accumulate_natively(RECURRENCE, a, b, axis=axis)
+            z = native_function("accumulation.accumulate_natively")("recurrence", a, b, axis=axis)
             if z is not None:
                 return z
         out = xp.zeros(b.shape, dtype=xp.result_type(a, b))

@@ -37,25 +37,16 @@ if TYPE_CHECKING:
 
 PACKAGE = __name__.partition(".")[0]
 WIDE = 100  # entries from which on an array is written as text of base 64
+NOTHING = "lambda *operands, **params: None"  # what native functions are where there are none
 # Functions that look for what is not there where there is NumPy only, and what they find then.
 STAND_INS = {
     f"{PACKAGE}.core.fp_errors.is_silent": "lambda: False",
     f"{PACKAGE}.core.surface.SurfaceObject": "lambda value: False",  # is it one?
     f"{PACKAGE}.kernels.lapack.find_library": "lambda: None",
     f"{PACKAGE}.kernels.native.engine.mode": "lambda: 'never'",
-    f"{PACKAGE}.kernels.philox.native_streams": "lambda: None",
+    f"{PACKAGE}.kernels.philox.native_stream": f"lambda name: {NOTHING}",
+    f"{PACKAGE}.kernels.registry.native_function": f"lambda name: {NOTHING}",
 }
-NATIVE = f"{PACKAGE}.kernels.native"  # the modules whose functions give None where they do not compute
-
-
-class Absent:
-    """Native code where there is none."""
-
-    def __getattr__(self, name):
-        return lambda *operands, **params: None
-
-
-ABSENT = object()  # stands for an instance
 LONG = 40  # letters from which on the expression for a value is given a name
 NUMBERS = (bool, int, str, bytes, type(None), type(...))
 Edit = tuple[int, int, int, int, str]  # from (line, column) to (line, column), and what is to stand there
@@ -167,8 +158,6 @@ class StandaloneModule:
         """Append the definition of a value, and return its name."""
         if isinstance(value, np.ndarray):
             return self.define(value, wanted, self.array_text(value))
-        if value is ABSENT:
-            return self.define(value, wanted, f"{self.expression(Absent, 'Absent')}()")
         if isinstance(value, functools.partial):
             given = [self.expression(v, wanted) for v in (value.func, *value.args)]
             given += [f"{k}={self.expression(v, k)}" for k, v in value.keywords.items()]
@@ -286,9 +275,7 @@ def imported_values(node: ast.ImportFrom, package: str) -> dict[str, Any]:
     home = importlib.import_module("." * node.level + (node.module or ""), package if node.level else None)
     found = {}
     for alias in node.names:
-        if home.__name__.startswith(NATIVE):  # which may name a module that has not been loaded
-            value = ABSENT
-        elif hasattr(home, alias.name):
+        if hasattr(home, alias.name):
             value = getattr(home, alias.name)
         else:
             value = importlib.import_module(f"{home.__name__}.{alias.name}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....core.pullback import OperandPullback
+from ....kernels.registry import native_function
 from ..._core.tape import no_copy
 from ..._declare.composite import Composite, needs_gradient
 
@@ -102,11 +103,8 @@ def run_loop(kind: str, given: Operands, reverse: bool) -> Trace:
         trace.inner = np.empty((steps, batch, size), dtype)
     weight = np.ascontiguousarray(arrange_gates(kind, given.weight_hh).T)
     if kind == "lstm":
-        from ....kernels.native import lstm  # loaded when first used
-
-        if lstm.run_forward(
-            times, np.array(counts, np.int64), gates, weight, states, trace.cells, trace.inner
-        ):
+        run = native_function("lstm.run_forward")
+        if run(times, np.array(counts, np.int64), gates, weight, states, trace.cells, trace.inner):
             return trace
     step = STEPS[kind]
     for k, (t, n) in enumerate(zip(times, counts)):
@@ -229,13 +227,11 @@ def run_back(
     dh = np.array(cts[1], order="C") if 1 in cts else np.zeros_like(trace.states[0])
     dc = None
     if kind == "lstm":
-        from ....kernels.native import lstm  # loaded when first used
-
         dc = np.array(cts[2], order="C") if 2 in cts else np.zeros_like(dh)
         weight = np.ascontiguousarray(weight)
         outer = None if outer is None else np.ascontiguousarray(outer)
         rows = trace.gates, weight, trace.cells, trace.inner, outer, d, dh, dc
-        if lstm.run_back(trace.times, np.array(trace.counts, np.int64), *rows):
+        if native_function("lstm.run_back")(trace.times, np.array(trace.counts, np.int64), *rows):
             return d, d_state, dh, dc
     (slopes, of_cell), size = SLOPES[kind](trace, kind), weight.shape[1]
     for t, n in zip(reversed(trace.times), reversed(trace.counts)):
