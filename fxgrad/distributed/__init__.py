@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from .mapping import *
     from .mesh import *
     from .private import *
+    from .processes import *
     from .sharding import *
 
 LazyPackage.of(
     __name__,
     parts=(
         "communicator",
+        "processes",
         "mesh",
         "sharding",
         "mapping",

@@ -10,7 +10,7 @@ from .. import random as fxrandom
 from ..core.errors import ShapeError
 from ..core.interpreter import api_boundary
 from ..numpy.placement import device_get
-from .communicator import world
+from .processes import world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,7 +23,7 @@ import numpy as np
 from ..core import pytree
 from ..core.errors import CheckpointError, StructureError
 from ..core.interpreter import api_boundary
-from .communicator import world
+from .processes import world
 from .records import build_tree, bytes_of, check_description, describe_tree, pieces
 from .sharding import is_sharded
 

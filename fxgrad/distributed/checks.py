@@ -22,7 +22,7 @@ from .requests import load_mpi
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .mpi import MPICommunicator
+    from .group import MPIGroup
 
 CHECK_TAG = 1  # of the messages on a group's second communicator of MPI
 LENGTH = 2000  # of a text in bytes; what is longer is cut, and compared as far
@@ -78,7 +78,7 @@ class Agreement:
 
     __slots__ = ("call", "group", "numbers", "request")
 
-    def __init__(self, group: MPICommunicator, call: Call):
+    def __init__(self, group: MPIGroup, call: Call):
         self.group, self.call = group, call
         number, mpi = number_of(str(call)), load_mpi()
         self.numbers = np.array([number, -number])
@@ -97,7 +97,7 @@ class Agreement:
         compare(self.group, self.call)
 
 
-def compare(group: MPICommunicator, call: Call) -> None:
+def compare(group: MPIGroup, call: Call) -> None:
     """Raise CollectiveMismatchError on all members unless all are about to make this call, or have begun it."""
     others = [rank for rank in range(group.size) if rank != group.rank]
     own = f"{call.text()}\n{call.describe()}".encode()[:LENGTH]
@@ -128,7 +128,7 @@ def compare(group: MPICommunicator, call: Call) -> None:
         )
 
 
-def name_ranks(ranks: list[int], group: MPICommunicator) -> str:
+def name_ranks(ranks: list[int], group: MPIGroup) -> str:
     """Return `rank 2`, or `ranks 0, 1, 5`: the places among all processes."""
     names = [str(group.ranks[rank]) for rank in ranks]
     shown = names if len(names) <= 16 else [*names[:15], f"… ({len(names)} in all)"]

@@ -10,8 +10,6 @@ A class of communicators overrides what has an underscore, on operands that are 
 
 from __future__ import annotations
 
-import os
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +19,6 @@ from ..core.errors import (
     ArrayConversionError,
     CollectiveMismatchError,
     DTypeError,
-    FxgradError,
     ImmutableError,
     IndexingError,
     ShapeError,
@@ -542,49 +539,4 @@ def result(operation: str, x: Any, shape: tuple[int, ...], out: Any) -> Any:
     return out
 
 
-def world(*, timeout: float | None = None, check: bool | None = None) -> Communicator:
-    """The group of all processes that were started together, such as by `mpirun -n 4 python train.py`.
-
-    It is one process where MPI is not installed and nothing says that there are others. A process of several that
-    fails, or ends while others wait for it, ends them all, with one message. MPI is started with its highest level of
-    threads; the collectives of one group are to be called by one thread at a time, and by no process that was forked.
-
-    Args:
-        timeout: after how many seconds of waiting a collective raises CollectiveTimeoutError; the environment's
-            FXGRAD_COMM_TIMEOUT unless given, for ever without either.
-        check: whether the members compare before each collective what they are about to do; FXGRAD_COMM_CHECK=1 unless
-            given. Both stay in force, and all processes are to give the same.
-
-    Returns:
-        the same communicator in every call.
-
-    Raises:
-        MissingLibraryError: there are several processes, and mpi4py is not installed.
-
-    >>> import fxgrad as fx
-    >>> fx.distributed.world().size
-    1
-    """
-    group = group_of_all()
-    if timeout is not None:
-        group.timeout = timeout
-    if check is not None:
-        group.check = check
-    return group
-
-
-@cache
-def group_of_all() -> Communicator:
-    from .mpi import join_all  # whose communicators are derived from those here
-
-    group = join_all()
-    if "FXGRAD_COMM_TIMEOUT" in os.environ:
-        try:
-            group.timeout = float(os.environ["FXGRAD_COMM_TIMEOUT"])
-        except ValueError as error:
-            raise FxgradError(f"FXGRAD_COMM_TIMEOUT is {error}", hint="a number of seconds") from None
-    group.check = os.environ.get("FXGRAD_COMM_CHECK", "0") not in ("", "0")
-    return group
-
-
-__all__ = ["Communicator", "Work", "world"]
+__all__ = ["Communicator", "Work"]

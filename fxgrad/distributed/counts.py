@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.devices import devices
-from .communicator import world
+from .processes import world
 
 __all__ = ["device_count", "local_device_count", "process_count", "process_index"]
 

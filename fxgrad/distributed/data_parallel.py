@@ -32,8 +32,9 @@ from ..transforms.derived_function import derive
 from ..transforms.reverse import backward, watch_leaves
 from ..transforms.vjp import differentiator, input_cotangents
 from .buckets import BUCKET_BYTES, Buckets, assign_buckets
-from .communicator import Communicator, world
+from .communicator import Communicator
 from .mesh import Mesh, MeshAxis
+from .processes import world
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from .checks import Call
-    from .mpi import MPICommunicator
+    from .group import MPIGroup
 
 END_TAG, FAILURE_TAG, REPORT_TAG = 2, 3, 4  # of the messages on the second communicator of all processes
 PATIENCE = 0.1  # seconds in which a process of a lower rank may fail as well, and be the one that prints
@@ -33,7 +33,7 @@ PATIENCE = 0.1  # seconds in which a process of a lower rank may fail as well, a
 class Watch:
     """What this process knows about the end of the others, and tells them about its own."""
 
-    def __init__(self, everybody: MPICommunicator):
+    def __init__(self, everybody: MPIGroup):
         self.everybody, self.side = everybody, everybody.side
         self.started: dict[str, int] = {}  # group, or pair of ranks in it → how many calls of this process
         self.last: Call | None = None

@@ -12,7 +12,8 @@ from ..core.errors import ShapeError, StructureError, UnboundAxisError
 from ..core.interpreter import Interpreter, opened
 from ..core.source_info import user_frame
 from ..ops import ranks  # noqa: F401  collectives along axes between processes
-from .communicator import Communicator, world
+from .communicator import Communicator
+from .processes import world
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

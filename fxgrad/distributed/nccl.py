@@ -21,7 +21,7 @@ from .reductions import OF_BOOLEANS, reduce_rows, working_dtype
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .mpi import MPICommunicator
+    from .group import MPIGroup
 
 OPERATIONS = {"sum": "SUM", "mean": "SUM", "prod": "PROD", "max": "MAX", "min": "MIN"}
 TYPES = {"int8": "INT8", "uint8": "UINT8", "int32": "INT32", "uint32": "UINT32", "int64": "INT64",
@@ -45,7 +45,7 @@ class Queued(Work):
 class NCCLCommunicator(Communicator):
     """The members of a group, as far as arrays on their GPUs are concerned."""
 
-    def __init__(self, group: MPICommunicator, xp: Any):
+    def __init__(self, group: MPIGroup, xp: Any):
         super().__init__()
         self.xp = xp
         self.nccl: Any = getattr(getattr(xp, "cuda", None), "nccl", None)

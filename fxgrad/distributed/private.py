@@ -14,8 +14,8 @@ from ..core.interpreter import api_boundary
 from ..ops.ranks import sum_ranks
 from ..random.keys import check_one_key
 from ..transforms.derived_function import derive
-from .communicator import world
 from .data_parallel import as_axis, reduce_in_buckets
+from .processes import world
 
 if TYPE_CHECKING:
     from collections.abc import Callable

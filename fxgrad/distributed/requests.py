@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from .checks import Agreement, Call
-    from .mpi import MPICommunicator
+    from .group import MPIGroup
 
 
 @cache
@@ -30,7 +30,7 @@ class Request(Work):
 
     def __init__(
         self,
-        group: MPICommunicator,
+        group: MPIGroup,
         call: Call,
         request: Any,
         buffers: Any,
@@ -155,7 +155,7 @@ class Steps(Request):
     waits for.
     """
 
-    def __init__(self, group: MPICommunicator, call: Call, steps: Generator[Any, None, Any]):
+    def __init__(self, group: MPIGroup, call: Call, steps: Generator[Any, None, Any]):
         self.steps = steps
         super().__init__(group, call, next(steps), None, None)
 

@@ -12,6 +12,7 @@ from ..core.aval import aval_of
 from ..core.errors import ArrayConversionError, ShapeError, StructureError
 from ..core.interpreter import api_boundary, as_value
 from ..ops.ranks import join_parts, scatter_part
+from .processes import world
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -312,8 +313,6 @@ def replicate(tree: PyTree, mesh: Mesh | None = None, root: int = 0) -> PyTree:
     >>> fx.distributed.replicate({"w": 1.5})
     {'w': array(1.5)}
     """
-    from .communicator import world
-
     comm = world() if mesh is None else mesh.comm
     leaves, structure = pytree.flatten(tree)
     arrays = [np.asarray(leaf) for leaf in leaves] if comm.rank == root else []

@@ -74,6 +74,7 @@ MEMORIES = {
     "kernels/native/recurrence.py": "types of functions by the number of their arrays",
     "kernels/native/runner.py": "types of functions by the number of their arrays",
     "kernels/native/threads.py": "the number of threads",
+    "kernels/registry.py": "functions of machine code by their names",
     "kernels/windows.py": "places of taps by shapes and params",
     "numpy/contraction.py": "einsum: texts and shapes",
     "numpy/elementwise.py": "nodes of a quadrature",
@@ -89,8 +90,8 @@ MEMORIES = {
     "transforms/jit.py": "programs: key_of, tree_key",
     "compat/texts/__init__.py": "files of the package",
     "compat/_declare/documentation.py": "texts of the package; forms of functions, which are known once it is loaded",
-    "distributed/communicator.py": "the group of all processes",
     "distributed/mpi.py": "operations of MPI by names and dtypes",
+    "distributed/processes.py": "the group of all processes",
     "distributed/requests.py": "the library",
     "scipy/ndimage/geometry.py": "matrices of prefilters by size, degree and mode",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from ...distributed.communicator import world
+from ...distributed.processes import world
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .backends import Backend, DebugLevel, ensure_served, get_debug_level
 from .groups import REGISTRY, ProcessGroup, get_default_group
