@@ -10,6 +10,7 @@ from ._core.backward import saved_tensors as _saved_tensors
 from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
 from ._core.storage import TypedStorage, UntypedStorage
 from ._core.tensor import Size, Tensor
+from ._declare.late_text import LateText as _LateText
 from ._declare.spaces import SPACES
 from ._make import (
     attributes,
@@ -37,6 +38,15 @@ from .ops import _surface as _operations
 from .sparse import dense as _dense_answers
 from .sparse import members as _sparse_members
 
+
+def _document(subject: object, declared: str) -> str:
+    """Complete a docstring."""
+    from ._declare.module_documentation import document  # loaded with the first docstring that is read
+
+    return document(subject, declared)
+
+
+_LateText.writer = _document
 newaxis = None
 # What programs ask `isinstance` of, though nothing here is one.
 SymBool, SymFloat, SymInt = (

@@ -66,7 +66,7 @@ def make_absent(name: str, reason: str) -> type:
     >>> tracer()
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.NotSupportedError: torch.fx.Tracer is not there: programs are not rewritten here
+    fxgrad.compat.errors.NotSupportedError: torch.fx.Tracer is not there: programs are not rewritten here
     ...
     """
     last = name.rpartition(".")[2]

@@ -25,7 +25,7 @@ from .errors import ArgumentValueError, TensorError
 from .memory import is_array, is_writable, memory_owner
 from .modes import current_modes
 from .tape import Edge, TapeTracer, current_tape
-from .tensor import Tensor, gradient_edge, make_tensor, to_outer, to_tracer, wrap
+from .tensor import Tensor, gradient_edge, make_tensor, to_outer, to_tracer, unwrap, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -332,3 +332,20 @@ def carry_tangent(tensor: Tensor, stand_in: Tensor, enter: Callable[[Tensor], Te
     if cell is not None:
         set_tangent(stand_in, enter(cell.tensor), cell.level)
     return stand_in
+
+
+def to_operand(tensor: Tensor) -> Any:
+    """Return a Tensor as a value for this library's own functions and transforms.
+
+    Raises:
+        TensorError: it carries a tangent, which they do not know of.
+    """
+    if tensor._fx_view_meta is not None and get_tangent(tensor) is not None:
+        raise TensorError(
+            "a dual Tensor given to a function of fxgrad: its tangent would be lost",
+            hint="torch's functions; or torch.func.jvp, inside which all functions carry tangents",
+        )
+    return unwrap(tensor)
+
+
+Tensor._fx_attach(__fxgrad_value__=to_operand)

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from ...core.errors import FxgradError
 
+Kind = TypeVar("Kind", bound=type)
 
+
+def public(kind: Kind) -> Kind:
+    """Make an error a name of `fxgrad.compat.errors`, where messages show it and pickle finds it."""
+    kind.__module__ = "fxgrad.compat.errors"
+    return kind
+
+
+@public
 class TensorError(FxgradError, RuntimeError):
     """The error for which torch raises RuntimeError: most of its errors.
 
@@ -16,7 +27,7 @@ class TensorError(FxgradError, RuntimeError):
     >>> (3 * x).backward()
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.TensorError: grad can be implicitly created only for scalar outputs
+    fxgrad.compat.errors.TensorError: grad can be implicitly created only for scalar outputs
       at:  ...
       see: errors/compat/TensorError
 
@@ -26,6 +37,7 @@ class TensorError(FxgradError, RuntimeError):
     """
 
 
+@public
 class NoGradientError(FxgradError, AssertionError):
     """The error for something of the backward pass that is not there where it is waited for.
 
@@ -38,7 +50,7 @@ class NoGradientError(FxgradError, AssertionError):
     >>> scaler.step(optimizer)
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.NoGradientError: Attempted step but _scale is None. ...
+    fxgrad.compat.errors.NoGradientError: Attempted step but _scale is None. ...
       at:  ...
       see: errors/compat/NoGradientError
 
@@ -51,6 +63,7 @@ class NoGradientError(FxgradError, AssertionError):
     """
 
 
+@public
 class RequirementError(FxgradError, AssertionError):
     """The error for arguments that do not go together: an AssertionError, as in torch.
 
@@ -61,7 +74,7 @@ class RequirementError(FxgradError, AssertionError):
     >>> torch.nn.MultiheadAttention(embed_dim=10, num_heads=3)
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.RequirementError: embed_dim must be divisible by num_heads
+    fxgrad.compat.errors.RequirementError: embed_dim must be divisible by num_heads
       at:  ...
       try: num_heads: one of [1, 2, 5, 10]
       see: errors/compat/RequirementError
@@ -71,6 +84,7 @@ class RequirementError(FxgradError, AssertionError):
     """
 
 
+@public
 class DimensionError(FxgradError, IndexError):
     """The error for a dimension or an index that is out of range: an IndexError, as in torch.
 
@@ -78,7 +92,7 @@ class DimensionError(FxgradError, IndexError):
     >>> torch.ones(3).sum(dim=1)
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.DimensionError: Dimension out of range (expected to be in range of [-1, 0], but got 1)
+    fxgrad.compat.errors.DimensionError: Dimension out of range (expected to be in range of [-1, 0], but got 1)
       at:  ...
       see: errors/compat/DimensionError
 
@@ -87,6 +101,7 @@ class DimensionError(FxgradError, IndexError):
     """
 
 
+@public
 class ArgumentError(FxgradError, TypeError):
     """The error for an argument of the wrong kind: a TypeError, as in torch.
 
@@ -96,7 +111,7 @@ class ArgumentError(FxgradError, TypeError):
     >>> torch.zeros("3")
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.ArgumentError: zeros(): argument 'size' (position 1) must be tuple of ints, not str
+    fxgrad.compat.errors.ArgumentError: zeros(): argument 'size' (position 1) must be tuple of ints, not str
       at:  ...
       see: errors/compat/ArgumentError
 
@@ -116,6 +131,7 @@ def argument_error(
     )
 
 
+@public
 class ArgumentValueError(FxgradError, ValueError):
     """The error for an argument of the right kind with a value that is not valid: a ValueError, as in torch.
 
@@ -126,7 +142,7 @@ class ArgumentValueError(FxgradError, ValueError):
     >>> torch.optim.SGD([w], lr=-1.0)
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.ArgumentValueError: Invalid learning rate: -1.0
+    fxgrad.compat.errors.ArgumentValueError: Invalid learning rate: -1.0
       at:  ...
       see: errors/compat/ArgumentValueError
 
@@ -135,6 +151,7 @@ class ArgumentValueError(FxgradError, ValueError):
     """
 
 
+@public
 class NotSupportedError(FxgradError, NotImplementedError):
     """The error for a feature that torch does not implement either, or that this surface leaves out.
 
@@ -145,7 +162,7 @@ class NotSupportedError(FxgradError, NotImplementedError):
     >>> torch.fx.Tracer()
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.NotSupportedError: torch.fx.Tracer is not there: ...
+    fxgrad.compat.errors.NotSupportedError: torch.fx.Tracer is not there: ...
       at:  ...
       see: errors/compat/NotSupportedError
 
@@ -157,6 +174,7 @@ class NotSupportedError(FxgradError, NotImplementedError):
     """
 
 
+@public
 class LinAlgError(FxgradError, RuntimeError):
     """The error for a matrix with which a computation is impossible: singular, or not positive definite.
 
@@ -164,7 +182,7 @@ class LinAlgError(FxgradError, RuntimeError):
     >>> torch.linalg.inv(torch.zeros(2, 2))
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be
+    fxgrad.compat.errors.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could not be
     completed because the input matrix is singular.
       at:  ...
       see: errors/compat/LinAlgError
@@ -177,6 +195,7 @@ class LinAlgError(FxgradError, RuntimeError):
     """
 
 
+@public
 class DeviceError(TensorError, AssertionError):
     """The error for a device that is not available.
 
@@ -186,7 +205,7 @@ class DeviceError(TensorError, AssertionError):
     >>> torch.ones(3, device="cuda:99")
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.DeviceError: ...CUDA...
+    fxgrad.compat.errors.DeviceError: ...CUDA...
       see: errors/compat/DeviceError
 
     Ask before, as programs for torch do:

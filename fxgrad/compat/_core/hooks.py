@@ -7,7 +7,6 @@ were registered before for what it was then. See `backward.callbacks` for how th
 from __future__ import annotations
 
 import itertools
-import warnings
 import weakref
 from collections import OrderedDict
 from contextvars import ContextVar
@@ -16,12 +15,22 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .backward.engine import Pass
     from .tape import Node
-    from .tensor import Tensor
 
-# The innermost backward pass that is running: its hooks may ask what it visits.
-RUNNING: ContextVar[Pass | None] = ContextVar("fxgrad backward pass", default=None)
+
+class RunningPass:
+    """What hooks may ask of the backward pass that is running: see `backward.engine.Pass`."""
+
+    __slots__ = ()
+    notes: dict[Any, Any]  # of hooks that wait for several gradients
+    wanted: Any  # the targets, None where it goes to all leaves
+
+    def visits(self, node: Node) -> bool:
+        """Whether a node is among those that the pass visits."""
+        raise NotImplementedError
+
+
+RUNNING: ContextVar[RunningPass | None] = ContextVar("fxgrad backward pass", default=None)  # the innermost
 
 
 class RemovableHandle:
@@ -92,7 +101,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self.result_hooks: dict[int, HookList] = {}
-        self.retaining_tensors: dict[int, weakref.ref[Tensor]] = {}
+        self.retaining_tensors: dict[int, weakref.ref[Any]] = {}
         self.pre_hooks, self.post_hooks, self.post_accumulate_hooks = HookList(), HookList(), HookList()
 
 
@@ -119,33 +128,3 @@ def unserializable_hook(hook: Callable[..., Any]) -> Callable[..., Any]:
     """
     hook.__torch_unserializable__ = True  # type: ignore[attr-defined]
     return hook
-
-
-def warn_if_has_hooks(tensor: Tensor) -> None:
-    """Warn of hooks of a Tensor that do not come along when it is pickled or copied.
-
-    Args:
-        tensor: a Tensor.
-
-    Returns:
-        None.
-
-    >>> import fxgrad.compat as torch
-    >>> import warnings
-    >>> x = torch.tensor(2.0, requires_grad=True)
-    >>> handle = x.register_hook(print)
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     torch.utils.hooks.warn_if_has_hooks(x)
-    >>> len(caught)
-    1
-    """
-    hooks = None if tensor._fx_accumulator is None else tensor._fx_accumulator.hooks
-    for hook in () if hooks is None else hooks.result_hooks.get(0, HookList()).to_list():
-        if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(
-                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
-                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
-                UserWarning,
-                stacklevel=2,
-            )

@@ -11,6 +11,7 @@ from which users may derive have torch's names, or begin with `_fx_`, as no name
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,7 @@ from ...core.interpreter import escaped_tracer_error, levels
 from ...core.surface import TRACERS, SurfaceObject
 from .dtypes import dtype as torch_dtype
 from .dtypes import from_numpy_dtype
-from .errors import TensorError
-from .hooks import ensure_hooks
+from .hooks import HookList, ensure_hooks
 from .tape import (
     ALIAS_RULE,
     LEAF,
@@ -299,6 +299,36 @@ def attach_retain_hook(tensor: Tensor) -> None:
         ensure_hooks(node).retaining_tensors[index] = weakref.ref(tensor)
 
 
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn of hooks of a Tensor that do not come along when it is pickled or copied.
+
+    Args:
+        tensor: a Tensor.
+
+    Returns:
+        None.
+
+    >>> import fxgrad.compat as torch
+    >>> import warnings
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> handle = x.register_hook(print)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     torch.utils.hooks.warn_if_has_hooks(x)
+    >>> len(caught)
+    1
+    """
+    hooks = None if tensor._fx_accumulator is None else tensor._fx_accumulator.hooks
+    for hook in () if hooks is None else hooks.result_hooks.get(0, HookList()).to_list():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
 def to_tracer(tensor: Tensor) -> TapeTracer:
     """Return the Tensor as a value for other interpreters."""
     refresh(tensor)
@@ -352,23 +382,6 @@ def unwrap(value) -> Any:
     return value
 
 
-def to_operand(tensor: Tensor) -> Any:
-    """Return a Tensor as a value for this library's own functions and transforms.
-
-    Raises:
-        TensorError: it carries a forward-mode tangent, which they do not know of.
-    """
-    if tensor._fx_view_meta is not None:
-        from .duals import get_tangent  # which is written in terms of Tensors
-
-        if get_tangent(tensor) is not None:
-            raise TensorError(
-                "a dual Tensor given to a function of fxgrad: its tangent would be lost",
-                hint="torch's functions; or torch.func.jvp, inside which all functions carry tangents",
-            )
-    return unwrap(tensor)
-
-
 def from_result(value, shared: bool = False) -> Tensor:
     """Wrap a result of this library's own functions and transforms as a Tensor with memory of its own."""
     tensor = wrap(value)
@@ -378,5 +391,5 @@ def from_result(value, shared: bool = False) -> Tensor:
     return tensor
 
 
-Tensor._fx_attach(__fxgrad_value__=to_operand, __fxgrad_object__=staticmethod(from_result))
+Tensor._fx_attach(__fxgrad_object__=staticmethod(from_result))  # and `duals.to_operand`
 TRACERS[TapeTracer] = Tensor

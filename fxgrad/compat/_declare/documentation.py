@@ -52,13 +52,8 @@ NO_OPTIONS = [
 ]
 
 
-@cache
-def document(subject: Any, declared: str) -> str:
-    """Return the docstring of a function or Module of which `declared` is what its declaration says."""
-    if isinstance(subject, type):
-        from .module_documentation import document_module  # which is made of the parts of this file
-
-        return document_module(subject, declared)
+def document_function(subject: Any, declared: str) -> str:
+    """Return the docstring of a function of which `declared` is what its declaration says."""
     base = getattr(subject, "in_place_of", None)
     if base is not None:
         return document_in_place(subject, base)

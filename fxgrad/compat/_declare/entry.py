@@ -4,35 +4,26 @@ fast path costs no call. It is written and compiled when a function is called fo
 from __future__ import annotations
 
 import warnings
-from functools import cache, partial, wraps
+from functools import cache, partial
 from inspect import Parameter, Signature
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ...core import interpreter
 from ...core.aval import SCALARS
-from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
-from ...core.interpreter import CURRENT, EVAL
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
-from .._core.modes import NO_GRAD
-from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override, find_overriders
+from .._core.overriding import NOT_OVERRIDDEN, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
+from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leave_torch
 from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
 from .late_text import complete_late
-from .observed import run_function
 from .signatures import OUT, LateSignature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 
-current = CURRENT.get
-SEQUENCES = {list, tuple}
-NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-UNSET: Any = object()  # the default of what is not given
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
 # Where operands of another class may say what is done: see `_core.overriding`.
 ORDINARY_TEXT = "{} and (context.modes is None or not context.modes.overriding)"
 ASK_TEXT = """\
@@ -123,16 +114,6 @@ def format_override(op, out: bool, namespace: dict[str, Any]) -> str:
     if others:
         namespace["late"] = f"{is_ordinary} and find_overriders(({', '.join(others)},))", ask
     return ASK_TEXT.format(is_ordinary, ask)
-
-
-def are_ordinary(operands: Any) -> bool:
-    """Whether operands, a sequence of them, are of classes that override nothing."""
-    if type(operands) not in SEQUENCES:
-        return False
-    for x in operands:  # noqa: SIM110 (most are short)
-        if type(x) not in ORDINARY_CLASSES:
-            return False
-    return True
 
 
 def call_declared_override(made: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -337,80 +318,6 @@ def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list
     made.__code__ = complete.__code__.replace(**names)  # at last: other threads may call it meanwhile
 
 
-def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function on Tensors an entry point that takes NumPy's parameter names as well, as torch's functions do."""
-    return make_entrance(function, NUMPY_NAMES)
-
-
-def make_entrance(function: Callable[..., Any], renamed: Mapping[str, str] = NO_NAMES) -> Callable[..., Any]:
-    """Make a function on Tensors an entry point of the library: see `interpreter.api_boundary`. `renamed` are other
-    names of parameters. Where it is overridden, what users know it as is said to be called: its `exposed`."""
-    if function.__name__ in OPEN_TO_ANY:
-        return make_open_entrance(function)
-
-    @wraps(function)
-    def enter(first: Any = UNSET, /, *args: Any, **kwargs: Any) -> Any:
-        context = current()
-        try:
-            if context is EVAL and type(first) in ORDINARY_CLASSES and not kwargs:  # the commonest calls
-                if not args:
-                    return function(first)
-                if len(args) == 1 and type(args[0]) in ORDINARY_CLASSES:
-                    return function(first, args[0])
-            if kwargs and renamed:
-                kwargs = {renamed.get(name, name): value for name, value in kwargs.items()}
-            # Nobody overrides it, and nobody looks.
-            if (context is EVAL or context is NO_GRAD) and (
-                type(first) in ORDINARY_CLASSES or are_ordinary(first)
-            ):
-                for x in args:
-                    if type(x) not in ORDINARY_CLASSES and not are_ordinary(x):
-                        break
-                else:
-                    if not kwargs:
-                        return function(first, *args)
-                    for x in kwargs.values():
-                        if type(x) not in ORDINARY_CLASSES and not are_ordinary(x):
-                            break
-                    else:
-                        return function(first, *args, **kwargs)
-            if first is not UNSET:
-                args = (first, *args)
-            found = call_override(getattr(enter, "exposed", enter), args, kwargs)
-            if found is not NOT_OVERRIDDEN:
-                return found
-            if context.observer is not None:
-                return run_function(context.observer, function, args, kwargs)
-            return function(*args, **kwargs)
-        except BaseException as error:
-            leave_torch(error, context)
-            raise
-
-    return enter
-
-
-def make_open_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that takes objects of any kind an entry point: modes alone override it."""
-
-    @wraps(function)
-    def enter(*args: Any, **kwargs: Any) -> Any:
-        context = current()
-        try:
-            if context is EVAL:
-                return function(*args, **kwargs)
-            found = call_override(getattr(enter, "exposed", enter), args, kwargs, ())
-            if found is not NOT_OVERRIDDEN:
-                return found
-            if context.observer is not None:
-                return run_function(context.observer, function, args, kwargs)
-            return function(*args, **kwargs)
-        except BaseException as error:
-            leave_torch(error, context)
-            raise
-
-    return enter
-
-
 def is_entry_point(function) -> bool:
     """Whether a function was made by `make_entry_point`."""
     return hasattr(function, "operation") and function.__code__.co_filename.startswith("<fxgrad")
@@ -420,13 +327,6 @@ def is_entry_point(function) -> bool:
 def compile_text(text: str) -> Any:
     """Compile text, once for all operations that share it."""
     return compile(text, "<fxgrad torch>", "exec")
-
-
-def leave_torch(error: BaseException, context) -> None:
-    """Do what `interpreter.leave_library` does, and let NumPy warn again."""
-    if ERROR_STATE.get() is IGNORE:  # Ctrl-C may come before the `try` that ends with its reset
-        ERROR_STATE.set(DEFAULT)
-    interpreter.leave_library(error, context)
 
 
 # The code of an entry point before its first call, which may raise what is wrong with the operands.

@@ -8,7 +8,7 @@ as those of `re`, finds the declared sentence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,11 +20,10 @@ class LateText(str):
     __slots__ = ("subject",)
 
     subject: Any
+    writer: ClassVar[Callable[[Any, str], str]]  # (subject, what is declared of it) → the whole text
 
     def __str__(self) -> str:
-        from .documentation import document  # which knows the namespaces, whose functions have these texts
-
-        return document(self.subject, self.declared)
+        return LateText.writer(self.subject, self.declared)
 
     @property
     def declared(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from functools import cache
 from typing import Any
 
 from ..texts import Entry, read_entries
@@ -13,6 +14,7 @@ from .documentation import (
     declared_text,
     describe_parameters,
     describe_result,
+    document_function,
     entry_example,
     find_entry,
     indent,
@@ -21,6 +23,12 @@ from .documentation import (
     wrap,
 )
 from .spaces import SPACES
+
+
+@cache
+def document(subject: Any, declared: str) -> str:
+    """Return the docstring of a function or Module of which `declared` is what its declaration says."""
+    return (document_module if isinstance(subject, type) else document_function)(subject, declared)
 
 
 def document_module(module: type, declared: str) -> str:

@@ -14,26 +14,10 @@ from .._core.tensor import Tensor
 from .composite import CompiledPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from ...core.observer import Observer
     from .operation import Operation
-
-# Functions that are no operations to torch: they ask, print, set, or lead to others.
-SILENT = {
-    "allclose", "as_tensor", "asarray", "backward", "backward_from", "broadcast_shapes", "data_ptr",
-    "deepcopy_tensor", "dim", "dlpack_device", "element_size", "equal", "format_with_spec",
-    "from_dlpack", "from_numpy", "frombuffer", "get_default_device", "get_device",
-    "get_num_interop_threads", "get_num_threads", "get_printoptions", "get_rng_state", "getitem",
-    "initial_seed", "is_complex", "is_conj", "is_contiguous", "is_floating_point",
-    "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "is_nonzero", "is_same_size",
-    "is_set_to", "is_shared", "is_signed", "is_tensor", "iterate_entries_along_0", "manual_seed",
-    "ndimension", "nelement", "new", "numel", "numpy", "reduce_tensor", "register_hook",
-    "register_post_accumulate_grad_hook", "representation", "requires_grad_", "result_type",
-    "retain_grad", "seed", "set_default_device", "set_printoptions", "set_rng_state", "setitem",
-    "share_memory_", "size", "storage", "storage_offset", "stride", "tensor", "to_dlpack",
-    "to_numpy_array", "tolist", "untyped_storage", "vmap", "wrap_array"
-}  # fmt: skip
 
 
 def node_number(found: Any) -> int | None:
@@ -95,11 +79,3 @@ def make_observed_plan(op: Operation, *given: Any) -> Any:
         observed = observe_code(code, observe_equation)
         plan.forward = observed if code is wrapped else wrapped.wrap(observed)
     return plan
-
-
-def run_function(observer: Observer, function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
-    """Run a function on Tensors as one step of an observer."""
-    if function.__name__ in SILENT or function.__name__.startswith("__"):
-        return function(*args, **kwargs)
-    run = partial(function, *args, **kwargs)
-    return observer.observe("operation", function.__name__, (*args, *kwargs.values()), run)

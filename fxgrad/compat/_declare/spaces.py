@@ -7,7 +7,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ...core.source_info import hide_frames
-from .entry import is_entry_point, make_entrance, with_numpy_names
+from .entrance import make_entrance, with_numpy_names
+from .entry import is_entry_point
 from .late_text import complete_late
 from .view_plan import with_known_views
 

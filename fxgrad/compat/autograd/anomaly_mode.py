@@ -28,7 +28,7 @@ class detect_anomaly(ModeSwitch):
     ...     (torch.sqrt(x) * 0).backward()
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.TensorError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    fxgrad.compat.errors.TensorError: Function 'SqrtBackward0' returned nan values in its 0th output.
     ...
     >>> print(str(found[-1].message).partition(":")[0])
     Error detected in SqrtBackward0. Traceback of forward call that caused the error

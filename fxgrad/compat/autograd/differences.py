@@ -15,7 +15,7 @@ import numpy as np
 from ...checking.finite_differences import central_differences, random_like, to_host_array
 from ...core.aval import Aval
 from ...transforms.jacobian import unit_vectors
-from .._core.errors import ArgumentValueError, TensorError
+from .._core.errors import ArgumentValueError, TensorError, public
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy, zeros_like
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
+@public
 class GradcheckError(TensorError):
     """A derivative that does not agree with finite differences, or with itself.
 
@@ -46,7 +47,7 @@ class GradcheckError(TensorError):
     >>> torch.autograd.gradcheck(Square.apply, x)
     Traceback (most recent call last):
         ...
-    fxgrad.compat.autograd.differences.GradcheckError: Jacobian mismatch for output 0 with respect to input 0,
+    fxgrad.compat.errors.GradcheckError: Jacobian mismatch for output 0 with respect to input 0,
     numerical:[[2. 0.]
      [0. 2.]]
     analytical:[[1. 0.]

@@ -13,7 +13,7 @@ from .._core.tensor import Tensor, gradient_edge
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .._core.backward.engine import Pass
+    from .._core.hooks import RunningPass
 
 
 class MultiGradHook(RemovableHandle):
@@ -44,18 +44,18 @@ class MultiGradHook(RemovableHandle):
         if running is not None:
             self.note(running, position, gradient)
 
-    def note(self, running: Pass, position: int, gradient: Tensor) -> None:
+    def note(self, running: RunningPass, position: int, gradient: Tensor) -> None:
         """Note a gradient of a pass, and call the function if it is to be called now."""
         raise NotImplementedError
 
-    def finish(self, running: Pass) -> None:
+    def finish(self, running: RunningPass) -> None:
         """Do what is left to be done at the end of a pass that had gradients for the hook."""
 
 
 class FirstGradientHook(MultiGradHook):
     """The mode "any": the function gets the first gradient of every pass."""
 
-    def note(self, running: Pass, position: int, gradient: Tensor) -> None:
+    def note(self, running: RunningPass, position: int, gradient: Tensor) -> None:
         """See `MultiGradHook`."""
         if self not in running.notes:
             running.notes[self] = position
@@ -69,14 +69,14 @@ class AllGradientsHook(MultiGradHook):
         self.nodes = [node_and_index(gradient_edge(t))[0] for t in tensors]
         super().__init__(tensors, function)
 
-    def note(self, running: Pass, position: int, gradient: Tensor) -> None:
+    def note(self, running: RunningPass, position: int, gradient: Tensor) -> None:
         """See `MultiGradHook`."""
         gradients = running.notes.setdefault(self, {})
         gradients[position] = gradient
         if len(gradients) == sum(map(running.visits, self.nodes)):
             self.finish(running)
 
-    def finish(self, running: Pass) -> None:
+    def finish(self, running: RunningPass) -> None:
         """Call the function. That is left to be done where a Tensor on the way has got no gradient after all."""
         gradients = running.notes.pop(self)
         if self.handles:

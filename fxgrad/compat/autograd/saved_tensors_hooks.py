@@ -98,7 +98,7 @@ class disable_saved_tensors_hooks(ModeSwitch):
     ...         pass
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.TensorError: no hooks here
+    fxgrad.compat.errors.TensorError: no hooks here
     ...
     """
 

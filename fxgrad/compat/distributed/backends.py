@@ -8,13 +8,14 @@ from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, TensorError
+from .._core.errors import ArgumentValueError, TensorError, public
 from .._make.devices import device_count
 
 # Served by the communicator on CPUs; "undefined" is what torch calls the choice by itself.
 ON_CPUS = ("gloo", "mpi", "ucc", "undefined")
 
 
+@public
 class DistError(TensorError):
     """The base of the errors of communication.
 
@@ -25,7 +26,7 @@ class DistError(TensorError):
     >>> raise dist.DistError("no answer")
     Traceback (most recent call last):
         ...
-    fxgrad.compat.distributed.backends.DistError: no answer
+    fxgrad.compat.errors.DistError: no answer
       at:  ...
       see: errors/compat/DistError
 
@@ -37,6 +38,7 @@ class DistError(TensorError):
     """
 
 
+@public
 class DistBackendError(DistError):
     """The error for a library that communicates and fails.
 
@@ -47,7 +49,7 @@ class DistBackendError(DistError):
     >>> raise dist.DistBackendError("no answer")
     Traceback (most recent call last):
         ...
-    fxgrad.compat.distributed.backends.DistBackendError: no answer
+    fxgrad.compat.errors.DistBackendError: no answer
       at:  ...
       see: errors/compat/DistBackendError
 
@@ -59,6 +61,7 @@ class DistBackendError(DistError):
     """
 
 
+@public
 class DistNetworkError(DistError):
     """The error of the network.
 
@@ -69,7 +72,7 @@ class DistNetworkError(DistError):
     >>> raise dist.DistNetworkError("no answer")
     Traceback (most recent call last):
         ...
-    fxgrad.compat.distributed.backends.DistNetworkError: no answer
+    fxgrad.compat.errors.DistNetworkError: no answer
       at:  ...
       see: errors/compat/DistNetworkError
 
@@ -81,6 +84,7 @@ class DistNetworkError(DistError):
     """
 
 
+@public
 class DistStoreError(DistError):
     """The error of a store: a key that nobody has set in time.
 
@@ -91,7 +95,7 @@ class DistStoreError(DistError):
     >>> store.get("address")
     Traceback (most recent call last):
         ...
-    fxgrad.compat.distributed.backends.DistStoreError: wait timeout after 10ms, keys: address
+    fxgrad.compat.errors.DistStoreError: wait timeout after 10ms, keys: address
       at:  ...
       see: errors/compat/DistStoreError
 
@@ -101,6 +105,7 @@ class DistStoreError(DistError):
     """
 
 
+@public
 class QueueEmptyError(DistStoreError):
     """The error of a queue of a store with nothing in it.
 
@@ -109,7 +114,7 @@ class QueueEmptyError(DistStoreError):
     >>> store.queue_pop("jobs", block=False)
     Traceback (most recent call last):
         ...
-    fxgrad.compat.distributed.backends.QueueEmptyError: the queue jobs is empty
+    fxgrad.compat.errors.QueueEmptyError: the queue jobs is empty
       at:  ...
       see: errors/compat/QueueEmptyError
 

@@ -7,7 +7,7 @@ import warnings
 from typing import Any, ClassVar
 
 from ...core.errors import FxgradError
-from .._core.errors import ArgumentValueError
+from .._core.errors import ArgumentValueError, public
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
@@ -17,6 +17,7 @@ from .positive import Beta, clamp_tiny
 from .utils import broadcast_all, draw_normal, known_truth, torch
 
 
+@public
 class MissingMatrixError(FxgradError, AssertionError):
     """Not exactly one matrix where one is waited for: an AssertionError, as in torch.
 
@@ -24,7 +25,7 @@ class MissingMatrixError(FxgradError, AssertionError):
     >>> torch.distributions.Wishart(df=torch.tensor(3.0))
     Traceback (most recent call last):
         ...
-    fxgrad.compat.distributions.matrices.MissingMatrixError: Exactly one of covariance_matrix or precision_matrix or
+    fxgrad.compat.errors.MissingMatrixError: Exactly one of covariance_matrix or precision_matrix or
     scale_tril may be specified.
       at:  ...
       see: errors/compat/MissingMatrixError

@@ -7,6 +7,7 @@ from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 from ...core.errors import FxgradError
+from .._core.errors import public
 from .modules import ROOTS, explain, open_module
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+@public
 class LoadedError(FxgradError, ImportError):
     """The error of `install` where the real torch is loaded already: Python would go on with that one.
 

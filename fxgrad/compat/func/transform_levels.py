@@ -17,7 +17,7 @@ from ...transforms.jvp import JVPInterpreter
 from ...transforms.vmap import BatchInterpreter, BatchTracer
 from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentValueError, TensorError
+from .._core.errors import ArgumentValueError, TensorError, public
 from .._core.modes import DEFAULT_MODES, Modes, current_tools, tools_of, with_modes
 from .._core.tape import TapeInterpreter, TensorPrimitive, current_tape
 from .._core.tensor import LEAF, Tensor, make_tensor, refresh, to_outer, wrap
@@ -142,6 +142,7 @@ WORDS = {
 }
 
 
+@public
 class BatchedValueError(TensorError, ConcretizationError):
     """Code inside `vmap` that asks for the one value of a batched Tensor: by `if`, `.item()`, `float()`.
 
@@ -149,7 +150,7 @@ class BatchedValueError(TensorError, ConcretizationError):
     >>> torch.func.vmap(lambda x: x if x > 0 else -x)(torch.tensor([1.0, -2.0]))
     Traceback (most recent call last):
         ...
-    fxgrad.compat.func.transform_levels.BatchedValueError: vmap: It looks like you're attempting to use a Tensor in some
+    fxgrad.compat.errors.BatchedValueError: vmap: It looks like you're attempting to use a Tensor in some
     data-dependent control flow. We don't support that yet.
       in:  ... level 1: vmap at ...
       at:  ...

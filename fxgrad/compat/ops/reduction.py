@@ -15,7 +15,7 @@ from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype, short_name
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
-from .._declare.entry import with_numpy_names
+from .._declare.entrance import with_numpy_names
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.spaces import expose

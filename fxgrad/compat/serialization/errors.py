@@ -7,10 +7,12 @@ from pickle import PicklingError as PythonPicklingError
 from pickle import UnpicklingError as PythonUnpicklingError
 
 from ...core.errors import FxgradError
+from .._core.errors import public
 
 SAVEABLE = "a whole file that torch.save wrote, of Tensors, numbers and text in lists, tuples and dicts"
 
 
+@public
 class UnpicklingError(FxgradError, PythonUnpicklingError):
     """A file that holds what is not allowed, or that is broken. It is a `pickle.UnpicklingError` too.
 
@@ -24,7 +26,7 @@ class UnpicklingError(FxgradError, PythonUnpicklingError):
     >>> torch.load(file)
     Traceback (most recent call last):
         ...
-    fxgrad.compat.serialization.errors.UnpicklingError: Weights only load failed. WeightsUnpickler error: ...
+    fxgrad.compat.errors.UnpicklingError: Weights only load failed. WeightsUnpickler error: ...
       see: errors/compat/UnpicklingError
 
     What you trust is allowed by name:
@@ -36,6 +38,7 @@ class UnpicklingError(FxgradError, PythonUnpicklingError):
     """
 
 
+@public
 class PicklingError(FxgradError, PythonPicklingError, AttributeError):
     """An object that cannot be saved: a function or class without a place where it would be found again.
 
@@ -46,7 +49,7 @@ class PicklingError(FxgradError, PythonPicklingError, AttributeError):
     >>> torch.save({"activation": lambda x: x}, io.BytesIO())
     Traceback (most recent call last):
         ...
-    fxgrad.compat.serialization.errors.PicklingError: Can't pickle <function <lambda> at ...>: it's not found as ...
+    fxgrad.compat.errors.PicklingError: Can't pickle <function <lambda> at ...>: it's not found as ...
       at:  ...
       try: define it at the top of a module; or save a state_dict()
       see: errors/compat/PicklingError
@@ -55,6 +58,7 @@ class PicklingError(FxgradError, PythonPicklingError, AttributeError):
     """
 
 
+@public
 class TruncatedError(FxgradError, EOFError):
     """A file that ends too early: a copy that was cut off, or one that is still being written.
 
@@ -63,7 +67,7 @@ class TruncatedError(FxgradError, EOFError):
     >>> torch.load(io.BytesIO(b""))
     Traceback (most recent call last):
         ...
-    fxgrad.compat.serialization.errors.TruncatedError: Ran out of input
+    fxgrad.compat.errors.TruncatedError: Ran out of input
       at:  ...
       try: the file is not complete: copy or save it again
       see: errors/compat/TruncatedError

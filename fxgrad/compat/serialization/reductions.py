@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 from .._core.bits import CONJ, NEG, has_bit
 from .._core.dtypes import dtype as torch_dtype
-from .._core.hooks import warn_if_has_hooks
 from .._core.meta import is_meta
 from .._core.sparse_tensor import SparseTensor
 from .._core.storage import TypedStorage, UntypedStorage
-from .._core.tensor import Size, Tensor
+from .._core.tensor import Size, Tensor, warn_if_has_hooks
 from .._make.attributes import MemoryLayout
 from .._make.devices import device
 from .._make.generators import Generator

@@ -393,7 +393,7 @@ class check_sparse_tensor_invariants:
     ...     torch.sparse_coo_tensor([[5]], [1.0], (3,))
     Traceback (most recent call last):
         ...
-    fxgrad.compat._core.errors.TensorError: size is inconsistent with indices: for dim 0, size is 3 but found index 5
+    fxgrad.compat.errors.TensorError: size is inconsistent with indices: for dim 0, size is 3 but found index 5
     ...
     """
 

@@ -1,5 +1,6 @@
 """torch.utils.hooks: the handle that every registration of a hook returns, and hooks of Tensors that are pickled."""
 
-from .._core.hooks import RemovableHandle, unserializable_hook, warn_if_has_hooks
+from .._core.hooks import RemovableHandle, unserializable_hook
+from .._core.tensor import warn_if_has_hooks
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]

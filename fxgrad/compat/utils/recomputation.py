@@ -17,7 +17,7 @@ from ...core import source_info
 from ...core.aval import SCALARS, aval_of
 from ...core.interpreter import CURRENT, EVAL, Tracer, use_context
 from .._core.backward import engine
-from .._core.errors import TensorError
+from .._core.errors import TensorError, public
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes, with_modes
 from .._core.packing import PackedValue, PackingHooks
@@ -53,6 +53,7 @@ Operations of the recomputation, as far as it went:
 {second}"""
 
 
+@public
 class CheckpointError(TensorError):
     """A checkpointed function that did not do the same when it was run again.
 
@@ -68,7 +69,7 @@ class CheckpointError(TensorError):
     >>> torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).sum().backward()
     Traceback (most recent call last):
         ...
-    fxgrad.compat.utils.recomputation.CheckpointError: torch.utils.checkpoint: A different number of tensors was ...
+    fxgrad.compat.errors.CheckpointError: torch.utils.checkpoint: A different number of tensors was ...
       see: errors/compat/CheckpointError
 
     >>> torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x.cos(), x, use_reentrant=False).sum().backward()

@@ -25,7 +25,7 @@ from ....transforms.vmap import vmap
 from ..anomaly import ensure_no_nan, error_reports
 from ..duals import DUAL_LEVEL, add_dual_level
 from ..errors import ArgumentError
-from ..hooks import RUNNING
+from ..hooks import RUNNING, RunningPass
 from ..memory import VERSIONS, ensure_unmodified
 from ..modes import NO_GRAD, current_modes, tools_of, use_user_context, with_modes
 from ..packing import unpack_residuals
@@ -202,7 +202,7 @@ def run_batched(
     return dict(zip(found, map(unwrap, results)))  # the numbers are known once it has run
 
 
-class Pass:
+class Pass(RunningPass):
     """One backward pass: the cotangents that have arrived, and how they are used. `notes` are those of hooks that wait
     for several gradients."""
 
