@@ -17,6 +17,7 @@ Constants:
     IGNORE: The value of `ERROR_STATE` with which nothing warns.
     DEFAULT: The value of `ERROR_STATE` when the library was imported.
     EXACT: The types whose values are their own `key_of`.
+    code_kinds: For each file of code, whether it is the library's or the user's; filled when a file is first met.
     SINGLE_REFCOUNT: What `sys.getrefcount` says of an object with one name only.
     TRACERS: For each class of tracers that a surface hides, the class of its objects.
     is_object: Whether a value is an object of a surface.
@@ -45,6 +46,7 @@ Namespaces:
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 # Where each name has its home.
@@ -59,6 +61,7 @@ _HOMES = {
     "core.interpreter": "CURRENT EVAL Context PrimalTracer Tracer acting_level api_boundary concretize ensure_open "
     "escaped_tracer_error is_plain leave_library levels opened use_context",
     "core.user_level": "Interpreter",
+    "core.source_info": "code_kinds",
     "core.observer": "Observer pull_observed",
     "core.fp_errors": "DEFAULT ERROR_STATE IGNORE",
     "transforms.jvp": "JVPInterpreter JVPTracer jvp jvp_flat linearize",
@@ -176,6 +179,7 @@ if TYPE_CHECKING:
     from .core.primitive import HigherOrder, Primitive, register
     from .core.pullback import OperandPullback, PullbackRule, RematPullback
     from .core.snapshot import SINGLE_REFCOUNT
+    from .core.source_info import code_kinds
     from .core.staging import stage
     from .core.surface import TRACERS, SurfaceObject, call_on_values, first_object, is_object
     from .core.typing import Array, ArrayLike, Axis, PyTree
@@ -224,13 +228,12 @@ __all__ = [*_HOME, *_NAMESPACES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 def __getattr__(name: str) -> Any:
     """Load a name from its home."""
-    if name in _NAMESPACES:
-        value = import_module(f".{_NAMESPACES[name]}", __package__)
-    elif name in _HOME:
-        value = getattr(import_module(f".{_HOME[name]}", __package__), name)
-    else:
+    home = _HOME.get(name) or _NAMESPACES.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return globals().setdefault(name, value)
+    for path in accumulate(home.split("."), "{}.{}".format):  # a package before its parts: see `core.face`
+        module = import_module(f".{path}", __package__)
+    return globals().setdefault(name, getattr(module, name) if name in _HOME else module)
 
 
 def __dir__() -> list[str]:

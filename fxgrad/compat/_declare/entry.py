@@ -9,10 +9,9 @@ from inspect import Parameter, Signature
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...core import interpreter
 from ...core.aval import SCALARS
 from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
-from ...core.interpreter import CURRENT, EVAL
+from ...core.interpreter import CURRENT, EVAL, leave_library
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
@@ -426,7 +425,7 @@ def leave_torch(error: BaseException, context) -> None:
     """Do what `interpreter.leave_library` does, and let NumPy warn again."""
     if ERROR_STATE.get() is IGNORE:  # Ctrl-C may come before the `try` that ends with its reset
         ERROR_STATE.set(DEFAULT)
-    interpreter.leave_library(error, context)
+    leave_library(error, context)
 
 
 # The code of an entry point before its first call, which may raise what is wrong with the operands.
