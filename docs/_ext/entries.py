@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -109,8 +110,12 @@ def members_of(owner: type) -> set[str]:
 
 
 def summary(full_name: str) -> str:
-    """The first sentence on an object."""
+    """The first sentence on an object; of a constant, what the docstring of its module says."""
     value = catalog.find(full_name)
+    owner, _, name = full_name.rpartition(".")
+    listed = re.search(rf"^ +{name}: (.+)$", inspect.getdoc(catalog.find(owner)) or "", re.MULTILINE)
+    if listed and owner == "fxgrad.extend":
+        return listed[1]
     if is_number(value):
         return f"`{value!s}`"
     if kind := described_kind(value):

@@ -20,7 +20,6 @@ from ..core.interpreter import PrimalTracer, is_plain, opened, use_context
 from ..core.observer import Observer
 from ..core.primitive import HigherOrder
 from ..ops.linalg import hermitian_part
-from ..transforms.custom.call import CustomCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +54,7 @@ class HermitianInterpreter(Observer):
             self.has_hermitian = True
             with use_context(self.outer):
                 result = hermitian_part(values[0])
-        elif isinstance(primitive, CustomCall):
+        elif primitive.rules_run_user_code:
             return primitive.kernel(*args, **params)  # the user's function, for which tracers are arrays
         elif isinstance(primitive, HigherOrder) and is_plain(values):
             result = primitive.kernel(*values, **params)  # Graphs, in our own context

@@ -18,11 +18,11 @@ from .aval import PLAIN, SCALARS, check_dtype
 from .cache import Cache
 from .devices import device_of, is_on_cuda
 from .errors import DeviceError, DTypeError, FxgradError, UnsupportedError
-from .interpreter import VALUES
+from .interpreter import VALUES, Tracer
 from .surface import is_object
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
 # Array type → its namespace, None where that is of no use; filled when a type is first met.
@@ -249,6 +249,32 @@ def read_array(value: Any, what: object = "an operand") -> Any:
         ) from error
     check_dtype(entries.dtype, what)
     return entries
+
+
+# Turns a (nested) sequence, possibly holding tracers, into an array: set by ops.shaping.
+from_sequence: Callable[[Any], Any] | None = None
+
+
+def holds_objects(value: Any) -> bool:
+    """Whether a value is an array of objects, which NumPy makes of traced values: `np.array([x, y])`."""
+    return type(value) is np.ndarray and value.dtype.hasobject
+
+
+def read_objects(entries: np.ndarray) -> Any:
+    """Return the array of the numbers and traced values that an array of objects holds; itself where it holds none that
+    are traced."""
+    if not any(isinstance(entry, Tracer) for entry in entries.flat):
+        return entries
+    return from_sequence(entries.tolist()) if entries.ndim else entries[()]  # type: ignore[misc]
+
+
+def as_value(value: Any, what: object = "an operand") -> Any:
+    """Convert an operand to an array, scalar or tracer; sequences and other array-likes are converted as NumPy does."""
+    if type(value) in VALUES:
+        return read_objects(value) if holds_objects(value) else value
+    if isinstance(value, list | tuple):
+        return from_sequence(value)  # type: ignore[misc]
+    return read_array(value, what)
 
 
 def dtype_in(xp: Any, dtype: Any) -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
-    from .primitive import Primitive
+    from .rules import Rules
 
 
 class Var:
@@ -60,7 +60,7 @@ class Equation:
 
     __slots__ = ("inputs", "outputs", "params", "primitive", "quiet", "site")
 
-    primitive: Primitive
+    primitive: Rules
     inputs: tuple[Any, ...]
     outputs: tuple[Var, ...]
     params: dict[str, Any]
@@ -69,7 +69,7 @@ class Equation:
 
     def __init__(
         self,
-        primitive: Primitive,
+        primitive: Rules,
         inputs: Sequence[Any],
         outputs: Sequence[Var],
         params: dict[str, Any],

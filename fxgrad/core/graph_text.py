@@ -23,7 +23,7 @@ import numpy as np
 
 from .aval import Aval, aval_of
 from .graph import Graph, Literal, Var, iter_subgraphs, letter_names
-from .primitive import REGISTRY
+from .rules import REGISTRY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

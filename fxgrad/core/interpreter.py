@@ -12,8 +12,6 @@ from contextvars import ContextVar, Token
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from . import message, source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
@@ -21,7 +19,7 @@ from .errors import EscapedTracerError, FxgradError, UnsupportedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .primitive import Primitive
+    from .rules import Rules
     from .typing import P, R
 
 
@@ -72,7 +70,7 @@ class Interpreter:
         self.outer = CURRENT.get()
         self.site = site
 
-    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process(self, primitive: Rules, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """The result of applying `primitive` to `args`, some of which may be this interpreter's tracers.
 
         Args:
@@ -85,7 +83,7 @@ class Interpreter:
         the array itself remains as it is."""
         return make_buffer(array)
 
-    def bind_outer(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
+    def bind_outer(self, primitive: Rules, args: Any, params: dict[str, Any]) -> Any:
         """Apply the primitive one level further out. Arguments as of `process`."""
         outer = self.outer
         token = CURRENT.set(outer)
@@ -183,7 +181,7 @@ class EvalInterpreter(Interpreter):
     def __init__(self) -> None:
         self.outer = self.site = None  # type: ignore[assignment]
 
-    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def process(self, primitive: Rules, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
             if type(a) not in PLAIN:
                 traced = next((b for b in args if isinstance(b, Tracer)), None)
@@ -197,34 +195,6 @@ class EvalInterpreter(Interpreter):
 
 EVAL = Context(EvalInterpreter())
 CURRENT: ContextVar[Context] = ContextVar("fxgrad", default=EVAL)
-
-
-# Turns a (nested) sequence, possibly holding tracers, into an array: set by ops.shaping.
-from_sequence: Callable[[Any], Any] | None = None
-
-
-def holds_objects(value: Any) -> bool:
-    """Whether a value is an array of objects, which NumPy makes of traced values: `np.array([x, y])`."""
-    return type(value) is np.ndarray and value.dtype.hasobject
-
-
-def read_objects(entries: np.ndarray) -> Any:
-    """Return the array of the numbers and traced values that an array of objects holds; itself where it holds none that
-    are traced."""
-    if not any(isinstance(entry, Tracer) for entry in entries.flat):
-        return entries
-    return from_sequence(entries.tolist()) if entries.ndim else entries[()]  # type: ignore[misc]
-
-
-def as_value(value: Any, what: object = "an operand") -> Any:
-    """Convert an operand to an array, scalar or tracer; sequences and other array-likes are converted as NumPy does."""
-    if type(value) in VALUES:
-        return read_objects(value) if holds_objects(value) else value
-    if isinstance(value, list | tuple):
-        return from_sequence(value)  # type: ignore[misc]
-    from . import arrays  # which admits tracers as they are
-
-    return arrays.read_array(value, what)
 
 
 def levels(context: Context | None = None) -> Iterator[Interpreter]:

@@ -65,8 +65,8 @@ class Interpreter(interpreter.Interpreter):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "process" in cls.__dict__:
-            cls.process = divide_programs(cls.process)  # type: ignore[method-assign]
+        process = getattr(cls.process, "undivided", cls.process)
+        cls.process = process if cls.programs == "whole" else divide_programs(process)  # type: ignore[method-assign]
 
     def inline(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
         """Carry out the program of a primitive at this level, one operation after the other: each comes to `process`.
@@ -118,6 +118,7 @@ def divide_programs(process: Callable[..., Any]) -> Callable[..., Any]:
             '"whole", and it gets the operation as one',
         )
 
+    divided.undivided = process  # type: ignore[attr-defined]  # what costs no call, for classes that say "whole"
     return divided
 
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import pytree
+from ..core.arrays import as_value
 from ..core.aval import aval_of, check_dtype
 from ..core.devices import device_of, is_on_cuda
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import Tracer, as_value
+from ..core.interpreter import Tracer
 from ..core.pytree_keys import keystr
 from ..numpy.placement import device_get, device_put
 

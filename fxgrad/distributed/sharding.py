@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import ops  # noqa: F401  before its parts
 from ..core import pytree
+from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import ArrayConversionError, ShapeError, StructureError
-from ..core.interpreter import api_boundary, as_value
+from ..core.interpreter import api_boundary
 from ..ops.ranks import join_parts, scatter_part
 from .processes import world
 

@@ -17,9 +17,10 @@ from ..control.branches import switch_call as switch_operation
 from ..control.stepwise import run_scan
 from ..control.stepwise import run_while as while_operation
 from ..core import pytree, source_info
+from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
-from ..core.interpreter import api_boundary, as_value, concretize
+from ..core.interpreter import api_boundary, concretize
 from ..core.surface import join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path

@@ -11,9 +11,9 @@ from typing import Any
 
 from .. import numpy as fnp
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import is_differentiable
 from ..core.errors import ShapeError
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike
 from ..numpy.composite import cast, composite, dtype_of, normalize_axis, operand
 

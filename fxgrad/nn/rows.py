@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import aval_of
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..numpy.composite import cast, composite, kind, normalize_axes, normalize_axis, operand
 from .activations import floating

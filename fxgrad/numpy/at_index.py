@@ -16,10 +16,11 @@ import numpy as np
 
 from .. import ops
 from ..core.advice import fit_broadcast
+from ..core.arrays import as_value
 from ..core.aval import SCALARS, aval_of, kind_of
 from ..core.devices import CPU, put_array
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
-from ..core.interpreter import as_value, concretize
+from ..core.interpreter import concretize
 from ..core.surface import is_object
 from ..ops.indexing import array_axes_position, parse_entry
 

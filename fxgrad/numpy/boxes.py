@@ -25,10 +25,10 @@ import numpy as np
 from .. import numpy as fnp
 from .. import ops
 from ..core import interpreter, pytree
-from ..core.arrays import NAMESPACES
+from ..core.arrays import NAMESPACES, as_value
 from ..core.aval import PLAIN, aval_of
 from ..core.errors import DTypeError, ShapeError, UnsupportedError
-from ..core.interpreter import EVAL, Tracer, as_value, ensure_open, levels, parts_of, twin
+from ..core.interpreter import EVAL, Tracer, ensure_open, levels, parts_of, twin
 from ..core.surface import SurfaceObject, is_box
 from ..ops.operators import SIGNS, refuse_strides
 from . import methods, protocol  # noqa: F401  what traced values have, and boxes are to have as well

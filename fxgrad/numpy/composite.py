@@ -16,19 +16,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import ops
 from ..core import interpreter
-from ..core.arrays import namespace_of
+from ..core.arrays import as_value, holds_objects, namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ShapeError, reword
-from ..core.interpreter import (
-    CURRENT,
-    EVAL,
-    Tracer,
-    acting_level,
-    as_value,
-    concretize,
-    holds_objects,
-    twin,
-)
+from ..core.interpreter import CURRENT, EVAL, Tracer, acting_level, concretize, twin
 from ..core.surface import OBJECTS, SurfaceObject, first_object
 from ..ops.operators import remember_view
 from .documentation import (

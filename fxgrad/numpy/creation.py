@@ -10,10 +10,11 @@ import numpy as np
 from numpy import frombuffer, fromiter, fromstring, mgrid, ogrid
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import is_differentiable
 from ..core.common_errors import wrong_ndim
 from ..core.errors import UnsupportedError
-from ..core.interpreter import Tracer, as_value
+from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, DType, Shape
 from .composite import (
     cast,

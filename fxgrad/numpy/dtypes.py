@@ -59,8 +59,9 @@ from numpy import (
     ushort,
 )
 
+from ..core.arrays import as_value
 from ..core.aval import WEAK_TYPES, aval_of
-from ..core.interpreter import Tracer, as_value
+from ..core.interpreter import Tracer
 from ..core.typing import Array, ArrayLike, Axis, DType
 from .composite import composite, dtype_of, is_beyond_numpy, operands
 from .documentation import NO_DERIVATIVE, described

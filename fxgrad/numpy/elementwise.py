@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.common_errors import unknown_option
 from ..core.errors import DTypeError
-from ..core.interpreter import Tracer, as_value, concretize
+from ..core.interpreter import Tracer, concretize
 from ..core.typing import Array, ArrayLike, Axis, Binary, DType
 from ..ops.options import call_ufunc, of_operands
 from .composite import (

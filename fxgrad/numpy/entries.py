@@ -10,9 +10,10 @@ import numpy as np
 from .. import ops
 from ..core import pytree
 from ..core.advice import fit_broadcast
+from ..core.arrays import as_value
 from ..core.aval import aval_of, is_differentiable, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, describe
-from ..core.interpreter import Tracer, as_value, concretize
+from ..core.interpreter import Tracer, concretize
 from ..core.surface import is_box
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.common_errors import wrong_ndim, wrong_shape
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike
 from .composite import cast, composite, dtype_of, ensure, kind, known_value, operand
 from .creation import linspace

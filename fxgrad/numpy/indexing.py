@@ -11,10 +11,11 @@ from numpy import diag_indices, index_exp, mask_indices, ndindex, s_, tril_indic
 
 from .. import ops
 from ..core.advice import fit_index
+from ..core.arrays import as_value
 from ..core.aval import PLAIN
 from ..core.common_errors import wrong_ndim
 from ..core.errors import DTypeError, IndexingError, ShapeError
-from ..core.interpreter import Tracer, as_value, concretize
+from ..core.interpreter import Tracer, concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import (
     at_axis,

@@ -9,9 +9,10 @@ import numpy as np
 
 from .. import ops  # noqa: F401  before its parts
 from ..core import pytree
+from ..core.arrays import as_value
 from ..core.aval import SCALARS
 from ..core.devices import CPU, DEFAULT_DEVICE, as_device, cuda_device
-from ..core.interpreter import Tracer, api_boundary, as_value, concretize
+from ..core.interpreter import Tracer, api_boundary, concretize
 from ..ops.transfer import put
 
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
+from ..core.arrays import as_value, holds_objects
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.common_errors import BUFFER_REMEDY
 from ..core.errors import ArrayConversionError, FxgradError, IndexingError, UnsupportedError
-from ..core.interpreter import VALUES, Tracer, as_value, concretize, holds_objects
+from ..core.interpreter import VALUES, Tracer, concretize
 from ..core.surface import is_box
 from .composite import cast, normalize_axis, operand, reduced_axes
 from .flat import written

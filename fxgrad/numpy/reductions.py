@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import Aval
 from ..core.common_errors import wrong_shape
 from ..core.errors import ShapeError, StructureError
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.operators import remember_radicand, square
 from .composite import (

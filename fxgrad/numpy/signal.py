@@ -8,9 +8,9 @@ import numpy as np
 from numpy import bartlett, blackman, hamming, hanning
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.common_errors import unknown_option, wrong_ndim
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand
 from .documentation import LINEAR

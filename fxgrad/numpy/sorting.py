@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.common_errors import unknown_option, wrong_ndim, wrong_shape
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis
 from .composite import cast, composite, dtype_of, ensure, kind, line_up, normalize_axis, operand, operands
 from .documentation import NO_DERIVATIVE

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.common_errors import wrong_shape
 from ..core.errors import DTypeError, IndexingError, ShapeError
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, Axis, DType
 from .composite import cast, composite, dtype_of, ensure, kind, normalize_axes, operand
 from .contraction import dot

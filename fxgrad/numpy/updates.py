@@ -14,9 +14,10 @@ import numpy as np
 from numpy import copyto, putmask
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.common_errors import unknown_option, wrong_ndim
 from ..core.errors import ShapeError
-from ..core.interpreter import as_value, concretize
+from ..core.interpreter import concretize
 from ..core.typing import Array, ArrayLike, Axis, Shape
 from .composite import cast, composite, dtype_of, normalize_axis, operand
 from .documentation import LINEAR

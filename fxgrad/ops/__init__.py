@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from . import operators, vocabulary  # rules are written with Python's operators
-from .activation import relu, sigmoid, silu, softplus
+from .activation import relu, sigmoid, sigmoid_slope, silu, softplus
 from .bits import bitcast, reduce_precision
-from .contraction import contract
+from .contraction import LETTERS, contract, contract_aval
 from .elementwise import (
     absolute,
     add,
@@ -135,6 +135,7 @@ from .reduction import (
 )
 from .shaping import (
     broadcast_to,
+    broadcast_transpose,
     concatenate,
     flip,
     from_sequence,
@@ -147,7 +148,7 @@ from .shaping import (
     stack,
     zeros_like,
 )
-from .slicing import dynamic_slice, dynamic_update_slice
+from .slicing import dynamic_slice, dynamic_update_slice, zeros_of_shape
 
 if TYPE_CHECKING:
     from .banded import *
@@ -157,9 +158,12 @@ if TYPE_CHECKING:
     from .filters import *
     from .fourier import *
     from .hermitian import *
+    from .integrals import *
+    from .library import *
     from .linalg import *
     from .matrix_equations import *
     from .matrix_functions import *
+    from .projection import *
     from .random import *
     from .reflections import *
     from .sequence import *
@@ -175,29 +179,33 @@ if TYPE_CHECKING:
 
 # Families that are not loaded with the package, and their names.
 _RARE = {
-    "banded": "banded_solve",
+    "banded": "banded_product banded_solve transpose_band",
     "convolution": "correlate",
     "determinants": "adjugate adjugate_slope det slogdet",
-    "elimination": "column_order indefinite_minor ldl lu row_order zero_pivot",
+    "elimination": "INFO column_order indefinite_minor ldl lu lu_triangles permuted_identity row_order "
+    "take_rows zero_pivot",
     "filters": "all_pole",
     "fourier": "fft irfft rfft",
     "hermitian": "cholesky cholesky_slope cholesky_slope_transpose mirror_triangle",
-    "linalg": "qr",
-    "matrix_equations": "riccati sylvester",
+    "integrals": "beta_moment complex_polygamma gauss_series kummer_series symmetric_integral",
+    "library": "MANY library_function library_kernel special_functions",
+    "linalg": "adjoint column_matrix diagonal hermitian_part identity_like matrix_transpose qr real_dtype",
+    "matrix_equations": "riccati solve_stein sylvester",
     "matrix_functions": "fractional_power fractional_power_slope matrix_exp matrix_exp_slope matrix_log "
     "matrix_log_slope matrix_sign matrix_sign_slope matrix_sqrt",
     "random": "fold_in multiply_high random_binomial random_bits random_log_gamma random_poisson random_real",
-    "reflections": "reflected_form",
+    "projection": "project",
+    "reflections": "apply_reflections multiply_reflections reflected_form",
     "sequence": "convolve",
     "sliding": "col2im deposit pick spread_windows window_max window_min window_places window_sum windows",
     "sorting": "argsort searchsorted sort",
     "sparse": "operator_product sparse_matmul sparse_solve",
-    "special": "bessel_moment erf erf_inv erfc erfcx gamma_density gamma_moment "
-    "incomplete_gamma log_gamma log_normal_cdf normal_cdf normal_quantile polygamma zeta",
+    "special": "bessel_moment beta_moment_partials erf erf_inv erfc erfcx gamma_density gamma_moment gamma_shift "
+    "incomplete_gamma incomplete_partial_a log_gamma log_normal_cdf normal_cdf normal_quantile polygamma zeta",
     "spectral": "eig eigh eigvalsh singular_quotient spectral_perturbation svd svdvals",
     "systems": "factorization factors_of inv lstsq singular_factors_of solve triangular_solve",
     "unitary": "hessenberg polar_unitary schur space_basis",
-    "transfer": "location transfer",
+    "transfer": "location put transfer",
     "trigonometric": "trigonometric_transform",
 }
 _FAMILY = {name: family for family, names in _RARE.items() for name in names.split()}

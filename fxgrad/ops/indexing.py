@@ -14,9 +14,10 @@ import numpy as np
 
 from ..core import arrays as arrays_module
 from ..core.advice import fit_index
+from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
-from ..core.interpreter import as_value, concretize
+from ..core.interpreter import concretize
 from ..kernels.selection import add_at
 from .kinds import linear
 from .masked import Masked, Support

@@ -292,7 +292,7 @@ def refuse_strides(value: Any, frame: Any) -> None:
 
 def array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
     """What `np.array([x, y])` asks for: an array of objects, the entries. Operations and transforms read it as the
-    array of these (see `core.interpreter.read_objects`)."""
+    array of these (see `core.arrays.read_objects`)."""
     asking = sys._getframe(1)
     refuse_strides(self, asking)
     if multiplies_sparse_matrix(asking):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import interpreter
+from ..core import arrays
 from ..core.advice import fit_broadcast, fit_reshape
 from ..core.aval import PLAIN, Aval, aval_of, check_kind
 from ..core.errors import ShapeError
@@ -215,7 +215,7 @@ def from_sequence(sequence: Any) -> Any:
 
     def build(item: Any) -> Any:
         if not isinstance(item, list | tuple):
-            value = interpreter.as_value(item)
+            value = arrays.as_value(item)
             aval = aval_of(value)  # inside a sequence NumPy takes Python scalars in their own dtype
             return ops.convert(value, dtype=aval.dtype) if aval.weak else value
         parts = [build(i) for i in item]
@@ -250,4 +250,4 @@ def result_dtype(values: Any) -> Any:
 
 
 _WEAK = {"b": True, "i": 0, "f": 0.0, "c": 0j}
-interpreter.from_sequence = from_sequence
+arrays.from_sequence = from_sequence

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
-from ..core.interpreter import as_value
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 from .keys import UINT64, as_shape, check_one_key

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.devices import CPU, DEFAULT_DEVICE
 from ..core.errors import ConcretizationError, DTypeError, ShapeError
-from ..core.interpreter import as_value
 from ..core.typing import Array, DType, Key, Shape
 from ..numpy.placement import device_put
 from ..ops.random import DRAW, SPLIT

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import ops
+from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.docstrings import insert_before_example
 from ..core.errors import DTypeError, ShapeError
-from ..core.interpreter import as_value
 from ..ops.random import DRAW
 from .keys import as_shape, check_one_key
 

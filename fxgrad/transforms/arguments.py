@@ -13,9 +13,10 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
+from ..core.arrays import as_value
 from ..core.aval import PLAIN, aval_of, check_dtype, dtype_of, float0, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import VALUES, Tracer, as_value, ensure_open, twin
+from ..core.interpreter import VALUES, Tracer, ensure_open, twin
 from ..core.pytree_keys import keystr
 from ..core.surface import TRACERS, hand_on, is_alike, release
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import pytree
-from ..core.arrays import namespace_of
+from ..core.arrays import as_value, namespace_of
 from ..core.aval import SCALARS, Aval, aval_of, check_dtype, is_differentiable, kind_of
 from ..core.common_errors import not_a_function
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError, StructureError, UnsupportedError
-from ..core.interpreter import Tracer, api_boundary, as_value
+from ..core.interpreter import Tracer, api_boundary
 from ..core.primitive import HigherOrder, bind
 from ..core.surface import is_alike
 from ..ops import kinds

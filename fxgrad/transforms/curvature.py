@@ -12,9 +12,10 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
+from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import NonScalarError, ShapeError
-from ..core.interpreter import api_boundary, as_value
+from ..core.interpreter import api_boundary
 from .derived_function import derive
 from .jvp import linearize
 from .structured import random_signs, split_entries

@@ -247,6 +247,15 @@ def count_true(mask: Any) -> int:
     return int(namespace_of(mask).count_nonzero(mask))
 
 
+def has_nan(value: Any) -> bool:
+    """Whether the arrays and numbers of which a value consists have NaN entries: those of floating dtypes."""
+    return any(
+        count_true(entry_mask("isnan", array))
+        for array in iterate_arrays(value)
+        if is_differentiable(aval_of(array).dtype)
+    )
+
+
 def has_new_entries(test: str, array: Any, given: LabelledValues, entrywise: bool) -> bool:
     """Whether entries pass the test for which no operand accounts: the same entry where the operation is
     elementwise, any entry otherwise."""

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core import pytree
+from ..core.arrays import as_value, holds_objects
 from ..core.errors import StructureError
-from ..core.interpreter import (
-    CURRENT,
-    Context,
-    Interpreter,
-    PrimalTracer,
-    Tracer,
-    as_value,
-    ensure_open,
-    holds_objects,
-    use_context,
-)
+from ..core.interpreter import CURRENT, Context, Interpreter, PrimalTracer, Tracer, ensure_open, use_context
 from ..core.surface import release
 from .arguments import LeafName, admit_or_float0, input_name, leaf_path, positional_names
 

@@ -14,6 +14,7 @@ from ..core import pytree
 from ..core.errors import StructureError
 from ..core.graph import Graph
 from ..core.interpreter import api_boundary
+from ..core.same_graphs import intern_graph, lift_constants
 from ..core.staging import stage
 from .arguments import admit_tangents, as_cotangent, tangent_dtype, unshare_results
 
@@ -82,9 +83,6 @@ class LinearFunction:
 
 def flatten(function: LinearFunction) -> tuple[Iterable[Any], Hashable]:
     """Flatten a linear function into the values that it needs, and the program that it is. Equal programs are one."""
-    from .linear_map import lift_constants  # which are programs over the transforms,
-    from .subgraphs import intern_graph  # and needed only for leaves
-
     program, values = lift_constants(function.graph)
     words = function.operation, function.what, tuple(function.avals), function.single, function.dtype_for
     values = [in_native_order(v) for v in values]

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..core.aval import is_differentiable
-from ..core.graph import Equation, Graph, Literal, Var
+from ..core.graph import Graph
 from ..core.interpreter import CURRENT, EVAL, is_plain, named_axes
+from ..core.same_graphs import intern_graph, lift_constants
 from ..kernels.codegen.source import compile_graph
 from ..passes import optimize
-from .subgraphs import batch_graph, cached_on_graph, intern_graph
+from .subgraphs import batch_graph, cached_on_graph
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,27 +36,6 @@ def map_rows(graph: Graph, rows: Sequence[Any]) -> list[Any] | None:
     if known is closed:  # its first time, or it will never be met again
         return None
     return compile_rows(known, len(values), len(rows[0]))(*values, *rows)
-
-
-def lift_constants(graph: Graph) -> tuple[Graph, list[Any]]:
-    """Return the Graph with its captured values and NumPy's numbers as leading inputs, and those values. Python's
-    numbers are part of the program."""
-    lifted: dict[Any, Any] = dict(graph.captured)
-
-    def lift(atoms: Sequence[Any]) -> list[Any]:
-        found = []
-        for a in atoms:
-            if type(a) is Literal and isinstance(a.value, np.generic):
-                value, a = a.value, Var(a.aval)
-                lifted[a] = value
-            found.append(a)
-        return found
-
-    equations = [
-        Equation(e.primitive, lift(e.inputs), e.outputs, e.params, e.site, e.quiet) for e in graph.equations
-    ]
-    outputs = lift(graph.outputs)
-    return Graph((*lifted, *graph.inputs), equations, outputs, None, graph.name), [*lifted.values()]
 
 
 @cached_on_graph

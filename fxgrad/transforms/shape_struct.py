@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import DTypeError
-from ..core.interpreter import VALUES, as_value
+from ..core.interpreter import VALUES
 from ..core.surface import is_object
 
 if TYPE_CHECKING:

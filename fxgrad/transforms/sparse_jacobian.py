@@ -17,6 +17,7 @@ from ..core.aval import PLAIN, Aval, aval_of, is_differentiable
 from ..core.cache import Cache
 from ..core.errors import ConcretizationError, ShapeError, StructureError
 from ..core.key import key_of
+from ..core.same_graphs import graph_key
 from .coloring import UNCOLORED, Coloring, color
 from .flat_function import FlatFunction
 from .jacobian import put_beside
@@ -25,7 +26,6 @@ from .jvp import linearize
 from .linear_map import map_rows
 from .sparse_matrix import Places, wrap_entries
 from .sparsity import TangentProgram, detect_pattern, stage_tangents
-from .subgraphs import graph_key
 from .vjp import vjp
 from .vmap import vmap
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
+from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import ShapeError
-from ..core.interpreter import as_value, concretize
+from ..core.interpreter import concretize
 from .dependence import sparse_library
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree, source_info
+from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.interpreter import api_boundary, as_value
+from ..core.interpreter import api_boundary
 from ..core.surface import is_alike
 from ..ops.indexing import parse_index
 from ..ops.random import DRAW

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
-from ..core.cache import Cache
-from ..core.graph import Equation, Graph, Literal, Var
-from ..core.interpreter import PrimalTracer, named_axes
-from ..core.key import key_of, params_key
+from ..core.graph import Equation, Graph, Var
+from ..core.interpreter import PrimalTracer
+from ..core.same_graphs import intern_graph
 from ..core.staging import GraphTracer, stage
 from ..kernels.codegen.source import compile_graph
 from ..ops.kinds import ensure_batched
@@ -45,66 +44,6 @@ def cached_on_graph(function: Callable) -> Callable:
             return found
 
     return lookup
-
-
-class InternedGraphs(Cache):
-    """Graphs by what they say. What was derived from one goes with its entry: it may refer back to the Graph, and
-    memory is to be released without the garbage collector."""
-
-    __slots__ = ()
-
-    def __delitem__(self, key: Any) -> None:
-        self[key].cache.clear()
-        super().__delitem__(key)
-
-
-_interned = InternedGraphs(256)
-
-
-def intern_graph(graph: Graph) -> Graph:
-    """Return an equal Graph met before, or this one: what was derived from a body serves the next call of the
-    same loop, although a call stages its functions anew. Not where an equation will never be met again, nor
-    is to be kept."""
-    if any(equation.has_trait("identity_params") for equation in graph.equations):
-        return graph
-    key = graph_key(graph)
-    try:
-        found = _interned.get(key)
-    except TypeError:  # a param that cannot be hashed
-        return graph
-    if found is None:
-        found = _interned[key] = graph
-    return found
-
-
-def graph_key(graph: Graph) -> tuple:
-    """Return all that a closed Graph says as a key, to be compared and hashed. Sub-graphs are interned
-    already."""
-    numbers: dict[Any, int] = {}
-
-    def number_variables(variables: Sequence[Var]) -> tuple:
-        for v in variables:
-            numbers[v] = len(numbers)
-        return tuple([v.aval for v in variables])
-
-    def key_atoms(atoms: Sequence[Any]) -> tuple:
-        return tuple([key_of(a.value) if type(a) is Literal else numbers[a] for a in atoms])
-
-    inputs = number_variables(graph.inputs)
-    equations = tuple(
-        [
-            (
-                e.primitive,
-                key_atoms(e.inputs),
-                params_key(e.params),
-                number_variables(e.outputs),
-                None if e.site is None else (id(e.site.code), e.site.lasti),
-                e.quiet,
-            )
-            for e in graph.equations
-        ]
-    )
-    return graph.name, inputs, equations, key_atoms(graph.outputs), named_axes()
 
 
 @cached_on_graph

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree, source_info
+from ..core.arrays import as_value, holds_objects
 from ..core.aval import PLAIN, aval_of, dtype_of, is_differentiable
 from ..core.common_errors import not_a_function
 from ..core.errors import DTypeError, NonScalarError, NotLinearError
@@ -19,10 +20,8 @@ from ..core.interpreter import (
     Context,
     Tracer,
     api_boundary,
-    as_value,
     copy_level,
     ensure_open,
-    holds_objects,
     leave_library,
     opened,
 )

@@ -7,7 +7,7 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
 from fxgrad.control import hoisting
-from fxgrad.transforms import subgraphs
+from fxgrad.core import same_graphs
 
 LENGTH = 37
 
@@ -16,7 +16,7 @@ LENGTH = 37
 def rows_in_blocks(request, monkeypatch):
     """Blocks of rows of four numbers, for Graphs that have not been divided yet."""
     monkeypatch.setattr(hoisting, "BLOCK_ENTRIES", request.param)
-    monkeypatch.setattr(subgraphs, "_interned", subgraphs.Cache())
+    monkeypatch.setattr(same_graphs, "_interned", same_graphs.Cache())
 
 
 def weights(rng):

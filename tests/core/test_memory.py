@@ -10,7 +10,7 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
-from fxgrad.transforms import subgraphs
+from fxgrad.core import same_graphs
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 ONES = np.ones(4)
@@ -144,7 +144,7 @@ WORK = {
 @pytest.mark.parametrize("call", WORK.values(), ids=WORK)
 def test_memory_is_released_by_reference_counting(call):
     """Nothing is left for the garbage collector, neither of the work nor of its arrays."""
-    subgraphs._interned.clear()  # what others left there would be pushed out by this work, machine code included
+    same_graphs._interned.clear()  # what others left there would be pushed out by this work, machine code included
     for _ in range(2):  # what is kept on purpose: derived rules, and from the second call on machine code, of
         with suppress(
             Exception
@@ -170,16 +170,16 @@ def test_memory_is_released_by_reference_counting(call):
 
 def test_what_was_derived_of_a_program_is_forgotten_with_it():
     """It may refer back to the program, and is released by reference counting all the same."""
-    subgraphs._interned.clear()
-    graph = subgraphs.intern_graph(fx.make_graph(fnp.sin)(1.0))
+    same_graphs._interned.clear()
+    graph = same_graphs.intern_graph(fx.make_graph(fnp.sin)(1.0))
     graph.cache["derived"] = [graph]
     gc.collect()
     gc.disable()
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         del graph
-        for k in range(subgraphs._interned.limit):
-            subgraphs.intern_graph(fx.make_graph(lambda x, k=k: x * float(k))(1.0))
+        for k in range(same_graphs._interned.limit):
+            same_graphs.intern_graph(fx.make_graph(lambda x, k=k: x * float(k))(1.0))
         gc.collect()
         assert gc.garbage == []
     finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import fxgrad
+from fxgrad import extend
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "fxgrad"
@@ -27,6 +28,7 @@ FLOORS = [
         "checking",
     },  # `check=True` is a parameter of transforms, and checks are programs over transforms
     {"control"},
+    {"extend"},  # the names of the rooms above for those below
     {
         "numpy",
         "scipy",
@@ -75,6 +77,21 @@ COMPAT_FACES = {
     "return_types", "signal", "special", "storage", "types", "version",
 }  # fmt: skip
 
+# The rooms of which other surfaces, and interpreters of the user's own, take what `fxgrad.extend` names.
+FOUNDATIONS = {"checking", "control", "core", "kernels", "ops", "passes", "transforms"}
+BUILT_ON_THE_CONTRACT = {"compat", "scipy"}
+LARGEST_CONTRACT = 105  # names beside those of `fxgrad`; the number may only shrink
+
+# Files that lead to one another, be it by imports that are late or for annotations, and how many they are at most.
+LARGEST_CIRCLE = 4
+LARGER_CIRCLES = {  # by the first of their files; these may only shrink
+    "fxgrad.kernels.codegen.direct": 22,
+    "fxgrad.compat._core.anomaly": 17,
+    "fxgrad.numpy.boxes": 10,
+    "fxgrad.compat._declare.documentation": 7,
+    "fxgrad.distributed.checks": 6,
+}
+
 LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}
 DEPENDENCIES = {"attrs", "ml_dtypes", "opt_einsum", "tqdm"}
 IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite", "mpi4py", "safetensors"}
@@ -102,13 +119,14 @@ def imports(module: Path) -> list[tuple[str, bool]]:
 
 
 @cache
-def found_imports(module: Path) -> list[tuple[str, bool, int]]:
-    """(absolute dotted name, whether it is imported as soon as the module is, line) of what a module imports."""
+def found_imports(module: Path, annotations: bool = False) -> list[tuple[str, bool, int]]:
+    """(absolute dotted name, whether it is imported as soon as the module is, line) of what a module imports; what it
+    needs for annotations only is among it if they are asked for."""
     found = []
 
     def visit(node: ast.AST, at_once: bool) -> None:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            return  # for annotations only: nothing is imported
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not annotations:
+            return  # nothing is imported
         if isinstance(node, ast.Import):
             found.extend((alias.name, at_once, node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -206,6 +224,46 @@ def test_a_circle_between_files_has_its_reason_beside_the_import():
         if "  # " in line and "noqa" not in line and (t := target(found))
     }
     assert circles(edges(explained)) == []
+
+
+def shows_names(module: Path) -> bool:
+    """Whether a module lists for type checkers what it loads lazily."""
+    source = (PACKAGE / module).read_text(encoding="utf-8")
+    return module.name == "__init__.py" and ("LazyPackage" in source or "def __getattr__" in source)
+
+
+def test_few_files_lead_to_one_another():
+    """Whoever reads one of them has to read them all."""
+    names = {".".join(["fxgrad", *m.with_suffix("").parts]).removesuffix(".__init__"): m for m in MODULES}
+
+    def leads_to(name: str, module: Path) -> set[str]:
+        found = {target for target, _, _ in found_imports(module, not shows_names(module))}
+        nearest = [next((n for n in (t, t.rpartition(".")[0]) if n in names), name) for t in found]
+        return {*nearest} - {name}
+
+    groups = circles({name: leads_to(name, module) for name, module in names.items()})
+    large = {min(group): sorted(group) for group in groups if len(group) > LARGEST_CIRCLE}
+    assert {first: group for first, group in large.items() if len(group) > LARGER_CIRCLES.get(first, 0)} == {}
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) in BUILT_ON_THE_CONTRACT], ids=str)
+def test_other_surfaces_take_from_the_foundations_what_the_contract_names(module):
+    taken = {name for name, _, _ in found_imports(module, annotations=True)}
+    assert {n for n in taken if n.split(".")[0] == "fxgrad" and n.split(".")[1] in FOUNDATIONS} == set()
+    assert {n for n in taken if n.startswith("fxgrad.extend.") and n.split(".")[2] not in extend.__all__} == set()
+
+
+def test_the_contract_is_small_and_what_type_checkers_see():
+    assert len({*extend.__all__} - {*fxgrad.__all__}) <= LARGEST_CONTRACT
+    shown = {n.partition(".")[2] for n, _, _ in found_imports(Path("extend.py"), annotations=True)}
+    homes = {f"{home}.{name}" for name, home in extend._HOME.items()} | {*extend._NAMESPACES.values()}
+    assert {name for name in shown if name} >= homes
+
+
+def test_the_contract_loads_nothing_by_itself():
+    source = "import sys, fxgrad.extend; print(*[m for m in sys.modules if m.startswith('fxgrad')])"
+    run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["fxgrad", "fxgrad.extend"]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)

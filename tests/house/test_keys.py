@@ -84,7 +84,7 @@ MEMORIES = {
     "ops/linalg.py": "texts by a number of dimensions",
     "ops/projection.py": "rows of ones by their lengths and dtypes",
     "transforms/deferral.py": "segments, dtypes of results: primitives, params_key, places, dtypes",
-    "transforms/subgraphs.py": "interned Graphs: key_of, params_key",
+    "core/same_graphs.py": "interned Graphs: key_of, params_key",
     "transforms/custom/jvp_vjp.py": "structure and avals of results, to be compared with the function's: key_of",
     "transforms/sparse_jacobian.py": "recipes: the Graph of tangents, what it closes over: graph_key, key_of",
     "transforms/jit.py": "programs: key_of, tree_key",

@@ -12,7 +12,6 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...core.aval import aval_of, is_differentiable
 from ...core.interpreter import CURRENT
 from ...core.source_info import user_frame, user_stack
 from .errors import TensorError
@@ -79,6 +78,8 @@ def call_reports(node: Node) -> Iterator[str]:
 
 def ensure_no_nan(node: Node, results: Sequence[Any]) -> None:
     """Raise if a cotangent that a node has computed has NaN entries."""
+    from ...transforms.debug_nans import has_nan  # loaded with the first check
+
     for position, result in enumerate(results):
         if result is not None and has_nan(result):
             raise TensorError(
@@ -86,14 +87,3 @@ def ensure_no_nan(node: Node, results: Sequence[Any]) -> None:
                 site=node.site,
                 hint="keep entries without a derivative from the operation: f(torch.where(ok, x, 1.0))",
             )
-
-
-def has_nan(value) -> bool:
-    """Whether a value, which may be traced, has NaN entries."""
-    from ...transforms.debug_nans import count_true, entry_mask, iterate_arrays  # loaded with the first check
-
-    return any(
-        count_true(entry_mask("isnan", array))
-        for array in iterate_arrays(value)
-        if is_differentiable(aval_of(array).dtype)
-    )

@@ -33,7 +33,7 @@ class DeviceInterpreter(Interpreter):
     """The level of arrays on devices, which adds nothing to evaluation."""
 
     __slots__ = ()
-    name = "device"
+    name, programs = "device", "whole"
     permanent = True
 
     def __init__(self) -> None:

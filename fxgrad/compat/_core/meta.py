@@ -52,7 +52,7 @@ class MetaInterpreter(Interpreter):
     """The level that computes with shapes."""
 
     __slots__ = ()
-    name = "meta"
+    name, programs = "meta", "whole"
     permanent = True
 
     def __init__(self) -> None:

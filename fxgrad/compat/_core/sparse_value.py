@@ -47,7 +47,7 @@ class SparseInterpreter(Interpreter):
     """The level of sparse values, which can be added."""
 
     __slots__ = ()
-    name = "sparse"
+    name, programs = "sparse", "whole"
     permanent = True
 
     def __init__(self) -> None:

@@ -352,7 +352,7 @@ class TapeInterpreter(Interpreter):
     """The level that records operations on its tracers while the modes say so, and only computes otherwise."""
 
     __slots__ = ("permanent",)
-    name = "tape"
+    name, programs = "tape", "whole"
     is_stand_in = False  # for the tape outside the transform above which it is
     is_differentiating = False  # whether operations inside it are differentiated, those of gradients as well
     thread = 0  # the thread of the transformed function; in another one its derivative would be lost

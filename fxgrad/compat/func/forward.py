@@ -8,8 +8,8 @@ from ... import ops
 from ...core import source_info
 from ...core.aval import aval_of
 from ...core.interpreter import api_boundary, opened
-from ...transforms import jvp as forward
 from ...transforms.jvp import JVPTracer
+from ...transforms.jvp import linearize as linearize_values
 from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.dtypes import from_numpy_dtype
 from .._core.duals import check_tangent, ensure_floating, ensure_no_dual_level
@@ -173,7 +173,7 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
             ensure_tensors(results, name)
             return [to_outer_result(r, tape) for r in results]
 
-    outputs, push = forward.linearize(call_on_values, *[unwrap(x) for x in leaves])
+    outputs, push = linearize_values(call_on_values, *[unwrap(x) for x in leaves])
     then = next_serial()
     avals = [aval_of(x._fx_value) for x in leaves]
 

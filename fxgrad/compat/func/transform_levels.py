@@ -23,7 +23,7 @@ from .._core.tape import TapeInterpreter, TensorPrimitive, current_tape
 from .._core.tensor import LEAF, Tensor, make_tensor, refresh, to_outer, wrap
 from .arguments import is_leaf
 
-OUTER: Any = Interpreter.__dict__["outer"]
+OUTER: Any = Interpreter.outer
 
 
 class SharesModes:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...ops.elimination import INFO
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.tensor import Tensor
@@ -19,7 +20,6 @@ from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
-from .decompositions import INFO
 from .entries import by_entries
 from .linalg import check_pair, check_square, linalg_solve
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import ops
-from ...core.interpreter import as_value
+from ...core.arrays import as_value
 from ...core.typing import Array, ArrayLike
 from .distribution import INFINITY, Distribution, any_of, is_constant, method, select
 from .quantiles import quantile

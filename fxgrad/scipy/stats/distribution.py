@@ -19,9 +19,9 @@ import numpy as np
 
 from ... import ops
 from ... import random as fxrandom
+from ...core.arrays import as_value
 from ...core.aval import aval_of, kind_of
 from ...core.errors import DTypeError, ShapeError, StructureError, UnsupportedError, describe
-from ...core.interpreter import as_value
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast, composite
 from ...random.parameters import uniform_open

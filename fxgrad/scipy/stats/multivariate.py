@@ -14,9 +14,10 @@ import numpy as np
 from ... import numpy as fnp
 from ... import ops
 from ... import random as fxrandom
+from ...core.arrays import as_value
 from ...core.aval import aval_of
 from ...core.errors import ConcretizationError, ShapeError
-from ...core.interpreter import as_value, concretize
+from ...core.interpreter import concretize
 from ...core.typing import Array, ArrayLike
 from ...numpy.composite import cast
 from .. import special

@@ -3,10 +3,10 @@
 import numpy as np
 
 import fxgrad as fx
+from fxgrad.core import same_graphs
 from fxgrad.core.cache import Cache
 from fxgrad.kernels.native import engine
 from fxgrad.kernels.native import recurrence as native
-from fxgrad.transforms import subgraphs
 
 TOLERANCES = {"float16": 2e-3, "float32": 2e-5, "float64": 1e-13}
 
@@ -23,7 +23,7 @@ def made_natively(monkeypatch):
 
     monkeypatch.setattr(native, "Loop", Noted)
     monkeypatch.setattr(
-        subgraphs, "_interned", Cache(256)
+        same_graphs, "_interned", Cache(256)
     )  # loops that were met before would be machine code already
     monkeypatch.setattr(engine, "mode", lambda: "always")
     return found
