@@ -250,7 +250,9 @@ def test_few_files_lead_to_one_another():
 def test_other_surfaces_take_from_the_foundations_what_the_contract_names(module):
     taken = {name for name, _, _ in found_imports(module, annotations=True)}
     assert {n for n in taken if n.split(".")[0] == "fxgrad" and n.split(".")[1] in FOUNDATIONS} == set()
-    assert {n for n in taken if n.startswith("fxgrad.extend.") and n.split(".")[2] not in extend.__all__} == set()
+    assert {
+        n for n in taken if n.startswith("fxgrad.extend.") and n.split(".")[2] not in extend.__all__
+    } == set()
 
 
 def test_the_contract_is_small_and_what_type_checkers_see():
