@@ -20,26 +20,25 @@ from fxgrad.compat._declare.operation import OPERATIONS
 F = torch.nn.functional
 
 
-def written_names(*texts):
-    """The names to which statements give values."""
-    found = set()
-    for text in texts:
-        fields = dict.fromkeys(("unset", "guard", "exact", "others", "statics", "params"), "")
-        made = text.format("x", "z", recording="c", key="k", **fields) + "        pass\n"
-        names = [node for node in ast.walk(ast.parse(made)) if isinstance(node, ast.Name)]
-        found |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
-    return found
+def written_names(node):
+    """The names to which statements give values, except those of branches that return."""
+    if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return):
+        return set()
+    found = {node.id} if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else set()
+    return found.union(*map(written_names, ast.iter_child_nodes(node)))
 
 
 def test_no_parameter_has_a_name_that_a_fast_path_has_taken_when_it_is_left():
-    before_plan = fast_path.PLANNED_TEXT.partition("    if plan is not None")[0]
-    direct = written_names(fast_path.FIRST_TEXT, fast_path.SECOND_TEXT)
-    planned = written_names(before_plan, fast_path.OTHER_TEXT)
-    of_views = written_names(fast_path.VIEW_TEXT.removesuffix("    return view\n"))
-    assert {"a", "m", "b", "n"} <= direct and {"arrays", "edges", "plan"} <= planned and "view" in of_views
+    def path(op):
+        return ast.parse(
+            f"def path():\n{fast_path.indent_text(fast_path.format_fast_path(op, {}), 4)}    pass"
+        )
+
+    taken = {op.name: written_names(path(op)) for op in OPERATIONS.values()}
+    assert {"plain", "input_value", "input_edge", "other_value", "plan_key", "edges"} <= taken["add"]
+    assert "view" in taken["unsqueeze"] and "node" not in taken["add"]
     for op in OPERATIONS.values():
-        taken = of_views if op.view else planned if op.primitive is None else direct | planned
-        assert not {p.name for p in op.parameters} & taken, op
+        assert not {p.name for p in op.parameters} & taken[op.name], op
 
 
 def leaf(*shape, dtype=torch.float32, seed=0):

@@ -12,6 +12,7 @@ from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
 from ...core.interpreter import CURRENT, EVAL
 from .._core.modes import NO_GRAD
 from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override
+from .signatures import DerivedSignature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,6 +100,7 @@ def make_entrance(function: Callable[..., Any], renamed: Mapping[str, str] = NO_
             leave_torch(error, context)
             raise
 
+    enter.__signature__ = DerivedSignature(function, list)  # type: ignore[attr-defined]
     return enter
 
 
@@ -121,6 +123,7 @@ def make_open_entrance(function: Callable[..., Any]) -> Callable[..., Any]:
             leave_torch(error, context)
             raise
 
+    enter.__signature__ = DerivedSignature(function, list)  # type: ignore[attr-defined]
     return enter
 
 

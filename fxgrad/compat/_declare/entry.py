@@ -3,11 +3,13 @@ fast path costs no call. It is written and compiled when a function is called fo
 
 from __future__ import annotations
 
+import linecache
 import warnings
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, partial
 from inspect import Parameter, Signature
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.aval import SCALARS
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
@@ -19,10 +21,6 @@ from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leav
 from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
 from .late_text import complete_late
 from .signatures import OUT, LateSignature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 # Where operands of another class may say what is done: see `_core.overriding`.
 ORDINARY_TEXT = "{} and (context.modes is None or not context.modes.overriding)"
@@ -206,7 +204,7 @@ def make_user_function(op) -> Callable[..., Any]:
         return signature, reword_errors(body, given)
 
     made = make_entry_point(op, op.name, write, EntrySignature(op, op.out))
-    made.__doc__, made.__module__ = op.function.__doc__, "fxgrad.compat"
+    made.__doc__ = op.function.__doc__
     complete_late(made)
     return made
 
@@ -261,7 +259,9 @@ def make_operator(
         body += "if not isinstance(other, operands):\n    return NotImplemented\n"
         return ["self", "other"], f"{body}return {call}\n"
 
-    return make_entry_point(op, name, write, OPERATOR)
+    made = make_entry_point(op, name, write, OPERATOR)
+    made.__module__, made.__qualname__ = "fxgrad.compat", f"Tensor.{name}"
+    return made
 
 
 def reword_errors(body: str, given: Sequence[str]) -> str:
@@ -289,16 +289,36 @@ def make_entry_point(
     """Make a function that is an entry point of the library: see `interpreter.api_boundary`, which would cost a call.
     `write(namespace)` returns its parameters and its statements when it is called for the first time."""
     namespace: dict[str, Any] = {}
-    made = namespace["made"] = FunctionType(COMPLETE_AND_CALL, namespace, name)
-    namespace["complete"] = partial(complete_entry_point, op, made, write)
-    made.__qualname__ = name
+    filename = f"<fxgrad torch.{name}>"
+    made = namespace["made"] = FunctionType(COMPLETE_AND_CALL.replace(co_filename=filename), namespace, name)
+    complete = namespace["complete"] = partial(complete_entry_point, op, made, write)
+    linecache.cache[filename] = 1, None, EntryLines(name, complete), filename  # type: ignore[assignment]
     made.operation = op  # type: ignore[attr-defined]
     made.__signature__ = signature  # type: ignore[attr-defined]
     return made
 
 
-def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list[str], str]]) -> None:
-    """Give an entry point its code."""
+class EntryLines(Sequence[str]):
+    """The source of an entry point for `linecache`: tracebacks, debuggers and `inspect` show it. It is written, if the
+    function has not been called yet, when somebody reads it."""
+
+    def __init__(self, name: str, complete: Callable[[], str]):
+        self.name, self.complete = name, complete
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines, with the name that users know the function by."""
+        return self.complete().replace("def made(", f"def {self.name}(", 1).splitlines(True)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.lines[index]
+
+
+def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list[str], str]]) -> str:
+    """Give an entry point its code, and return its source."""
     namespace, name = COMMON | {"op": op}, made.__name__
     signature, body = write(namespace)
     text = f"def made({', '.join(signature)}):\n    context = current()\n    try:\n{indent_text(body, 8)}"
@@ -310,12 +330,13 @@ def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list
         text += "        raise\n"
     exec(compile_text(text), namespace)
     complete = namespace.pop("made")
-    names = {"co_name": name, "co_qualname": name, "co_filename": f"<fxgrad torch.{name}>"}
+    names = {"co_name": name, "co_qualname": name, "co_filename": made.__code__.co_filename}
     made.__globals__.update(
         {key: value for key, value in namespace.items() if key not in ("made", "complete")}
     )
     made.__defaults__, made.__kwdefaults__ = complete.__defaults__, complete.__kwdefaults__
     made.__code__ = complete.__code__.replace(**names)  # at last: other threads may call it meanwhile
+    return text
 
 
 def is_entry_point(function) -> bool:
@@ -330,7 +351,7 @@ def compile_text(text: str) -> Any:
 
 
 # The code of an entry point before its first call, which may raise what is wrong with the operands.
-COMPLETE_AND_CALL = compile_text("""
+COMPLETE_AND_CALL = compile_text("""\
 def made(*args, **kwargs):
     complete()
     context = current()

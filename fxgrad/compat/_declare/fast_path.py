@@ -30,81 +30,67 @@ from .view_plan import freeze, plan_view, take_view
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# {0} and {1} are the names of the operands. Their values are a and b; m and n are their gradient edges, then the tuple
-# of edges. The values of an operation on two are in the order of its primitive.
-FIRST_TEXT = """\
-if (
-    (context is EVAL or context is NO_GRAD or context is QUIET)
-    and type({0}) in TENSOR_CLASSES
-    and ({0}._fx_view_meta is None or is_plain_view({0})){unset}
-):
-    a = {0}._fx_value
-    m = {0}._fx_node if context is EVAL else None
-    if type(a) is ndarray and a.dtype in FLOATS and (m is None or {0}._fx_tape is BASE_TAPE):
+# The gate: whether {0} is a plain Tensor, of which value, and by which edge it is differentiated. It stands in the text
+# of every fast path; `plain.plain_edge` is the same as a function.
+GATE_TEXT = """\
+plain = {before}type({0}) in TENSOR_CLASSES and ({0}._fx_view_meta is None or is_plain_view({0}))
+if plain:
+    {0}_value = {0}._fx_value
+    {0}_edge = {0}._fx_node if {recording} else None
+    plain = type({0}_value) is ndarray and ({0}_edge is None or {0}._fx_tape is BASE_TAPE){more}
 """
+LEAF_TEXT = """\
+if {0}_edge is LEAF:
+    {0}_edge = {0}._fx_accumulator or grad_accumulator({0})
+"""
+PLAIN_CONTEXT = "(context is EVAL or context is NO_GRAD or context is QUIET)"
+RECORDING = "context is EVAL"
+# The other operand of two: a Tensor of the same dtype, or a number.
 SECOND_TEXT = """\
-kind = type({1})
-n, code = None, 0
-if kind in TENSOR_CLASSES:
-    plain = {1}._fx_view_meta is None or is_plain_view({1})
-    b = {1}._fx_value
-    if plain and type(b) is ndarray and a.dtype is b.dtype:
-        if context is EVAL:
-            n = {1}._fx_node
-            plain = n is None or {1}._fx_tape is BASE_TAPE
-    else:
-        plain = False
-else:
-    b = {1}
-    code = NUMBERS.get(kind)
-    plain = code is not None{exact}
-if plain{guard}:
+{1}_edge, {1}_code = None, 0
+{gate}
+elif type({1}) in NUMBERS{exact}:
+    {1}_value, {1}_code, plain = {1}, NUMBERS[type({1})], True
 """
 COMPUTE_TEXT = """\
 silence = set_errors(IGNORE)
 try:
     if {unrecorded}:
-        y = kernel({values})
+        result = kernel({values})
     else:
-        if m is LEAF:
-            m = {0}._fx_accumulator or grad_accumulator({0})
 {link}
 finally:
     reset_errors(silence)
 """
-SECOND_LEAF_TEXT = """\
-if n is LEAF:
-    n = {1}._fx_accumulator or grad_accumulator({1})
-"""
 # The rule that `Elementwise.vjp` finds, under the same key.
 FIND_RULE_TEXT = """\
-y, rule = kernel({values}), None
-shape, dtype = y.shape, y.dtype
-if dtype is a.dtype:
+result, rule = kernel({values}), None
+shape, dtype = result.shape, result.dtype
+if dtype is {0}_value.dtype:
     key = dtype.num if shape else ~dtype.num
 {codes}
     rule = rules.get(key)
-m = ({edges},)
+edges = ({edges},)
 if rule is None:
-    y, rule, residuals = vjp(kernel, ({values},), m, NO_PARAMS, no_copy)
+    result, rule, residuals = vjp(kernel, ({values},), edges, NO_PARAMS, no_copy)
 else:
     save = rule.save_residuals
-    residuals = () if save is None else save(no_copy, y, ({values},))
+    residuals = () if save is None else save(no_copy, result, ({values},))
 """
 CODES_TEXT = """\
-first = 0 if m is None else 1 if a.shape == shape else 2
-if n is not None:
-    code = 1 if b.shape == shape else 2
-key = (key * 8 + {0}) * 8 + {1}
+{0}_code = 0 if {0}_edge is None else 1 if {0}_value.shape == shape else 2
+if {1}_edge is not None:
+    {1}_code = 1 if {1}_value.shape == shape else 2
+key = (key * 8 + {first}_code) * 8 + {second}_code
 """
 ASK_RULE_TEXT = """\
-m = ({edges},)
-y, rule, residuals = vjp(kernel, ({values},), m, NO_PARAMS, no_copy)
+edges = ({edges},)
+result, rule, residuals = vjp(kernel, ({values},), edges, NO_PARAMS, no_copy)
 """
 RECORD_TEXT = """\
 tensor = allocate(Tensor)
 tensor._fx_tape = BASE_TAPE
-tensor._fx_value = y if type(y) is ndarray else give_memory(y)
+tensor._fx_value = result if type(result) is ndarray else give_memory(result)
 tensor._fx_view_meta = None
 if {no_node}:
     tensor._fx_node = None
@@ -114,7 +100,7 @@ else:
     node.operation = op
     node.rule = rule
     node.residuals = residuals
-    node.next_edges = m
+    node.next_edges = edges
     node.pull_plain = rule.pull_plain
     frame = getframe(1)
     while code_kinds[frame.f_code.co_filename] and frame.f_back:  # called from this library
@@ -124,22 +110,13 @@ else:
 """
 # By the plan for such operands, of which the statements make the key that `Operation.run_plan` makes.
 PLANNED_TEXT = """\
-is_known = False
-if (
-    (context is EVAL or context is NO_GRAD or context is QUIET)
-    and type({0}) in TENSOR_CLASSES
-    and ({0}._fx_view_meta is None or is_plain_view({0})){unset}
-):
-    array = {0}._fx_value
-    edge = {0}._fx_node if {recording} else None
-    if type(array) is ndarray and (edge is None or {0}._fx_tape is BASE_TAPE):
-        if edge is LEAF:
-            edge = {0}._fx_accumulator or grad_accumulator({0})
-        plan_key = DEFAULT_DTYPE[0], array.shape, array.dtype.num, edge is None
-        arrays, edges = (array,), (edge,)
-        is_known = True
+{gate}
+if plain:
+{leaf}
+    plan_key = DEFAULT_DTYPE[0], {0}_value.shape, {0}_value.dtype.num, {0}_edge is None
+    arrays, edges = ({0}_value,), ({0}_edge,)
 {others}
-if is_known:
+if plain:
     try:
         plan = plans.get({key})
     except TypeError:  # parameters that are not hashable
@@ -147,33 +124,27 @@ if is_known:
     if plan is not None:
         silence = set_errors(IGNORE)
         try:
-            y, rule, residuals = plan.run(arrays, edges)
+            result, rule, residuals = plan.run(arrays, edges)
         finally:
             reset_errors(silence)
-        m = edges
 {record}
 {finish}
         return tensor
 """
 OTHER_TEXT = """\
-if is_known:
-    operand_type = type({0})
-    if operand_type in TENSOR_CLASSES:
-        is_known = {0}._fx_view_meta is None or is_plain_view({0})
-        array = {0}._fx_value
-        edge = {0}._fx_node if {recording} else None
-        is_known = is_known and type(array) is ndarray and (edge is None or {0}._fx_tape is BASE_TAPE)
-        if is_known:
-            if edge is LEAF:
-                edge = {0}._fx_accumulator or grad_accumulator({0})
-            plan_key = (*plan_key, array.shape, array.dtype.num, edge is None)
-            arrays, edges = (*arrays, array), (*edges, edge)
+if plain:
+    if type({0}) in TENSOR_CLASSES:
+{gate}
+        if plain:
+{leaf}
+            plan_key = (*plan_key, {0}_value.shape, {0}_value.dtype.num, {0}_edge is None)
+            arrays, edges = (*arrays, {0}_value), (*edges, {0}_edge)
     elif {0} is None:
         plan_key = (*plan_key, None)
-    elif operand_type in SCALARS:
-        plan_key, arrays, edges = (*plan_key, operand_type), (*arrays, {0}), (*edges, None)
+    elif type({0}) in SCALARS:
+        plan_key, arrays, edges = (*plan_key, type({0})), (*arrays, {0}), (*edges, None)
     else:
-        is_known = False
+        plain = False
 """
 # By the plan for such a view: see `view_plan`.
 VIEW_TEXT = """\
@@ -184,38 +155,24 @@ if view is None:
 if view is not None:
     return view
 """
+# In the memory of the first operand. Neither is a view or has a history.
 INPLACE_TEXT = """\
-if (
-    type({0}) in TENSOR_CLASSES
-    and {0}._fx_view_meta is None
-    and (context is NO_GRAD or (context is EVAL and {0}._fx_node is None)){unset}
-):
-    a = {0}._fx_value
-    kind = type({1})
-    if type(a) is ndarray and a.dtype in FLOATS and a.flags.c_contiguous and not {0}._fx_is_inference_tensor:
-        if kind in TENSOR_CLASSES:
-            b = {1}._fx_value
-            plain = (
-                type(b) is ndarray
-                and a.dtype is b.dtype
-                and {1}._fx_view_meta is None
-                and (context is NO_GRAD or {1}._fx_node is None)
-                and (b.shape == a.shape or not b.shape)
-            )
-        else:
-            b = {1}
-            plain = kind in NUMBERS{exact}
-        if plain:
-            silence = set_errors(IGNORE)
-            try:
-                kernel(a, {factor}, a)
-            finally:
-                reset_errors(silence)
-            frame = getframe(1)
-            while code_kinds[frame.f_code.co_filename] and frame.f_back:  # called from this library
-                frame = frame.f_back
-            record_change(a, name, Site(frame.f_code, frame.f_lasti))
-            return {0}
+{first}
+if plain:
+{second}
+    elif type({1}) in NUMBERS{exact}:
+        {1}_value, plain = {1}, True
+if plain:
+    silence = set_errors(IGNORE)
+    try:
+        kernel({0}_value, {factor}, {0}_value)
+    finally:
+        reset_errors(silence)
+    frame = getframe(1)
+    while code_kinds[frame.f_code.co_filename] and frame.f_back:  # called from this library
+        frame = frame.f_back
+    record_change({0}_value, name, Site(frame.f_code, frame.f_lasti))
+    return {0}
 """
 
 
@@ -245,8 +202,6 @@ NAMES: dict[str, Any] = {
     "reset_errors": ERROR_STATE.reset,
     "set_errors": ERROR_STATE.set,
 }
-# What must hold, besides, of the first operand of an operation whose numbers are not rounded to half precision.
-UNROUNDED = " and a.dtype is not HALF"
 # Numbers of Python's that may stand for an operand, with what `Elementwise.vjp` calls them.
 NUMBERS = {float: 3, int: 4}
 
@@ -264,40 +219,67 @@ def format_fast_path(op, namespace: dict[str, Any]) -> str:
     return text + format_planned_path(op, namespace, unset) if op.defaults else text
 
 
+def format_gate(
+    name: str,
+    depth: int = 0,
+    before: str = "",
+    more: str = "",
+    recording: str = RECORDING,
+    views: bool = True,
+) -> str:
+    """Return the statements that find out whether an operand is a plain Tensor, at this depth; `before` and `more` is
+    what must hold besides. Without `views` it must not be one."""
+    text = GATE_TEXT if views else GATE_TEXT.replace(" or is_plain_view({0})", "")
+    return indent_text(text.format(name, before=before, more=more, recording=recording), depth).rstrip()
+
+
 def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
     """Return the statements that run a known plan of an operation with one result."""
     if op.has_sequences or op.results is not None or not op.names:
         return ""
+    first, *rest = op.names
     statics = [p.name for p in op.parameters if p.name not in op.names]
-    if op.view is True and len(op.names) == 1 and not op.bit and issubclass(op.composite, Rearrangement):
+    params = ", ".join(f"{name!r}: {name}" for name in statics)
+    if op.view is True and not rest and not op.bit and issubclass(op.composite, Rearrangement):
         namespace |= {
             "known_views": Cache(),
             "freeze": freeze,
             "plan_view": plan_view,
             "take_view": take_view,
         }
-        given, params = "".join(f"{n}, " for n in statics), ", ".join(f"{n!r}: {n}" for n in statics)
-        return VIEW_TEXT.format(op.names[0], statics=given, params=params)
+        return VIEW_TEXT.format(first, statics="".join(f"{n}, " for n in statics), params=params)
     namespace |= NAMES | {
         "plans": op.plans,
         "DEFAULT_DTYPE": _default_dtype,
         "EXACT": EXACT,
         "key_of": key_of,
     }
-    recording = "context is EVAL" if op.differentiable else "False"
+    recording = RECORDING if op.differentiable else "False"
     parts = [
         f"{name!r}, type({name}), {name} if type({name}) in EXACT else key_of({name})" for name in statics
     ]
-    others = "".join(OTHER_TEXT.format(name, recording=recording) for name in op.names[1:])
-    key = f"(*plan_key, {', '.join(parts)})" if parts else "plan_key"
-    record, finish = indent_text(RECORD_TEXT.format(no_node="rule is None"), 8), ""
+    others = [
+        OTHER_TEXT.format(
+            name,
+            gate=format_gate(name, 8, recording=recording),
+            leaf=indent_text(LEAF_TEXT.format(name), 12).rstrip(),
+        )
+        for name in rest
+    ]
+    record, finish = indent_text(RECORD_TEXT.format(no_node="rule is None"), 8).rstrip(), ""
     if op.view:
         namespace["record_view"] = views.record_view
-        operands, params = ", ".join(op.names), ", ".join(f"{name!r}: {name}" for name in statics)
-        finish = f"        record_view(tensor, {op.names[0]}, op, ({operands},), {{{params}}})"
-    return PLANNED_TEXT.format(
-        op.names[0], unset=unset, recording=recording, others=others, key=key, record=record, finish=finish
+        finish = f"        record_view(tensor, {first}, op, ({', '.join(op.names)},), {{{params}}})"
+    text = PLANNED_TEXT.format(
+        first,
+        gate=format_gate(first, before=f"{PLAIN_CONTEXT}{unset} and ", recording=recording),
+        leaf=indent_text(LEAF_TEXT.format(first), 4).rstrip(),
+        others="".join(others).rstrip(),
+        key=f"(*plan_key, {', '.join(parts)})" if parts else "plan_key",
+        record=record,
+        finish=finish,
     )
+    return text.replace("\n\n", "\n")
 
 
 def format_path(
@@ -312,32 +294,34 @@ def format_path(
     `product`: it is that of two matrices, if they have fitting shapes."""
     primitive = op.primitive.primitive
     kernel = np.ndarray.dot if product else primitive.kernel
-    namespace |= NAMES | {"FLOATS": op.dtypes, "kernel": kernel, "vjp": primitive.vjp, "NUMBERS": NUMBERS}
+    namespace |= NAMES | {"FLOATS": op.dtypes, "kernel": kernel, "vjp": primitive.vjp}
     is_elementwise = isinstance(primitive, Elementwise) and type(primitive).vjp is Elementwise.vjp
     if is_elementwise:
-        namespace["rules"] = primitive.pullbacks
+        namespace |= {"rules": primitive.pullbacks, "NUMBERS": NUMBERS}
     else:
         namespace["NUMBERS"] = {}
+    ordered = names[::-1] if swapped else names
+    values, edges = (", ".join(f"{name}_{part}" for name in ordered) for part in ("value", "edge"))
+    unrecorded = " and ".join(f"{name}_edge is None" for name in names)
+    first, *rest = names
+    more = f" and {first}_value.dtype in FLOATS"
+    text = format_gate(first, before=f"{PLAIN_CONTEXT}{unset} and ", more=more) + "\n"
+    codes = ""
+    for second in rest:
+        guard = f" and {first}_value.ndim == 2 == {second}_value.ndim"
+        guard += f" and {first}_value.shape[1] == {second}_value.shape[0]"
+        same = f" and {first}_value.dtype is {second}_value.dtype{guard * product}"
+        exact = f" and {first}_value.dtype is not HALF" * op.exact_numbers
+        given = SECOND_TEXT.format(first, second, gate=format_gate(second, more=same), exact=exact)
+        text += f"if plain:\n{indent_text(given, 4)}"
+        codes = CODES_TEXT.format(first, second, first=ordered[0], second=ordered[1])
     find = FIND_RULE_TEXT if is_elementwise else ASK_RULE_TEXT
-    first = FIRST_TEXT.format(*names, unset=unset)
-    if len(names) == 1:
-        link = find.format(codes="", values="a", edges="m")
-        return first + indent_text(format_rest(names, "a", "m is None", link), 8)
-    order = slice(None, None, -1 if swapped else 1)
-    values, edges, codes = (", ".join(pair.split()[order]) for pair in ("a b", "m n", "first code"))
-    codes = indent_text(CODES_TEXT.format(*codes.split(", ")), 4)
-    link = SECOND_LEAF_TEXT.format(*names) + find.format(codes=codes, values=values, edges=edges)
-    text = format_rest(names, values, "(m is None and n is None)", link)
-    guard = " and a.ndim == 2 == b.ndim and a.shape[1] == b.shape[0]" * product
-    return first + indent_text(
-        SECOND_TEXT.format(*names, guard=guard, exact=UNROUNDED * op.exact_numbers) + indent_text(text, 4), 8
-    )
-
-
-def format_rest(names: list[str], values: str, unrecorded: str, link: str) -> str:
-    """Return the statements that compute and record; `link` finds the result, the rule and the residuals."""
-    compute = COMPUTE_TEXT.format(*names, values=values, unrecorded=unrecorded, link=indent_text(link, 8))
-    return compute + RECORD_TEXT.format(no_node=f"{unrecorded} or rule is None") + "return tensor\n"
+    link = "".join(LEAF_TEXT.format(name) for name in names)
+    link += find.format(first, codes=indent_text(codes, 4).rstrip(), values=values, edges=edges)
+    compute = COMPUTE_TEXT.format(values=values, unrecorded=unrecorded, link=indent_text(link, 8).rstrip())
+    record = RECORD_TEXT.format(no_node=f"({unrecorded}) or rule is None")
+    text += f"if plain:\n{indent_text(f'{compute}{record}return tensor', 4)}"
+    return text.replace("\n\n", "\n")
 
 
 def format_inplace_path(op, names: Sequence[str], namespace: dict[str, Any], operator: bool = False) -> str:
@@ -353,14 +337,26 @@ def format_inplace_path(op, names: Sequence[str], namespace: dict[str, Any], ope
         return ""
     namespace |= NAMES | {"FLOATS": op.dtypes, "kernel": primitive.kernel, "NUMBERS": NUMBERS}
     namespace["name"] = f"{op.name}_"
-    unset, factor = "", "b"
+    first, second = names
+    unset, factor = "", f"{second}_value"
     for name in () if operator else op.defaults:
         unset += f" and ({name} is default_{name}"
         if name == "alpha":  # a number of every floating dtype
             unset += " or (type(alpha) in NUMBERS and -65504 <= alpha <= 65504)"
-            factor = "b if alpha is default_alpha else b * alpha"
+            factor += f" if alpha is default_alpha else {second}_value * alpha"
         unset += ")"
-    return INPLACE_TEXT.format(*names, unset=unset, factor=factor, exact=UNROUNDED * op.exact_numbers)
+    writable = f" and {first}_value.dtype in FLOATS and {first}_value.flags.c_contiguous"
+    writable += f" and {first}_edge is None and not {first}._fx_is_inference_tensor"
+    fits = f" and {first}_value.dtype is {second}_value.dtype and {second}_edge is None"
+    fits += f" and ({second}_value.shape == {first}_value.shape or not {second}_value.shape)"
+    before = f"(context is EVAL or context is NO_GRAD){unset} and "
+    return INPLACE_TEXT.format(
+        *names,
+        first=format_gate(first, before=before, more=writable, views=False),
+        second=format_gate(second, 4, more=fits, views=False),
+        factor=factor,
+        exact=f" and {first}_value.dtype is not HALF" * op.exact_numbers,
+    )
 
 
 def indent_text(text: str, depth: int) -> str:

@@ -38,3 +38,7 @@ class DerivedSignature(LateSignature):
 
     def list_parameters(self) -> list[Parameter]:
         return self.change(list(inspect.signature(self.function).parameters.values()))
+
+    @property
+    def _return_annotation(self) -> Any:  # type: ignore[override]
+        return inspect.signature(self.function).return_annotation

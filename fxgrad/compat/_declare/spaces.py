@@ -40,8 +40,9 @@ def expose(
             entered.exposed = entrance
             if name in (None, function.__name__) or not hasattr(function, "exposed"):
                 function.exposed = entrance  # type: ignore[attr-defined]
-            if name is not None and name.startswith("__"):
-                entrance.__name__ = name
+            entrance.__name__ = name or function.__name__
+        if type(entrance) is FunctionType and (entrance is not function or entrance.__module__ is None):
+            tell_place(entrance, spaces.split(), name or function.__name__)
         if type(entrance) in (FunctionType, property):
             complete_late(entrance)
         for space in spaces.split():
@@ -49,6 +50,16 @@ def expose(
         return function
 
     return put
+
+
+def tell_place(function, spaces: list[str], name: str) -> None:
+    """Have a function say where users find it first: in a namespace, if it is in one, or as a method."""
+    for space in spaces:
+        is_named = space not in ("function", "method")
+        function.__module__ = f"fxgrad.compat.{space}" if is_named else "fxgrad.compat"
+        function.__qualname__ = f"Tensor.{name}" if space == "method" else name
+        if space != "method":
+            break
 
 
 def with_direct(direct: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
