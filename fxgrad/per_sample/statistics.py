@@ -23,6 +23,7 @@ from ..transforms.arguments import admit, admit_tangents
 from ..transforms.derived_function import derive
 from ..transforms.jacobian import put_beside
 from .gradients import Gradients, square, take_rows
+from .kept import keep_program
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def make_statistic(
     if not callable(loss):
         raise not_a_function(name, loss)
 
-    @api_boundary
     def of_batch(*args: Any, **kwargs: Any) -> Any:
         problem = Problem(name, loss, args, kwargs, in_axes, has_aux)
         value, results = compute(problem)
@@ -57,7 +57,8 @@ def make_statistic(
             return value
         return value, pytree.unflatten(problem.out_structure, release_all(results))[1]
 
-    return derive(of_batch, statistic, loss, in_axes=in_axes, has_aux=has_aux, **options)
+    kept = api_boundary(keep_program(of_batch, loss, *options.values()))
+    return derive(kept, statistic, loss, in_axes=in_axes, has_aux=has_aux, **options)
 
 
 def add_up(values: Sequence[Any]) -> Any:

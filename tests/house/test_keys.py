@@ -94,6 +94,7 @@ MEMORIES = {
     "distributed/mpi.py": "operations of MPI by names and dtypes",
     "distributed/processes.py": "the group of all processes",
     "distributed/requests.py": "the library",
+    "per_sample/kept.py": "kinds of arguments: structure, tree_key, shapes and dtypes",
     "scipy/ndimage/geometry.py": "matrices of prefilters by size, degree and mode",
 }
 

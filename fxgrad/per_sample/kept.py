@@ -1,0 +1,176 @@
+"""Statistics that are compiled for arguments of a kind that has come before.
+
+A statistic stages its loss at every call, so that the loss may refer to what changes. Where it is certain that it does
+not, the second call for arguments of one structure, shapes and dtypes makes compiled code, which all later ones run.
+What a function refers to is certain if that is immutable and compared at each call (numbers, texts, tuples of them), a
+function of this library or of NumPy, or a function of the user's of which the same holds. Arrays, objects, random
+generators and functions that print are not certain: then every call stages anew.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import math
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core import pytree
+from ..core.aval import PLAIN
+from ..core.cache import Cache
+from ..core.errors import FxgradError
+from ..core.interpreter import CURRENT, EVAL
+from ..core.key import tree_key
+from ..transforms.derived_function import DerivedFunction
+from ..transforms.jit import jit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NUMBERS = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type(...), slice)
+PURE = frozenset({
+    abs, all, any, bool, complex, dict, divmod, enumerate, float, frozenset, int, isinstance, len, list, max, min, pow,
+    range, reversed, round, set, slice, sorted, str, sum, tuple, type, zip, AssertionError, TypeError, ValueError,
+})  # fmt: skip
+WRITES = frozenset({"STORE_GLOBAL", "STORE_ATTR", "DELETE_GLOBAL", "DELETE_ATTR", "IMPORT_NAME"})
+
+
+class UncertainError(Exception):
+    """A function refers to what may change unseen."""
+
+
+class References:
+    """What functions refer to: the names of globals and the cells that are compared at each call, with their values."""
+
+    def __init__(self) -> None:
+        self.names: list[tuple[dict[str, Any], str, Any]] = []
+        self.cells: list[tuple[Any, Any]] = []
+        self.known: set[int] = set()
+
+    def hold(self) -> bool:
+        """Whether all values are what they were."""
+        for space, name, value in self.names:
+            if space.get(name, space) is not value:
+                return False
+        return all([cell.cell_contents is value for cell, value in self.cells])
+
+    def add(self, value: Any) -> None:
+        """Add what a value refers to, or raise UncertainError."""
+        if id(value) in self.known or isinstance(value, NUMBERS):
+            return
+        if isinstance(value, tuple | frozenset) and type(value) in (tuple, frozenset):
+            for item in value:
+                self.add(item)
+        elif type(value) is DerivedFunction:
+            for part in (value.fun, *value.options.values()):
+                self.add(part)
+        elif type(value) is jit:
+            self.add(value.fun)
+        elif not is_of_library(value):
+            if type(value) is not types.FunctionType:
+                raise UncertainError
+            self.known.add(id(value))
+            self.add_function(value)
+
+    def add_function(self, function: types.FunctionType) -> None:
+        """Add the globals, the cells and the defaults of a function of the user's."""
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.add(value)
+        for cell in function.__closure__ or ():
+            try:
+                self.cells.append((cell, cell.cell_contents))
+            except ValueError:  # which is empty so far
+                raise UncertainError from None
+            self.add(cell.cell_contents)
+        self.add_code(function.__code__, function.__globals__)
+
+    def add_code(self, code: types.CodeType, space: dict[str, Any]) -> None:
+        """Add the globals that code, and code in it, reads."""
+        if "random" in code.co_names:  # NumPy's, whose state is nobody's
+            raise UncertainError
+        for instruction in dis.get_instructions(code):
+            if instruction.opname in WRITES:
+                raise UncertainError
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                name = instruction.argval
+                if name in space:
+                    self.names.append((space, name, space[name]))
+                    self.add(space[name])
+                elif getattr(builtins, name, None) not in PURE:
+                    raise UncertainError
+                else:
+                    self.names.append((space, name, space))  # it stays absent
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self.add_code(constant, space)
+
+
+def is_of_library(value: Any) -> bool:
+    """Whether a value is a module of this library, of NumPy or `math`, or what one has under its own name."""
+    if isinstance(value, types.ModuleType):
+        home = value.__name__
+    else:
+        home = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
+        name = getattr(value, "__name__", "")
+        owner: Any = np if isinstance(value, np.ufunc) else sys.modules.get(home)
+        if getattr(owner, name, None) is not value:
+            return False
+    root = home.partition(".")[0]
+    if root == __name__.partition(".")[0]:
+        return ".compat" not in home  # which has modes and a generator
+    return home == math.__name__ or (root == "numpy" and not home.startswith("numpy.random"))
+
+
+def references_of(*values: Any) -> References | None:
+    """Return what values refer to, or None where that may change unseen."""
+    found = References()
+    try:
+        for value in values:
+            found.add(value)
+    except UncertainError:
+        return None
+    return found
+
+
+def keep_program(compute: Callable[..., Any], *values: Any) -> Callable[..., Any]:
+    """Return `compute`, whose result depends on its arguments and on what `values` refer to, compiled where it has been
+    called with arguments of the same kind before."""
+    references: References | None = None
+    program: jit[..., Any] | None = None
+    seen: Cache = Cache(64)
+    is_certain = True
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        nonlocal references, program, is_certain
+        if not is_certain or CURRENT.get() is not EVAL:
+            return compute(*args, **kwargs)
+        if references is None or not references.hold():
+            seen.clear()
+            program, references = None, references_of(*values)
+            is_certain = references is not None
+        known = program
+        last = None if known is None else known.last
+        if last is None or last.guard(args, kwargs) is None:
+            leaves, structure = pytree.flatten((args, kwargs))
+            if not is_certain or not all(type(leaf) in PLAIN for leaf in leaves):
+                return compute(*args, **kwargs)
+            kinds = tuple(
+                [(type(leaf), getattr(leaf, "shape", None), getattr(leaf, "dtype", None)) for leaf in leaves]
+            )
+            key = structure, tree_key(args), tree_key(kwargs), kinds
+            if key not in seen:
+                result = compute(*args, **kwargs)
+                seen[key] = True
+                return result
+            if known is None:
+                known = program = jit(compute)
+        try:
+            return known(*args, **kwargs)
+        except FxgradError:
+            is_certain = False  # it cannot be staged, or `compute` tells better what is wrong
+            return compute(*args, **kwargs)
+
+    return run
