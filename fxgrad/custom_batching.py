@@ -29,7 +29,6 @@ class custom_vmap(custom[Any, Any]):
     Raises:
         CustomRuleError: what the rule returned does not fit.
 
-    >>> import fxgrad as fx, numpy as np
     >>> @fx.custom_batching.custom_vmap
     ... def f(x):
     ...     return x + 1
@@ -57,7 +56,6 @@ class custom_vmap(custom[Any, Any]):
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     """A function that `vmap` applies to one entry after the other, with the memory of one call.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.vmap(fx.custom_batching.sequential_vmap(lambda x: x * x))(np.arange(3.0))
     array([0., 1., 4.])
     """

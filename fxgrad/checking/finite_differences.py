@@ -44,7 +44,6 @@ def random_like(rng: np.random.Generator, *values: Any) -> list[Any]:
     """Draw standard normal tangents or cotangents of the values, by their shapes and dtypes (float0 for
     integers). `rng` is a generator of NumPy's.
 
-    >>> import numpy as np
     >>> [t.shape for t in random_like(np.random.default_rng(0), np.ones(3), 2.0)]
     [(3,), ()]
     """
@@ -79,7 +78,6 @@ def random_direction(values: Sequence[Any]) -> list[Any]:
 def inner(a: Any, b: Any) -> float:
     """⟨a, b⟩ = Re Σ aᵢ·bᵢ over the floating-point leaves, without conjugation: how tangents and cotangents pair.
 
-    >>> import numpy as np
     >>> inner({"w": np.array([1.0, 2.0])}, {"w": np.array([3.0, 4.0])})
     11.0
     """
@@ -239,7 +237,6 @@ def measured_jvp(
     Returns:
         A pytree like the result of `fun`, of arrays in double precision.
 
-    >>> import numpy as np
     >>> bool(abs(measured_jvp(np.sin, (1.0,), (2.0,)) - 2 * np.cos(1.0)) < 1e-10)
     True
     """

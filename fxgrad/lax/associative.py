@@ -40,7 +40,6 @@ def associative_scan(
         ShapeError: the sizes along the axis differ.
         AxisError: there is no such axis.
 
-    >>> import numpy as np
     >>> from fxgrad import lax
     >>> lax.associative_scan(np.maximum, np.array([1.0, 3.0, 2.0, 5.0]))
     array([1., 3., 3., 5.])

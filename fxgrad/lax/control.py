@@ -70,7 +70,6 @@ def cond(
         StructureError: the results of the two functions differ, or there are operands both ways.
         DTypeError: `pred` is not one boolean or number.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> root = lambda x: lax.cond(x > 0, fnp.sqrt, lambda x: 0.0 * x, x)
     >>> float(root(4.0)), float(fx.grad(root)(4.0))
@@ -209,7 +208,6 @@ def while_loop(
         DTypeError: `cond_fun` does not give one boolean.
         NotDifferentiableError: reverse mode without `max_steps`.
 
-    >>> import fxgrad as fx
     >>> from fxgrad import lax
     >>> grown = lambda x: lax.while_loop(lambda v: v < 100.0, lambda v: v * v, x)
     >>> float(grown(2.0)), float(fx.jvp(grown, (2.0,), (1.0,))[1])
@@ -368,7 +366,6 @@ def scan(
         StructureError: `f` does not return a pair, or changes the carry; the message names the leaf.
         ShapeError: the lengths differ.
 
-    >>> import numpy as np
     >>> from fxgrad import lax
     >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0.0, np.arange(4.0))
     >>> float(total), sums
@@ -505,7 +502,6 @@ def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -
         StructureError: `f` is no function, `xs` has no arrays, or `batch_size` is no positive integer.
         ShapeError: an array has no axis to go along, or another length than the others.
 
-    >>> import numpy as np
     >>> from fxgrad import lax
     >>> lax.map(lambda x: x * x, np.arange(3.0))
     array([0., 1., 4.])

@@ -34,7 +34,6 @@ MODES = (None, "promise_in_bounds", "clip", "drop", "fill")
 def at(x: Any) -> At:
     """Updated copies of an array, plain or traced: `at(x)[index].add(v)`. Traced values have it as `x.at`.
 
-    >>> import numpy as np, fxgrad.numpy as fnp
     >>> fnp.at(np.zeros(3))[[0, 0, 2]].add(1.0)
     array([2., 0., 1.])
     """
@@ -105,7 +104,6 @@ class IndexedUpdate:
     ) -> Any:
         """Return the entries themselves.
 
-        >>> import numpy as np, fxgrad.numpy as fnp
         >>> fnp.at(np.arange(3.0))[[1, 7]].get(mode="fill", fill_value=-1)
         array([ 1., -1.])
         """

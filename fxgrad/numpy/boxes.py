@@ -59,7 +59,6 @@ class Box(SurfaceObject):
 
     To transforms it is its value: they return values, and what they are given, they copy.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def running_sums(x):
     ...     sums = np.zeros_like(x)
     ...     sums[0] = x[0]

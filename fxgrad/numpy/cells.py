@@ -82,7 +82,6 @@ class Cell:
 class Window(Cell):
     """Some entries of another cell, or their parts, in another order: `read` makes them of the value of that cell.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def f(x):
     ...     y = x.copy()
     ...     y[1:] *= 10

@@ -45,7 +45,6 @@ def is_beyond_one(x: Any) -> Any:
 def sqrt(x: ArrayLike) -> Array:
     """√x, complex if an entry is negative.
 
-    >>> import fxgrad as fx, numpy as np
     >>> float(fx.grad(lambda x: np.emath.sqrt(x).imag)(-4.0))
     -0.25
     """
@@ -56,7 +55,6 @@ def sqrt(x: ArrayLike) -> Array:
 def log(x: ArrayLike) -> Array:
     """The logarithm of x, complex if an entry is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.log(-1.0).imag.round(6)
     np.float64(3.141593)
     """
@@ -67,7 +65,6 @@ def log(x: ArrayLike) -> Array:
 def log2(x: ArrayLike) -> Array:
     """The logarithm of x to base 2, complex if an entry is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.log2(-8.0).real.round(6)
     np.float64(3.0)
     """
@@ -78,7 +75,6 @@ def log2(x: ArrayLike) -> Array:
 def log10(x: ArrayLike) -> Array:
     """The logarithm of x to base 10, complex if an entry is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.log10(-100.0).real.round(6)
     np.float64(2.0)
     """
@@ -89,7 +85,6 @@ def log10(x: ArrayLike) -> Array:
 def logn(n: ArrayLike, x: ArrayLike) -> Array:
     """The logarithm of x to base n, complex if an entry of either is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.logn(2, 8.0).round(6)
     np.float64(3.0)
     """
@@ -100,7 +95,6 @@ def logn(n: ArrayLike, x: ArrayLike) -> Array:
 def power(x: ArrayLike, p: ArrayLike) -> Array:
     """x to the power of p, complex if an entry of x is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.power(-4.0, 0.5).imag.round(6)
     np.float64(2.0)
     """
@@ -117,7 +111,6 @@ def is_falling(p: Any) -> bool:
 def arccos(x: ArrayLike) -> Array:
     """The inverse cosine, complex if the absolute value of an entry is greater than 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.arccos(2.0).imag.round(6)
     np.float64(-1.316958)
     """
@@ -128,7 +121,6 @@ def arccos(x: ArrayLike) -> Array:
 def arcsin(x: ArrayLike) -> Array:
     """The inverse sine, complex if the absolute value of an entry is greater than 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.arcsin(2.0).real.round(6)
     np.float64(1.570796)
     """
@@ -139,7 +131,6 @@ def arcsin(x: ArrayLike) -> Array:
 def arctanh(x: ArrayLike) -> Array:
     """The inverse hyperbolic tangent, complex if the absolute value of an entry is greater than 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.arctanh(2.0).real.round(6)
     np.float64(0.549306)
     """

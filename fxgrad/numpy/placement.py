@@ -43,7 +43,6 @@ def device_put(x: T, device: Any = None) -> T:
 
     A copy from pinned memory (`fx.pinned_empty`) to a CUDA device is queued in CuPy's stream in use.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.device_put({"w": np.ones(2), "b": 0.5}, "cpu")
     {'w': array([1., 1.]), 'b': array(0.5)}
     >>> print(fx.grad(lambda x: fx.device_put(x, "cpu") ** 2)(3.0))
@@ -70,7 +69,6 @@ def device_get(x: T) -> T:
     Returns:
         The pytree with NumPy arrays.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.device_get([np.ones(2)])
     [array([1., 1.])]
     """

@@ -34,7 +34,6 @@ class Selection(SurfaceObject):
 
     Whatever else is asked of it raises ConcretizationError.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def damped(x):
     ...     x[x > 1] *= 0.5
     ...     return x

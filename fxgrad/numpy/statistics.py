@@ -69,7 +69,6 @@ def median(
 ) -> Array:
     """The entry in the middle of the sorted ones, or the mean of the two.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.median)(fnp.array([7.0, 1.0, 5.0, 3.0]))
     array([0. , 0. , 0.5, 0.5])
     """
@@ -86,7 +85,6 @@ def nanmedian(
 ) -> Array:
     """The median of the entries along axes that are not NaN; those that are have derivative 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0]))
     np.float64(2.0)
     """
@@ -251,7 +249,6 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, ov
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.quantile)(fnp.array([8.0, 0.0, 4.0]), 0.75)
     array([0.5, 0. , 0.5])
     >>> float(fx.grad(fnp.quantile, argnums=1)(fnp.array([8.0, 0.0, 4.0]), 0.75))
@@ -270,7 +267,6 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None,
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanquantile(fnp.array([1.0, fnp.nan, 3.0]), 0.25)
     np.float64(1.5)
     """
@@ -287,7 +283,6 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, 
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.percentile(fnp.array([1.0, 2.0, 3.0]), 25)
     np.float64(1.5)
     """
@@ -304,7 +299,6 @@ def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = Non
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanpercentile(fnp.array([1.0, fnp.nan, 3.0]), 25)
     np.float64(1.5)
     """
@@ -354,7 +348,6 @@ def cov(
     Raises:
         ValueError: `ddof` is no integer, `m` has more than two axes, or the weights have another length.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.cov(x, [0.0, 1.0, 2.0])[0, 1])(fnp.ones(3))
     array([-0.5,  0. ,  0.5])
     """
@@ -391,7 +384,6 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: D
     """The correlations of variables: covariances, divided by both standard deviations. NaN, and without derivative,
     where one of these is 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.jit(fnp.corrcoef)(fnp.array([0.0, 1.0, 3.0]), [3.0, 1.0, 2.0])[0, 1].round(3))
     -0.327
     """

@@ -86,7 +86,6 @@ def square(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) 
     Derivative: `2 * x`. Where x is known to be the root of s (`sqrt(s)`, `norm(v)`), it is that of s: finite at 0,
     where the chain rule through the root says 0·∞.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.square(fnp.sqrt(x)))(0.0))
     1.0
     """
@@ -114,7 +113,6 @@ def sqrt(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) ->
 
     Derivative: `1 / (2 * sqrt(x))`, which is infinite at 0; the square of the root has the derivative of x.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.sqrt(fnp.array([4.0, 2.25]))
     array([2. , 1.5])
     """

@@ -17,7 +17,6 @@ def share_common(graph: Graph) -> Graph:
 
     It warns if one of them did. Effects, and functions that no other call has (`identity_params`), stay apart.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> graph = fx.make_graph(lambda x: fnp.sin(x) + fnp.sin(x))(1.0)
     >>> [equation.primitive.name for equation in share_common(graph).equations]
     ['sin', 'add']

@@ -20,7 +20,6 @@ def scale_rare_entries(graph: Graph) -> Graph:
     """Make where(c, t·s, t) one operation, which has little to do where c rarely holds: bit for bit the same values,
     whatever the shapes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> graph = fx.make_graph(lambda c, t: fnp.where(c, t * 0.5, t))(np.ones(3, bool), np.ones(3))
     >>> scale_rare_entries(graph).equations[0].primitive
     <primitive scale_where>

@@ -62,7 +62,6 @@ def coverage() -> Coverage:
     Returns:
         A list of rows (see `Row`) that prints as a table. An operand is meant by its number where not all have a rule.
 
-    >>> import fxgrad as fx
     >>> {row.name: row.jvp for row in fx.testing.coverage() if row.name in ("sin", "floor", "where")}
     {'floor': '—', 'sin': 'rule', 'where': 'rule for 1, 2'}
     """

@@ -28,7 +28,6 @@ class Categorical(OddsWithShape):
     Raises:
         ArgumentValueError: both are given, or neither, or what has no dimension.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """
@@ -128,7 +127,6 @@ class OneHotCategorical(OverCategorical):
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75]))
     >>> d.log_prob(torch.tensor([0.0, 1.0])), d.mean
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
@@ -183,7 +181,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
     >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
     >>> sample.sum().item(), sample.requires_grad
@@ -210,7 +207,6 @@ class Multinomial(OverCategorical):
     Raises:
         NotSupportedError: `total_count` is no int. It is a NotImplementedError.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Multinomial(3, torch.tensor([0.5, 0.5]))
     >>> d.log_prob(torch.tensor([1.0, 2.0])), d.mean
     (tensor(-0.9808), tensor([1.5000, 1.5000]))

@@ -29,7 +29,6 @@ class LogNormal(TransformedDistribution):
         loc, scale: mean and standard deviation of the logarithm.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.LogNormal(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.9189), tensor(1.6487))
@@ -78,7 +77,6 @@ class LogisticNormal(TransformedDistribution):
         loc, scale: mean and standard deviation of these, (…, K - 1); events have K entries.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.LogisticNormal(torch.zeros(1), torch.ones(1))
     >>> d.log_prob(torch.tensor([0.5, 0.5]))
     tensor(0.4674)
@@ -136,7 +134,6 @@ class HalfNormal(Half):
         scale: their standard deviation.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.HalfNormal(1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.7258), tensor(0.7979))
@@ -170,7 +167,6 @@ class HalfCauchy(Half):
         scale: their scale.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.HalfCauchy(1.0)
     >>> d.log_prob(torch.tensor(1.0))
     tensor(-1.1447)
@@ -205,7 +201,6 @@ class Gumbel(TransformedDistribution):
         scale: the scale.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Gumbel(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3679), tensor(0.5772))
@@ -270,7 +265,6 @@ class Weibull(TransformedDistribution):
         concentration: the shape: above 1 what is old fails more often.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Weibull(1.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.3069), tensor(0.8862))
@@ -319,7 +313,6 @@ class Pareto(TransformedDistribution):
         alpha: the power with which the probability of more falls.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Pareto(1.0, 2.0)
     >>> d.log_prob(torch.tensor(2.0)), d.mean
     (tensor(-1.3863), tensor(2.))
@@ -365,7 +358,6 @@ class Kumaraswamy(TransformedDistribution):
         concentration0: b.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Kumaraswamy(2.0, 1.0)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(0.), tensor(0.6667))
@@ -422,7 +414,6 @@ class InverseGamma(TransformedDistribution):
         concentration, rate: of these.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.InverseGamma(3.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.6137), tensor(1.))

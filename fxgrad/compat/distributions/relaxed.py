@@ -68,7 +68,6 @@ class RelaxedBernoulli(TransformedDistribution):
         logits: its log odds.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor(0.25))
     >>> d.log_prob(torch.tensor(0.5))
     tensor(-0.9808)
@@ -144,7 +143,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), probs=torch.tensor([0.25, 0.75]))
     >>> d.log_prob(torch.tensor([0.5, 0.5]))
     tensor(-0.9808)

@@ -35,7 +35,6 @@ def broadcast_all(*values) -> tuple[Tensor, ...]:
     Raises:
         ArgumentValueError: one is neither.
 
-    >>> import fxgrad.compat as torch
     >>> [x.shape for x in torch.distributions.utils.broadcast_all(torch.ones(2), 3.0)]
     [torch.Size([2]), torch.Size([2])]
     """
@@ -121,7 +120,6 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Convert probabilities to log odds (if binary) or log probabilities; 0 and 1 become the nearest finite ones.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.utils.probs_to_logits(torch.tensor(0.5), is_binary=True)
     tensor(0.)
     """
@@ -173,7 +171,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     Raises:
         ArgumentValueError: there is no such diagonal.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]])).tolist()
     [1, 3, 4]
     """
