@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from . import lax
 from .core import pytree
 from .numpy import methods, protocol  # noqa: F401  traced values behave like arrays
 from .transforms.custom.rules import custom
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 

@@ -10,7 +10,8 @@ domain, or in noise. There the step shrinks, some times; what no step resolves c
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ..core.aval import SCALARS, aval_of, is_differentiable
 from ..transforms.arguments import float0_zeros
 from ..transforms.flat_function import FlatFunction
 from .hermitian import with_hermitian_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 SHRINK, MAX_STEPS = 2.0**-5, 4  # down to 6e-8 in double precision
 

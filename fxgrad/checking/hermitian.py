@@ -8,8 +8,9 @@ of that, as the derivative has it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from ..core.observer import Observer
 from ..core.primitive import HigherOrder
 from ..ops.linalg import hermitian_part
 from ..transforms.custom.call import CustomCall
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class HermitianTracer(PrimalTracer):

@@ -8,7 +8,8 @@ Names and semantics are those of `jax.lax`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +39,6 @@ from .functions import (
     unshare_if_plain,
 )
 from .refs import inside_body, lift_refs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 

@@ -10,7 +10,8 @@ An index out of bounds raises, as in NumPy (JAX drops it by default); `mode` ask
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from ..core.errors import ConcretizationError, DTypeError, ShapeError, Unsupport
 from ..core.interpreter import as_value, concretize
 from ..core.surface import is_object
 from ..ops.indexing import array_axes_position, parse_entry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["at"]
 

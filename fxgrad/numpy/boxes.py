@@ -17,8 +17,9 @@ import math
 import operator
 import sys
 import weakref
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -49,9 +50,6 @@ from .entries import (
 from .flat import Flat
 from .missing import INPLACE_FUNCTIONS
 from .selection import Selection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 class Box(SurfaceObject):

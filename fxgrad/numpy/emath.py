@@ -3,7 +3,8 @@ values, which must be known."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from .ufuncs import log as real_log
 from .ufuncs import log2 as real_log2
 from .ufuncs import log10 as real_log10
 from .ufuncs import sqrt as real_sqrt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def widen(x: Any, is_outside: Callable[[Any], Any], name: str) -> Any:

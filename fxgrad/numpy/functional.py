@@ -7,7 +7,8 @@ once, by `vmap`; where it asks for values (`if x > 0`, `math.floor(x)`), on thos
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy import fromfunction
@@ -22,9 +23,6 @@ from ..transforms.vmap import vmap
 from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
 from .documentation import described
 from .manipulation import entry_count, expand_dims, moveaxis
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def is_numpy_call(*values: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from ..core.aval import SCALARS
 from ..core.devices import CPU, DEFAULT_DEVICE, as_device, cuda_device
 from ..core.interpreter import Tracer, api_boundary, as_value, concretize
 from ..ops.transfer import put
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")

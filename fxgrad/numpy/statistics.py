@@ -7,7 +7,8 @@ leave NaN out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from .elementwise import clip
 from .joining import concatenate
 from .manipulation import atleast_2d, diagonal, entry_count, expand_dims, squeeze, transpose
 from .reductions import average, mean, sum, weights_along
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- order statistics ------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -22,9 +23,6 @@ from ..core.surface import is_object, own
 from .kinds import NO_PARAMS
 from .options import call_ufunc, of_operands
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MANY_OBJECTS = 10_000  # of so many entries no array of objects is made
 

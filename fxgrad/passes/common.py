@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..core.graph import Equation, Graph, Literal
 from ..core.key import key_of, params_key
 from .draft import Draft, rewrite, stands_alone
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def share_common(graph: Graph) -> Graph:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.graph import Equation, Graph, Literal
 from .draft import Draft, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def move_factors(graph: Graph) -> Graph:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from ..core.graph import Equation, Graph, Literal
 from ..core.primitive import Primitive
 from ..kernels.selection import where_kernel
 from .draft import Draft, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def scale_rare_entries(graph: Graph) -> Graph:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from ..transforms.vmap import vmap
 from .gradients import FactoredGradients, Gradients, OneHot, contract
 from .problem import Problem
 from .statistics import like_params, make_statistic, mean_weights, scale, square_sums
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def fisher_diagonal(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Callable[..., Any]:

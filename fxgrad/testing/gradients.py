@@ -4,8 +4,9 @@ with the loop. `check_vmap`: against the loop."""
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from ..transforms.jit import function_name
 from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 
 def check_grads(

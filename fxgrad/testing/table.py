@@ -3,17 +3,15 @@ declarations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import ops
 from ..core.primitive import REGISTRY, Primitive
 from ..ops.kinds import Bilinear, Elementwise, General, Linear
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 NONE = "—"
 LIBRARIES = ("numpy", "array_api_strict", "cupy")
