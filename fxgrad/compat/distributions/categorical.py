@@ -10,7 +10,7 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .odds import Binomial, OddsWithShape
-from .utils import torch
+from .utils import attribute_of, torch
 
 CATEGORIES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -101,20 +101,9 @@ class OverCategorical(Distribution):
             self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args
         )
 
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
+    probs = attribute_of("_categorical", "probs", "The probabilities.")
+    logits = attribute_of("_categorical", "logits", "Their logarithms.")
+    param_shape = attribute_of("_categorical", "param_shape", "The shape of the parameter.")
 
 
 class OneHotCategorical(OverCategorical):

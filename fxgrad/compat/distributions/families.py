@@ -17,7 +17,7 @@ from .transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from .utils import broadcast_all, euler_constant, torch
+from .utils import attribute_of, broadcast_all, euler_constant, torch
 
 
 class LogNormal(TransformedDistribution):
@@ -41,15 +41,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=False)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithm."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the logarithm."""
-        return self.base_dist.scale
+    loc = attribute_of("base_dist", "loc", "The mean of the logarithm.")
+    scale = attribute_of("base_dist", "scale", "The standard deviation of the logarithm.")
 
     @property
     def mean(self) -> Tensor:
@@ -108,10 +101,7 @@ class Half(TransformedDistribution):
     arg_constraints: ClassVar = {"scale": constraints.positive}
     support = constraints.nonnegative
 
-    @property
-    def scale(self) -> Tensor:
-        """The scale of the symmetric distribution."""
-        return self.base_dist.scale
+    scale = attribute_of("base_dist", "scale", "The scale of the symmetric distribution.")
 
     @property
     def mode(self) -> Tensor:
@@ -427,15 +417,8 @@ class InverseGamma(TransformedDistribution):
         power = PowerTransform(torch.tensor(-1.0, dtype=base.rate.dtype, device=base.rate.device))
         super().__init__(base, power, validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        """The shape of the gamma variables."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """Their rate."""
-        return self.base_dist.rate
+    concentration = attribute_of("base_dist", "concentration", "The shape of the gamma variables.")
+    rate = attribute_of("base_dist", "rate", "Their rate.")
 
     @property
     def mean(self) -> Tensor:

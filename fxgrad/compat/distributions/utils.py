@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import update_wrapper
 from numbers import Number
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +54,11 @@ def broadcast_all(*values) -> tuple[Tensor, ...]:
 def absent_member(one: Any, name: str) -> NotSupportedError:
     """Return the error that a distribution or a transform does not define a part."""
     return NotSupportedError(f"{type(one).__name__} has no `{name}`")
+
+
+def attribute_of(part: str, name: str, text: str) -> Any:
+    """Return a property, of this docstring, that is an attribute of a part of the distribution."""
+    return property(attrgetter(f"{part}.{name}"), doc=text)
 
 
 def sum_rightmost(value: Tensor, count: int) -> Tensor:
