@@ -5,7 +5,8 @@
 
     fx.grad(lambda x: fnp.sum(fnp.sin(x) ** 2))
 
-Names are loaded when first used.
+Names are loaded when first used. Examples in docstrings take these imports and `import numpy as np` as given, those of
+`fxgrad.compat` `import fxgrad.compat as torch`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,6 @@ def everything_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bo
 
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
     >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.everything_saveable)
     >>> len(fx.saved_residuals(f, np.ones((2, 2))))
@@ -50,7 +49,6 @@ def nothing_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
 
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
     >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.nothing_saveable)
     >>> len(fx.saved_residuals(f, np.ones((2, 2))))
@@ -64,7 +62,6 @@ def dots_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
 
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
     >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.dots_saveable)
     >>> len(fx.saved_residuals(f, np.ones((2, 2))))
@@ -82,7 +79,6 @@ def dots_with_no_batch_dims_saveable(
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its params, of which `spec` says
     what is contracted.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> f = lambda w: fnp.sum(fnp.sin(w @ w))
     >>> f = fx.checkpoint(f, policy=fx.checkpoint_policies.dots_with_no_batch_dims_saveable)
     >>> len(fx.saved_residuals(f, np.ones((2, 2))))
@@ -107,7 +103,6 @@ def is_named(primitive: Primitive) -> bool:
 def save_only_these_names(*names: str) -> Policy:
     """A policy that keeps the values with one of these names, which `fx.checkpoint_name` gives, and no others.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> policy = fx.checkpoint_policies.save_only_these_names("hidden")
     >>> f = fx.checkpoint(lambda x: fnp.sin(fx.checkpoint_name(fnp.exp(x), "hidden")), policy=policy)
     >>> float(fx.grad(f)(0.0)) == float(fnp.cos(1.0))
@@ -120,7 +115,6 @@ def save_only_these_names(*names: str) -> Policy:
 def save_any_names_but_these(*names: str) -> Policy:
     """A policy that keeps the values that have a name, but for these names.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> policies = fx.checkpoint_policies
     >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
     >>> f = fx.checkpoint(f, policy=policies.save_any_names_but_these("hidden"))
@@ -134,7 +128,6 @@ def save_any_names_but_these(*names: str) -> Policy:
 def save_anything_except_these_names(*names: str) -> Policy:
     """A policy that keeps all values, but for those with one of these names.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> policies = fx.checkpoint_policies
     >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
     >>> f = fx.checkpoint(f, policy=policies.save_anything_except_these_names("hidden"))
@@ -151,7 +144,6 @@ def save_from_both_policies(first: Policy, second: Policy) -> Policy:
     Args:
         first, second: policies.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> policies = fx.checkpoint_policies
     >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
     >>> named = policies.save_only_these_names("hidden")

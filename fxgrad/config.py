@@ -48,7 +48,6 @@ def update(name: str, val: Any) -> None:
         StructureError: JAX's programs have no switch of that name here.
         UnsupportedError: the value asks for other results.
 
-    >>> import fxgrad as fx
     >>> fx.config.update("jax_enable_x64", True)
     >>> fx.config.update("jax_debug_nans", True)
     Traceback (most recent call last):
@@ -75,7 +74,6 @@ def read(name: str) -> Any:
     Raises:
         StructureError: JAX's programs have no switch of that name here.
 
-    >>> import fxgrad as fx
     >>> fx.config.read("jax_enable_x64"), fx.config.jax_enable_x64
     (True, True)
     """

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from . import lax
 from .core import pytree
 from .numpy import methods, protocol  # noqa: F401  traced values behave like arrays
 from .transforms.custom.rules import custom
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 
@@ -29,7 +27,6 @@ class custom_vmap(custom[Any, Any]):
     Raises:
         CustomRuleError: what the rule returned does not fit.
 
-    >>> import fxgrad as fx, numpy as np
     >>> @fx.custom_batching.custom_vmap
     ... def f(x):
     ...     return x + 1
@@ -57,7 +54,6 @@ class custom_vmap(custom[Any, Any]):
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     """A function that `vmap` applies to one entry after the other, with the memory of one call.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.vmap(fx.custom_batching.sequential_vmap(lambda x: x * x))(np.arange(3.0))
     array([0., 1., 4.])
     """

@@ -3,7 +3,6 @@
 The names are those of `jax.tree` (`map`, `flatten`, ...) and of `jax.tree_util` (`tree_map`, `tree_flatten`,
 ...), here in one place. What a node is and what a leaf is, `fxgrad.core.pytree` says.
 
->>> import fxgrad as fx
 >>> params = {"w": [1.0, 2.0], "b": 3.0}
 >>> fx.tree.map(lambda p: 10 * p, params)
 {'w': [10.0, 20.0], 'b': 30.0}
@@ -64,7 +63,6 @@ def is_tree_node(cls: type) -> bool:
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
     """Whether each item of an iterable is a leaf, by `is_leaf` too.
 
-    >>> import fxgrad as fx
     >>> fx.tree.all_leaves([1, "a"]), fx.tree.all_leaves([1, (2,)]), fx.tree.all_leaves([None])
     (True, False, False)
     """
@@ -74,7 +72,6 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 def all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
     """Whether every leaf is true; `is_leaf` says where a tree ends.
 
-    >>> import fxgrad as fx
     >>> fx.tree.all([True, (True, None)]), fx.tree.all({"a": False})
     (True, False)
     """
@@ -91,7 +88,6 @@ def reduce(
 
     `is_leaf`: as for `map`. Starts with `initializer` if given; without it a tree that has no leaves raises TypeError.
 
-    >>> import fxgrad as fx
     >>> fx.tree.reduce(lambda x, y: x - y, [10, (3, 2)])
     5
     """
@@ -114,7 +110,6 @@ def reduce_associative(
     Raises:
         TypeError: a tree without leaves, and no `identity`.
 
-    >>> import fxgrad as fx
     >>> fx.tree.reduce_associative(lambda x, y: f"({x}{y})", list("abcd"))
     '((ab)(cd))'
     """
@@ -138,7 +133,6 @@ def reduce_associative(
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Whether a structure has no children: that of a leaf, of None or of an empty container.
 
-    >>> import fxgrad as fx
     >>> fx.tree.treedef_is_leaf(fx.tree.structure(1)), fx.tree.treedef_is_leaf(fx.tree.structure([1]))
     (True, False)
     """
@@ -148,7 +142,6 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
     """The structures of the children of the root.
 
-    >>> import fxgrad as fx
     >>> fx.tree.treedef_children(fx.tree.structure([1, (2, 3)]))
     [PyTreeSpec(*), PyTreeSpec((*, *))]
     """
@@ -164,7 +157,6 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
     Raises:
         StructureError: the tree has not the structure that `outer_treedef` and `inner_treedef` say.
 
-    >>> import fxgrad as fx
     >>> fx.tree.transpose(fx.tree.structure([0, 0]), None, [{"x": 1, "y": 2}, {"x": 3, "y": 4}])
     {'x': [1, 3], 'y': [2, 4]}
     """
@@ -209,7 +201,6 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
     """Build a tree of structure `treedef` from nested iterables `xs`: one for each node, with an item for each child.
 
-    >>> import fxgrad as fx
     >>> fx.tree.build_tree(fx.tree.structure({"a": 0, "b": (0, 0)}), [1, [2, 3]])
     {'a': 1, 'b': (2, 3)}
     """
@@ -225,7 +216,6 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
 def flatten_one_level(tree: Any) -> tuple[list[Any], PyTreeDef]:
     """The children of a node, and its structure one level deep. Raises ValueError for a leaf.
 
-    >>> import fxgrad as fx
     >>> children, treedef = fx.tree.flatten_one_level({"b": [1, 2], "a": 3})
     >>> children
     [3, [1, 2]]
@@ -242,7 +232,6 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[list[tuple[Any, Any]], PyTre
     Raises:
         ValueError: a leaf, which has no children.
 
-    >>> import fxgrad as fx
     >>> fx.tree.flatten_one_level_with_keys({"a": [1, 2]})[0]
     [(DictKey(key='a'), [1, 2])]
     """
@@ -268,7 +257,6 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         ShapeError: by `unravel`, of a vector of another length; a ValueError.
         DTypeError: by `unravel`, of a vector of another dtype where leaves differ in theirs; a TypeError.
 
-    >>> import numpy as np, fxgrad as fx
     >>> vector, unravel = fx.tree.ravel_pytree({"w": np.ones((2, 2)), "b": np.zeros(1)})
     >>> vector
     array([0., 1., 1., 1., 1.])

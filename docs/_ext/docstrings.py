@@ -7,6 +7,8 @@ import re
 from textwrap import dedent, indent
 from typing import Any
 
+from fxgrad.core.docstrings import EXAMPLE_NAMES
+
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Warns):[ ]*$")
 TITLES = {"Args": "Parameters"}
 ITEM = re.compile(r"^(?P<name>[*\w][\w*.]*(?:, [*\w][\w*.]*)*): +(?P<text>.*)$")
@@ -199,7 +201,19 @@ class Shown(str):
 def docstring_of(value: Any) -> str:
     """The docstring of an object, without indentation; "" where it is that of one of Python's own types."""
     text = inspect.getdoc(value) or ""
-    return "" if text in TEXTS_OF_PYTHON else text
+    return "" if text in TEXTS_OF_PYTHON else add_imports(text)
+
+
+def add_imports(text: str) -> str:
+    """Begin the first example of a docstring with the import of the `EXAMPLE_NAMES` that its examples use."""
+    code = "\n".join(re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", text, re.MULTILINE))
+    used = [
+        f"{module} as {name}"
+        for name, module in EXAMPLE_NAMES.items()
+        if re.search(rf"\b{name}\.", code) and not re.search(rf"\bimport .*\b{name}\b", code)
+    ]
+    line = f">>> import {', '.join(used)}\n"
+    return re.sub(r"^( *)(?=>>> )", rf"\g<0>{line}\g<0>", text, count=1, flags=re.MULTILINE) if used else text
 
 
 def in_table(text: str) -> str:

@@ -7,9 +7,10 @@ of each transform are put in the form of a derivative along a direction.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from ..transforms.sparse_matrix import SparseMatrix
 from ..transforms.vjp import vjp
 from .finite_differences import Comparison, Tolerance, inner, random_direction, random_like, to_host_array
 from .hermitian import with_hermitian_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 HINT = (
     "look for a rule of your own (custom_jvp, custom_vjp), a stop_gradient, and numbers that left the trace through "

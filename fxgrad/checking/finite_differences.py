@@ -10,7 +10,8 @@ domain, or in noise. There the step shrinks, some times; what no step resolves c
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ..core.aval import SCALARS, aval_of, is_differentiable
 from ..transforms.arguments import float0_zeros
 from ..transforms.flat_function import FlatFunction
 from .hermitian import with_hermitian_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 SHRINK, MAX_STEPS = 2.0**-5, 4  # down to 6e-8 in double precision
 
@@ -44,7 +42,6 @@ def random_like(rng: np.random.Generator, *values: Any) -> list[Any]:
     """Draw standard normal tangents or cotangents of the values, by their shapes and dtypes (float0 for
     integers). `rng` is a generator of NumPy's.
 
-    >>> import numpy as np
     >>> [t.shape for t in random_like(np.random.default_rng(0), np.ones(3), 2.0)]
     [(3,), ()]
     """
@@ -79,7 +76,6 @@ def random_direction(values: Sequence[Any]) -> list[Any]:
 def inner(a: Any, b: Any) -> float:
     """⟨a, b⟩ = Re Σ aᵢ·bᵢ over the floating-point leaves, without conjugation: how tangents and cotangents pair.
 
-    >>> import numpy as np
     >>> inner({"w": np.array([1.0, 2.0])}, {"w": np.array([3.0, 4.0])})
     11.0
     """
@@ -239,7 +235,6 @@ def measured_jvp(
     Returns:
         A pytree like the result of `fun`, of arrays in double precision.
 
-    >>> import numpy as np
     >>> bool(abs(measured_jvp(np.sin, (1.0,), (2.0,)) - 2 * np.cos(1.0)) < 1e-10)
     True
     """

@@ -8,8 +8,9 @@ of that, as the derivative has it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ..core.interpreter import PrimalTracer, is_plain, opened, use_context
 from ..core.observer import Observer
 from ..core.primitive import HigherOrder
 from ..ops.linalg import hermitian_part
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class HermitianTracer(PrimalTracer):

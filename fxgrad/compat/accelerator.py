@@ -16,7 +16,6 @@ def is_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.accelerator.is_available() == torch.cuda.is_available()
     True
     """
@@ -32,7 +31,6 @@ def current_accelerator(check_available: bool = False) -> device | None:
     Returns:
         A `torch.device`, or None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.accelerator.current_accelerator() is None or torch.cuda.is_available()
     True
     """
@@ -46,7 +44,6 @@ def get_device_module(device: Any = None) -> Any:
     Args:
         device: the device, by its number or name; None: the one in use.
 
-    >>> import fxgrad.compat as torch
     >>> torch.get_device_module("cpu") is torch.cpu
     True
     """
@@ -77,7 +74,6 @@ def forward(name: str) -> Any:
     Raises:
         RuntimeError: there is no accelerator.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.accelerator.is_available():
     ...     query = torch.cuda.{name}
     """

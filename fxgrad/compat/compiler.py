@@ -43,7 +43,6 @@ def compile(
         disable: accepted and without effect.
         name: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.compile(mode="max-autotune")
     ... def double(x):
     ...     return 2 * x
@@ -69,7 +68,6 @@ def disable(
         reason: accepted and without effect.
         wrapping: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> torch.compiler.disable(torch.sin) is torch.sin
     True
     """
@@ -82,7 +80,6 @@ def allow_in_graph(fn: Any) -> Any:
     Args:
         fn: the function.
 
-    >>> import fxgrad.compat as torch
     >>> torch.compiler.allow_in_graph(torch.sin) is torch.sin
     True
     """
@@ -102,7 +99,6 @@ def substitute_in_graph(
         can_constant_fold_through: accepted and without effect.
         skip_signature_check: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.compiler.substitute_in_graph(len)
     ... def count(x):
     ...     return len(x)
@@ -123,7 +119,6 @@ def is_compiling() -> bool:
     Returns:
         False.
 
-    >>> import fxgrad.compat as torch
     >>> torch.compiler.is_compiling()
     False
     """
@@ -139,7 +134,6 @@ def reset() -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.compiler.reset()
     """
 
@@ -163,7 +157,6 @@ def list_backends(exclude_tags: object = ()) -> list[str]:
     Returns:
         An empty list.
 
-    >>> import fxgrad.compat as torch
     >>> torch.compiler.list_backends()
     []
     """
@@ -180,7 +173,6 @@ def set_stance(
         skip_guard_eval_unsafe: accepted and without effect.
         force_backend: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.compiler.set_stance("default"):
     ...     y = torch.zeros(2)
     """

@@ -3,7 +3,6 @@
 torch has names for few of these. Each is also the built-in exception that torch raises, by which programs for torch
 catch it; the first line of its message is torch's, and the lines below are this library's (see `fxgrad.FxgradError`).
 
->>> import fxgrad.compat as torch
 >>> from fxgrad.compat.errors import DimensionError
 >>> try:
 ...     torch.ones(3).sum(dim=1)

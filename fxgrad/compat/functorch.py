@@ -75,7 +75,6 @@ def make_functional(
     Raises:
         TensorError: the module has buffers.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.functorch import make_functional
     >>> fmodel, params = make_functional(torch.nn.Linear(2, 1, bias=False))
     >>> fmodel((torch.tensor([[1.0, 2.0]]),), torch.tensor([3.0, 4.0]))
@@ -100,7 +99,6 @@ def make_functional_with_buffers(
         model: the module, which stays as it is.
         disable_autograd_tracking: whether the parameters returned require no gradient.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.functorch import make_functional_with_buffers
     >>> fmodel, params, buffers = make_functional_with_buffers(torch.nn.BatchNorm1d(2).eval())
     >>> fmodel(params, buffers, torch.ones(1, 2)).shape, fmodel.buffer_names[0]
@@ -131,7 +129,6 @@ def combine_state_for_ensemble(
     Raises:
         TensorError: there are none, or they are of different classes or modes.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.functorch import combine_state_for_ensemble, vmap
     >>> fmodel, params, buffers = combine_state_for_ensemble([torch.nn.Linear(2, 3) for _ in range(4)])
     >>> vmap(fmodel, in_dims=(0, 0, None))(params, buffers, torch.ones(5, 2)).shape

@@ -20,7 +20,6 @@ NOT_SCRIPTED = "functions and modules stay Python here; save a state_dict"
 class Error(RuntimeError):
     """The error of a script in torch. Here the error of Python comes through as it is.
 
-    >>> import fxgrad.compat as torch
     >>> issubclass(torch.jit.Error, Exception)
     True
     """
@@ -41,7 +40,6 @@ class ScriptModule(Module):
         args: accepted as torch has them.
         kwargs: what the class takes.
 
-    >>> import fxgrad.compat as torch
     >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
     True
     """
@@ -65,7 +63,6 @@ def script(
         optimize: accepted and without effect.
         example_inputs: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.jit.script
     ... def double(x: torch.Tensor) -> torch.Tensor:
     ...     return 2 * x
@@ -85,7 +82,6 @@ def trace(func: Any, example_inputs: Any = None, *args: object, **options: objec
         args: accepted as torch has them.
         options: accepted as torch has them.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.trace(torch.sin, torch.zeros(2)) is torch.sin
     True
     """
@@ -101,7 +97,6 @@ def trace_module(mod: Any, inputs: Any = None, *args: object, **options: object)
         args: accepted as torch has them.
         options: accepted as torch has them.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Linear(2, 3)
     >>> torch.jit.trace_module(model, {}) is model
     True
@@ -115,7 +110,6 @@ def export(fn: Any) -> Any:
     Args:
         fn: the function.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.export(len) is len
     True
     """
@@ -132,7 +126,6 @@ def interface(obj: Any) -> Any:
     Args:
         obj: any object.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.interface(dict) is dict
     True
     """
@@ -145,7 +138,6 @@ def ignore(drop: Any = False, **options: object) -> Any:
     Args:
         drop: the function, or an option.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.ignore(len) is len
     True
     """
@@ -160,7 +152,6 @@ def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True
         preserved_attrs: accepted and without effect.
         optimize_numerics: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Linear(2, 3)
     >>> torch.jit.freeze(model) is model
     True
@@ -175,7 +166,6 @@ def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
         mod: the module.
         other_methods: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Linear(2, 3)
     >>> torch.jit.optimize_for_inference(model) is model
     True
@@ -190,7 +180,6 @@ def annotate(the_type: Any, the_value: Any) -> Any:
         the_type: the type.
         the_value: the value.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.annotate(int, 3)
     3
     """
@@ -207,7 +196,6 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.isinstance([1], list[int])
     True
     """
@@ -218,7 +206,6 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 class Attribute(NamedTuple):
     """A value and its type.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.Attribute(1, int).value
     1
     """
@@ -233,7 +220,6 @@ def is_scripting() -> bool:
     Returns:
         False.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.is_scripting()
     False
     """
@@ -249,7 +235,6 @@ class Future(NamedTuple):
     Args:
         outcome: the result.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.fork(max, 1, 2).wait()
     2
     """
@@ -269,7 +254,6 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
         args: its arguments.
         kwargs: its arguments by name.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.wait(torch.jit.fork(torch.add, torch.tensor(1), torch.tensor(2)))
     tensor(3)
     """
@@ -282,7 +266,6 @@ def wait(future: Future) -> Any:
     Args:
         future: what `fork` returned.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.wait(torch.jit.fork(max, 1, 2))
     2
     """
@@ -295,7 +278,6 @@ def optimized_execution(should_optimize: bool) -> AbstractContextManager[None]:
     Args:
         should_optimize: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.jit.optimized_execution(True):
     ...     y = torch.zeros(2)
     """
@@ -308,7 +290,6 @@ strict_fusion = nullcontext
 def set_fusion_strategy(strategy: object) -> list[Any]:
     """Accept how scripts are fused, which changes nothing; return the strategy until now: none.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.set_fusion_strategy([])
     []
     """
@@ -324,7 +305,6 @@ def enable_onednn_fusion(enabled: bool) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.jit.enable_onednn_fusion(True)
     """
 

@@ -39,7 +39,6 @@ class CustomOpDef:
     Args:
         function: the function that carries it out.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.library.custom_op("docs_of_def::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
     ...     return 2 * x
@@ -117,7 +116,6 @@ def custom_op(
         schema: what it takes and returns, `(Tensor x, float factor=2.0) -> Tensor`.
         tags: accepted, without meaning here.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.library.custom_op("docs::scale", mutates_args=())
     ... def scale(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
     ...     return torch.from_numpy(x.numpy() * factor)
@@ -157,7 +155,6 @@ def triton_op(
         fn: the function.
         schema: the signature in torch's notation: "(Tensor x) -> Tensor".
 
-    >>> import fxgrad.compat as torch
     >>> @torch.library.triton_op("docs::negate", mutates_args=())
     ... def negate(x: torch.Tensor) -> torch.Tensor:
     ...     return -x
@@ -230,7 +227,6 @@ def register_fake(
     Raises:
         RuntimeError: there is no such operation.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.library.custom_op("docs::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
     ...     return x + x
@@ -266,7 +262,6 @@ def register_kernel(
     Raises:
         TensorError, a RuntimeError: there is no such operation.
 
-    >>> import fxgrad.compat as torch
     >>> torch.library.define("docs_of_kernel::twice", "(Tensor x) -> Tensor")
     >>> @torch.library.register_kernel("docs_of_kernel::twice", None)
     ... def twice(x):
@@ -304,7 +299,6 @@ def register_autograd(
     Raises:
         TensorError, a RuntimeError: there is no such operation.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.library.custom_op("docs_of_autograd::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
     ...     return 2 * x
@@ -328,7 +322,6 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     Raises:
         TensorError, a RuntimeError: there is no such operation.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.library.custom_op("docs_of_vmap::twice", mutates_args=())
     ... def twice(x: torch.Tensor) -> torch.Tensor:
     ...     return 2 * x
@@ -355,7 +348,6 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Sequ
     Raises:
         ValueError: the name is not "namespace::name".
 
-    >>> import fxgrad.compat as torch
     >>> torch.library.define("docs::add_one", "(Tensor x) -> Tensor")
     >>> @torch.library.impl("docs::add_one", "cpu")
     ... def add_one(x):
@@ -384,7 +376,6 @@ def impl(
     Raises:
         TensorError, a RuntimeError: there is no such operation.
 
-    >>> import fxgrad.compat as torch
     >>> torch.library.define("docs_of_impl::twice", "(Tensor x) -> Tensor")
     >>> @torch.library.impl("docs_of_impl::twice", "default")
     ... def twice(x):
@@ -407,7 +398,6 @@ class Library:
     Raises:
         ValueError: there is no such `kind`.
 
-    >>> import fxgrad.compat as torch
     >>> library = torch.library.Library("docs", "FRAGMENT")
     >>> _ = library.define("thrice(Tensor x) -> Tensor")
     >>> library.impl("thrice", lambda x: 3 * x, "CPU")
@@ -490,7 +480,6 @@ def fallthrough_kernel(*args: object, **options: object) -> None:
     Raises:
         TensorError, a RuntimeError: always.
 
-    >>> import fxgrad.compat as torch
     >>> try:
     ...     torch.library.fallthrough_kernel()
     ... except RuntimeError:

@@ -21,7 +21,6 @@ LONGEST_TEXT = 10_000
 class ProcessException(Exception):
     """The error of a process that `spawn` has started.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> issubclass(mp.ProcessException, Exception)
     True
@@ -35,7 +34,6 @@ class ProcessException(Exception):
 class ProcessRaisedException(ProcessException):
     """A process has raised an exception; the message is its traceback.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> issubclass(mp.ProcessRaisedException, mp.ProcessException)
     True
@@ -45,7 +43,6 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """A process has ended with an exit code that is not 0.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> issubclass(mp.ProcessExitedException, mp.ProcessException)
     True
@@ -75,7 +72,6 @@ class ProcessContext:
     Args:
         errors: where processes write their errors.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.ProcessContext([], []).join()
     True
@@ -152,7 +148,6 @@ def start_processes(
     Raises:
         ProcessRaisedException: `join`, and one has raised.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> def main():  # of a program; `work` is a function at the top of its file
     ...     mp.start_processes(work, args=(3,), nprocs=2)
@@ -192,7 +187,6 @@ def spawn(
     Returns:
         A ProcessContext, or None after it was joined.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> def main():  # of a program; `work` is a function at the top of its file
     ...     mp.spawn(work, args=(3,), nprocs=2)
@@ -209,7 +203,6 @@ def get_all_sharing_strategies() -> set[str]:
     Returns:
         A set.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
     True
@@ -223,7 +216,6 @@ def get_sharing_strategy() -> str:
     Returns:
         A str.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
     True
@@ -240,7 +232,6 @@ def set_sharing_strategy(new_strategy: str) -> None:
     Raises:
         ArgumentValueError: there is no such way.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.set_sharing_strategy(mp.get_sharing_strategy())
     """

@@ -49,7 +49,6 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
     """
@@ -65,7 +64,6 @@ def has_torch_function_unary(relevant_arg: Any) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.overrides.has_torch_function_unary(torch.zeros(2))
     False
     """
@@ -81,7 +79,6 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.overrides.has_torch_function_variadic(torch.zeros(2), 3)
     False
     """
@@ -101,7 +98,6 @@ def handle_torch_function(
     Raises:
         TypeError: none of them has an answer.
 
-    >>> import fxgrad.compat as torch
     >>> class Length:
     ...     @classmethod
     ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -131,7 +127,6 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[A
     Returns:
         A decorator.
 
-    >>> import fxgrad.compat as torch
     >>> def operands(x):
     ...     return (x,)
     >>> @torch.overrides.wrap_torch_function(operands)
@@ -167,7 +162,6 @@ def redispatch_function(
     Returns:
         What the function returns.
 
-    >>> import fxgrad.compat as torch
     >>> torch.overrides.redispatch_function(torch.add, (), (torch.ones(1), 2))
     tensor([3.])
     """
@@ -178,7 +172,6 @@ def redispatch_function(
 def enable_reentrant_dispatch() -> AbstractContextManager[None]:
     """Return a context manager that changes nothing: inside `__torch_dispatch__` functions ask as elsewhere.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.overrides.enable_reentrant_dispatch():
     ...     y = torch.zeros(2)
     """
@@ -195,7 +188,6 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add_)
     True
     """
@@ -220,7 +212,6 @@ def tensor_attributes() -> dict[str, property]:
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     """Return the functions that `__torch_function__` is asked about, by the module, class or property that has them.
 
-    >>> import fxgrad.compat as torch
     >>> torch.add in torch.overrides.get_overridable_functions()[torch]
     True
     """
@@ -245,7 +236,6 @@ def find_place(space: str) -> ModuleType | None:
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     """Return, for each overridable function, a function with the same parameters that returns -1.
 
-    >>> import fxgrad.compat as torch
     >>> torch.add in torch.overrides.get_testing_overrides()
     True
     """
@@ -266,7 +256,6 @@ def make_constant(function: Callable[..., Any]) -> Callable[..., int]:
 def get_ignored_functions() -> set[Callable[..., Any]]:
     """Return the functions of torch that operands cannot override: those that make Tensors, and are about settings.
 
-    >>> import fxgrad.compat as torch
     >>> torch.zeros in torch.overrides.get_ignored_functions()
     True
     """
@@ -281,7 +270,6 @@ def get_ignored_functions() -> set[Callable[..., Any]]:
 def get_default_nowrap_functions() -> set[Callable[..., Any]]:
     """Return the functions whose results keep their classes in the `__torch_function__` of Tensors.
 
-    >>> import fxgrad.compat as torch
     >>> type(torch.overrides.get_default_nowrap_functions()).__name__
     'set'
     """
@@ -294,7 +282,6 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     Args:
         f: the function.
 
-    >>> import fxgrad.compat as torch
     >>> torch.overrides.resolve_name(torch.nn.functional.relu)
     'torch.nn.functional.relu'
     >>> torch.overrides.resolve_name(torch.Tensor.shape.__get__)

@@ -7,7 +7,8 @@ way back: the residuals of different branches differ in number and shape, and wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -38,9 +39,6 @@ from ..transforms.subgraphs import (
     zeros_of_aval,
 )
 from ..transforms.vmap import vmap_flat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def branch_at(index: Any, branches: Sequence[Graph]) -> Graph:

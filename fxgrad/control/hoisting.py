@@ -17,8 +17,9 @@ at most `BLOCK_ENTRIES` entries: memory is bounded whatever the length, and what
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,9 +37,6 @@ from ..passes import optimize
 from ..transforms.subgraphs import Flags, batch_avals, cached_on_graph, negate_flags, select_list, split_list
 from ..transforms.vmap import vmap_flat
 from .recurrence import Recurrence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 BLOCK_ENTRIES = 2**17
 MIN_ROWS = 16  # rows in a block, and steps of a loop, from which on batches pay

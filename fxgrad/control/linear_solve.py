@@ -7,7 +7,8 @@ what A depends on is −λ times the derivative of A x with x fixed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import ops
 from ..core.aval import Aval
@@ -30,9 +31,6 @@ from ..transforms.subgraphs import (
     zeros_of_aval,
 )
 from .branches import tangent_graph, transpose_branch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def solve_kernel(xp: Any) -> Any:

@@ -8,7 +8,8 @@ Each is a loop again, bound where the rule runs, so that all orders and nestings
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -51,10 +52,6 @@ from ..transforms.subgraphs import (
 )
 from .hoisting import compile_hoisted
 from .recurrence import Iteration, Recurrence
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 scan_function = cached_on_graph(Recurrence)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import repeat
 from operator import length_hint
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.graph import Equation, Graph, iter_subgraphs
 from ..core.interpreter import CURRENT
@@ -16,9 +17,6 @@ from ..kernels.native import engine
 from ..kernels.native.tier import Tier
 from ..passes import fusion
 from ..passes.fusion import map_graphs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GUESS = 8  # steps of an inner while loop
 # What takes ten times as long as other operations on a few numbers, and how long, in nanoseconds.

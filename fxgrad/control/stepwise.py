@@ -5,17 +5,15 @@ they are one operation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import observer
 from ..core.aval import PLAIN
 from ..core.errors import ConcretizationError
 from ..transforms.subgraphs import is_abstract
 from . import loops
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def is_stepwise(values: Sequence[Any]) -> bool:

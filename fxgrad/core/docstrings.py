@@ -1,6 +1,9 @@
-"""Docstrings that declarations complete."""
+"""Docstrings that declarations complete, and what their examples take as given."""
 
 from __future__ import annotations
+
+# The names that examples use without an import, which the pages of the documentation show.
+EXAMPLE_NAMES = {"fx": "fxgrad", "fnp": "fxgrad.numpy", "np": "numpy", "torch": "fxgrad.compat"}
 
 
 def insert_before_example(text: str, added: str) -> str:

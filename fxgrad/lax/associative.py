@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import ops
 from ..core import pytree, source_info
@@ -13,9 +14,6 @@ from ..core.interpreter import api_boundary
 from ..core.surface import is_alike
 from ..core.typing import PyTree
 from .functions import flatten_arguments, mismatch_error, unshare_if_plain
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 __all__ = ["associative_scan"]
 
@@ -40,7 +38,6 @@ def associative_scan(
         ShapeError: the sizes along the axis differ.
         AxisError: there is no such axis.
 
-    >>> import numpy as np
     >>> from fxgrad import lax
     >>> lax.associative_scan(np.maximum, np.array([1.0, 3.0, 2.0, 5.0]))
     array([1., 3., 3., 5.])

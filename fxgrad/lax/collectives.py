@@ -86,7 +86,6 @@ def axis_size(axis_name: Any) -> int:
     Raises:
         UnboundAxisError: no axis of this name is open.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x / fx.lax.axis_size("i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([0.5, 1.5])
     """
@@ -97,7 +96,6 @@ def axis_size(axis_name: Any) -> int:
 def axis_index(axis_name: Any) -> PyTree:
     """The position of an entry along a mapped axis; along several, counted with the last one running fastest.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x + fx.lax.axis_index("i"), axis_name="i")(fnp.zeros(3))
     array([0., 1., 2.])
     """
@@ -123,7 +121,6 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
         ShapeError: the groups are not a partition into equal parts.
         UnsupportedError: groups of several axes at once.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x / fx.lax.psum(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
@@ -153,7 +150,6 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
 def pmean(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
     """The mean of `x`, a pytree, over the mapped axis `axis_name`; `axis_index_groups` and errors as of `psum`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([-1.,  1.])
     """
@@ -183,7 +179,6 @@ def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
     """The greatest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of
     `psum`. Those that tie share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pmax(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([3., 3.])
     """
@@ -195,7 +190,6 @@ def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
     """The least entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of `psum`.
     Those that tie share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pmin(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([1., 1.])
     """
@@ -247,7 +241,6 @@ def all_gather(
         ShapeError: the groups are not a partition into equal parts.
         UnsupportedError: several axes at once.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.all_gather(x, "i") @ fnp.array([1.0, 10.0]), axis_name="i")(fnp.array([1.0, 2.0]))
     array([21., 21.])
     """
@@ -289,7 +282,6 @@ def psum_scatter(
         UnsupportedError: several axes at once, or groups.
         ShapeError: the axis has not the size of the mapped axis, or with `tiled` cannot be divided by it.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.psum_scatter(x, "i"), axis_name="i")(fnp.array([[1.0, 2.0], [30.0, 40.0]]))
     array([31., 42.])
     """
@@ -320,7 +312,6 @@ def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTr
         UnsupportedError: several axes at once.
         ShapeError: `perm` has no pairs of different entries of the axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
     array([0., 1., 2.])
     """
@@ -347,7 +338,6 @@ def pbroadcast(x: PyTree, axis_name: Any, source: int) -> PyTree:
         ShapeError: there is no such entry.
         UnsupportedError: several axes at once.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pbroadcast(x, "i", 1), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
     array([2., 2., 2.])
     """
@@ -380,7 +370,6 @@ def pcast(x: PyTree, axis_name: Any, *, to: str) -> PyTree:
     Raises:
         UnsupportedError: `to` is not "varying".
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x + fx.lax.pcast(1.0, "i", to="varying"), axis_name="i")(fnp.zeros(2))
     array([1., 1.])
     """
@@ -405,7 +394,6 @@ def pshuffle(x: PyTree, axis_name: Any, perm: Sequence[int]) -> PyTree:
     Raises:
         ShapeError: `perm` is no permutation of the entries of the axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(fnp.array([1.0, 2.0, 3.0]))
     array([3., 1., 2.])
     """
@@ -441,7 +429,6 @@ def all_to_all(
         UnsupportedError: several axes at once, or groups.
         ShapeError: `split_axis` has not the size of the mapped axis, or with `tiled` cannot be divided by it.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.all_to_all(x, "i", 0, 0), axis_name="i")(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[1., 3.],
            [2., 4.]])
@@ -475,7 +462,6 @@ def pswapaxes(x: PyTree, axis_name: Any, axis: int, *, axis_index_groups: None =
     """The values of `x`, a pytree, with the mapped axis `axis_name` and another `axis` of the same size exchanged;
     `axis_index_groups` is for JAX's signature and must be None.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pswapaxes(x, "i", 0), axis_name="i")(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[1., 3.],
            [2., 4.]])

@@ -8,7 +8,8 @@ Names and semantics are those of `jax.lax`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,6 @@ from .functions import (
 )
 from .refs import inside_body, lift_refs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 __all__ = ["cond", "fori_loop", "map", "scan", "switch", "while_loop"]
 
 
@@ -71,7 +69,6 @@ def cond(
         StructureError: the results of the two functions differ, or there are operands both ways.
         DTypeError: `pred` is not one boolean or number.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> root = lambda x: lax.cond(x > 0, fnp.sqrt, lambda x: 0.0 * x, x)
     >>> float(root(4.0)), float(fx.grad(root)(4.0))
@@ -210,7 +207,6 @@ def while_loop(
         DTypeError: `cond_fun` does not give one boolean.
         NotDifferentiableError: reverse mode without `max_steps`.
 
-    >>> import fxgrad as fx
     >>> from fxgrad import lax
     >>> grown = lambda x: lax.while_loop(lambda v: v < 100.0, lambda v: v * v, x)
     >>> float(grown(2.0)), float(fx.jvp(grown, (2.0,), (1.0,))[1])
@@ -369,7 +365,6 @@ def scan(
         StructureError: `f` does not return a pair, or changes the carry; the message names the leaf.
         ShapeError: the lengths differ.
 
-    >>> import numpy as np
     >>> from fxgrad import lax
     >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0.0, np.arange(4.0))
     >>> float(total), sums
@@ -506,7 +501,6 @@ def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -
         StructureError: `f` is no function, `xs` has no arrays, or `batch_size` is no positive integer.
         ShapeError: an array has no axis to go along, or another length than the others.
 
-    >>> import numpy as np
     >>> from fxgrad import lax
     >>> lax.map(lambda x: x * x, np.arange(3.0))
     array([0., 1., 4.])

@@ -24,7 +24,6 @@ class ConvDimensionNumbers(NamedTuple):
     """Which axis is which: those of the batch, the channels and the image in an operand (`lhs_spec`) and in the result
     (`out_spec`), and those of the features, the channels and the image in a kernel (`rhs_spec`).
 
-    >>> import fxgrad as fx
     >>> fx.lax.ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2)).out_spec
     (0, 3, 1, 2)
     """
@@ -48,7 +47,6 @@ def conv_dimension_numbers(
     Raises:
         ShapeError: if strings are not as long as the shapes, or do not name the same axes.
 
-    >>> import fxgrad as fx
     >>> fx.lax.conv_dimension_numbers((8, 28, 28, 3), (5, 5, 3, 16), ("NHWC", "HWIO", "NHWC"))
     ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
@@ -97,7 +95,6 @@ def padtype_to_pads(
     Raises:
         ShapeError: there is no such padding.
 
-    >>> import fxgrad as fx
     >>> fx.lax.padtype_to_pads((6,), (4,), (3,), "SAME")
     [(0, 1)]
     """
@@ -187,7 +184,6 @@ def conv_general_dilated(
     Raises:
         ShapeError: if channels, groups or the numbers of axes do not fit.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x, w = fnp.arange(5.0).reshape(1, 1, 5), fnp.ones((1, 1, 3))
     >>> fx.lax.conv_general_dilated(x, w, (2,), "SAME").ravel()
     array([1., 6., 7.])
@@ -263,7 +259,6 @@ def conv(
         precision: has no effect.
         preferred_element_type: the dtype of the computation and of the result.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.conv(fnp.ones((1, 3, 8, 8)), fnp.ones((16, 3, 3, 3)), (1, 1), "SAME").shape
     (1, 16, 8, 8)
     """
@@ -296,7 +291,6 @@ def conv_with_general_padding(
         precision: has no effect.
         preferred_element_type: the dtype of the computation and of the result.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x, w = fnp.ones((1, 1, 4)), fnp.ones((1, 1, 2))
     >>> fx.lax.conv_with_general_padding(x, w, (1,), [(1, 0)], (1,), (2,)).ravel()
     array([1., 2., 2.])
@@ -354,7 +348,6 @@ def conv_transpose(
     Raises:
         ShapeError: not one stride, dilation or pair of paddings for each spatial axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x, w = fnp.array([1.0, 2.0, 3.0]).reshape(1, 3, 1), fnp.array([1.0, 10.0]).reshape(2, 1, 1)
     >>> fx.lax.conv_transpose(x, w, (2,), "SAME").ravel()
     array([10.,  1., 20.,  2., 30.,  3.])
@@ -414,7 +407,6 @@ def conv_general_dilated_patches(
     Raises:
         ShapeError: not one stride, dilation or pair of paddings for each spatial axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.conv_general_dilated_patches(fnp.arange(4.0).reshape(1, 1, 4), (2,), (1,), "VALID")
     array([[[0., 1., 2.],
             [1., 2., 3.]]])
@@ -461,7 +453,6 @@ def conv_general_dilated_local(
     Raises:
         ShapeError: the kernels do not fit the windows.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x, w = fnp.arange(4.0).reshape(1, 1, 4), fnp.arange(6.0).reshape(1, 2, 3)
     >>> fx.lax.conv_general_dilated_local(x, w, (1,), "VALID", (2,))
     array([[[ 3.,  9., 19.]]])

@@ -3,7 +3,8 @@ compared with each other and with the carry, closed, and recognized when they co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import ops
 from ..core import pytree
@@ -18,9 +19,6 @@ from ..transforms.copies import note_axes
 from ..transforms.flat_function import FlatFunction
 from ..transforms.jit import function_name
 from ..transforms.varying_graphs import follow
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class StagedFunction:

@@ -28,7 +28,6 @@ class GatherDimensionNumbers(NamedTuple):
         start_index_map: for each entry of a start the axis of the operand in which it counts.
         operand_batching_dims, start_indices_batching_dims: axes that the operand and the starts have in common.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> rows = fx.lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
     >>> fx.lax.gather(fnp.eye(2), fnp.array([[1]]), rows, slice_sizes=(1, 2))
     array([[0., 1.]])
@@ -50,7 +49,6 @@ class ScatterDimensionNumbers(NamedTuple):
         scatter_dims_to_operand_dims: for each entry of a start the axis of the operand in which it counts.
         operand_batching_dims, scatter_indices_batching_dims: axes that the operand and the starts have in common.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> entries = fx.lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> fx.lax.scatter_add(fnp.zeros(3), fnp.array([[1], [1]]), fnp.ones(2), entries)
     array([0., 2., 0.])
@@ -71,7 +69,6 @@ class GatherScatterMode(Enum):
     """What becomes of slices that reach beyond the operand: CLIP moves them inside, FILL_OR_DROP leaves them out
     (`gather` fills them), ONE_HOT fills with zeros, PROMISE_IN_BOUNDS says that there are none.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> rows = fx.lax.GatherDimensionNumbers((), (0,), (0,))
     >>> fx.lax.gather(fnp.ones(2), fnp.array([[9]]), rows, (1,), mode=fx.lax.GatherScatterMode.FILL_OR_DROP)
     array([nan])
@@ -191,7 +188,6 @@ def gather(
     Raises:
         ShapeError: sizes, axes and shapes do not fit together.
 
-    >>> import numpy as np, fxgrad as fx
     >>> rows = fx.lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
     >>> fx.lax.gather(np.arange(6.0).reshape(3, 2), np.array([[2], [0]]), rows, slice_sizes=(1, 2))
     array([[4., 5.],
@@ -298,7 +294,6 @@ def scatter_function(name: str, method: str, text: str) -> Scatter:
     Raises:
         ShapeError: axes and shapes do not fit together.
 
-    >>> import numpy as np, fxgrad as fx
     >>> rows = fx.lax.ScatterDimensionNumbers((1,), (0,), (0,))
     >>> fx.lax.{name}(np.ones((3, 2)), np.array([[2]]), np.full((1, 2), 3.0), rows).shape
     (3, 2)
@@ -337,7 +332,6 @@ def scatter_apply(
     Raises:
         ShapeError: the operand, the indices and the updates do not fit each other as `dimension_numbers` says.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> entries = fx.lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> fx.lax.scatter_apply(fnp.ones(3), fnp.array([[1]]), lambda x: -x, entries, update_shape=(1,))
     array([ 1., -1.,  1.])

@@ -27,7 +27,6 @@ from ..ops.reflections import apply_reflections, multiply_reflections
 class SvdAlgorithm(enum.Enum):
     """Ways to singular values, which are accepted and all one here.
 
-    >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> lax.linalg.svd(fnp.eye(1), compute_uv=False, algorithm=lax.linalg.SvdAlgorithm.QR)
     array([1.])
@@ -42,7 +41,6 @@ class SvdAlgorithm(enum.Enum):
 class EighImplementation(enum.Enum):
     """Ways to eigenvalues of Hermitian matrices, which are accepted and all one here.
 
-    >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> lax.linalg.eigh(fnp.eye(1), implementation=lax.linalg.EighImplementation.QDWH)[1]
     array([1.])
@@ -56,7 +54,6 @@ class EighImplementation(enum.Enum):
 class EigImplementation(enum.Enum):
     """Ways to eigenvalues, which are accepted and all one here.
 
-    >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> lax.linalg.eig(fnp.eye(1), implementation=lax.linalg.EigImplementation.LAPACK)[0]
     array([1.+0.j])
@@ -81,7 +78,6 @@ def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.cholesky(a)[1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.0625, -0.125 ],
@@ -101,7 +97,6 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Raises:
         ShapeError: the vector has not as many entries as the factor has rows.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda w: lax.linalg.cholesky_update(fnp.array([[3.0]]), w)[0, 0])(fnp.array([4.0]))
     array([0.8])
@@ -140,7 +135,6 @@ def triangular_solve(
         transpose_a, conjugate_a: what op does to a.
         unit_diagonal: ones stand on the diagonal, which is not read.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> a, b = fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([[2.0, 4.0]])
     >>> fx.grad(lambda a: lax.linalg.triangular_solve(a, b, lower=True).sum())(a)
@@ -179,7 +173,6 @@ def tridiagonal_solve(
         ShapeError: the diagonals and right-hand sides do not fit each other.
         UnsupportedError: `perturb_singular=True`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> z, b = fnp.zeros(2), fnp.array([[2.0], [4.0]])
     >>> fx.grad(lambda d: lax.linalg.tridiagonal_solve(z, d, z, b).sum())(fnp.array([2.0, 4.0]))
@@ -206,7 +199,6 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
     triangular factorization", 2011.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.lu(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
@@ -221,7 +213,6 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The row of A for each row of PA, from the exchanges `pivots` that `lu` gives; `permutation_size` is the number of
     rows.
 
-    >>> import numpy as np
     >>> from fxgrad import lax
     >>> lax.linalg.lu_pivots_to_permutation(np.array([2, 1], np.int32), 3)
     array([2, 1, 0], dtype=int32)
@@ -244,7 +235,6 @@ def qr(
         full_matrices: whether Q is (m, m), which has no derivative for m > n, or (m, min(m, n)).
         use_magma: accepted for JAX's sake; results do not depend on it.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.qr(a, full_matrices=False)[1][0, 0])(fnp.array([[3.0], [4.0]]))
     array([[-0.6],
@@ -264,7 +254,6 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda t: lax.linalg.householder_product(fnp.array([[1.0], [1.0]]), t).sum())(fnp.array([0.5]))
     array([-2.])
@@ -281,7 +270,6 @@ def ormqr(
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> lax.linalg.ormqr(fnp.array([[1.0], [1.0]]), fnp.array([1.0]), fnp.eye(2))
     array([[ 0., -1.],
@@ -314,7 +302,6 @@ def eig(
         compute_left_eigenvectors, compute_right_eigenvectors: what is asked for.
         enable_eigvec_derivs, implementation, use_magma: accepted for JAX's sake; vectors always have derivatives.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: fnp.max(lax.linalg.eig(a)[0].real))(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
@@ -355,7 +342,6 @@ def eigh(
         sort_eigenvalues, implementation: accepted for JAX's sake; the order is always ascending.
         subset_by_index: from which up to which of the eigenvalues, without the last.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.eigh(a)[1][1])(fnp.array([[2.0, 1.0], [1.0, 2.0]]))
     array([[0.5, 0.5],
@@ -392,7 +378,6 @@ def svd(
     Raises:
         ValueError: `subset_by_index` with `full_matrices`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
     array([[1., 0.],
@@ -421,7 +406,6 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> lax.linalg.hessenberg(fnp.array([[1.0, 2.0], [3.0, 4.0]]))[0]
     array([[1., 2.],
@@ -442,7 +426,6 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
     Raises:
         UnsupportedError: `lower=False`.
 
-    >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> lax.linalg.tridiagonal(fnp.array([[1.0, 2.0], [2.0, 4.0]]))[1]
     array([1., 4.])
@@ -476,7 +459,6 @@ def schur(
     Raises:
         UnsupportedError: an order of the eigenvalues is asked for.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.schur(a)[0][1, 1])(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
@@ -507,7 +489,6 @@ def qdwh(
         x: A.
         is_hermitian, max_iterations, eps, dynamic_shape: accepted for JAX's sake; results do not depend on them.
 
-    >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> lax.linalg.qdwh(fnp.array([[3.0, 0.0], [0.0, -2.0]]))[1].round(6)
     array([[3., 0.],
@@ -540,7 +521,6 @@ def symmetric_product(
     Raises:
         ShapeError: the matrices do not fit each other.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.symmetric_product(a, fnp.eye(1)).sum())(fnp.array([[3.0, 4.0]]))
     array([[6., 8.]])

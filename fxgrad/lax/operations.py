@@ -78,7 +78,6 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
     """The quotient x / y; that of integers is rounded toward zero. Operands broadcast and promote; it is differentiated
     by both.
 
-    >>> import fxgrad as fx
     >>> print(fx.lax.div(-7, 2), fx.lax.div(-7.0, 2.0))
     -3 -3.5
     """
@@ -90,7 +89,6 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
 def integer_pow(x: ArrayLike, y: int) -> Array:
     """x to the power `y`, a Python integer, which is static: TypeError for other numbers. The derivative is y·xʸ⁻¹.
 
-    >>> import fxgrad as fx
     >>> fx.grad(lambda x: fx.lax.integer_pow(x, 3))(2.0)
     np.float64(12.0)
     """
@@ -101,7 +99,6 @@ def integer_pow(x: ArrayLike, y: int) -> Array:
 def rsqrt(x: ArrayLike) -> Array:
     """1/√x: ∞ at 0, NaN of negative real numbers. The derivative is −½·x^(−3/2).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.rsqrt(fnp.array([4.0, 0.25]))
     array([0.5, 2. ])
     """
@@ -112,7 +109,6 @@ def rsqrt(x: ArrayLike) -> Array:
 def logistic(x: ArrayLike) -> Array:
     """1/(1 + e⁻ˣ), which neither overflows nor loses precision in its tails, like its derivatives.
 
-    >>> import fxgrad as fx
     >>> print(fx.grad(fx.lax.logistic)(0.0), fx.grad(fx.lax.logistic)(-800.0))
     0.25 0.0
     """
@@ -123,7 +119,6 @@ def logistic(x: ArrayLike) -> Array:
 def complex(x: ArrayLike, y: ArrayLike) -> Array:
     """The complex numbers x + i·y of real ones, which broadcast; complex64 of float32, else complex128. It is linear.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.complex(fnp.array([1.0, 2.0]), 3.0)
     array([1.+3.j, 2.+3.j])
     """
@@ -133,7 +128,6 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
 class RoundingMethod(IntEnum):
     """The ways in which `round` treats halves: away from zero, or to the even neighbour.
 
-    >>> import fxgrad as fx
     >>> fx.lax.round(2.5, fx.lax.RoundingMethod.TO_NEAREST_EVEN)
     np.float64(2.0)
     """
@@ -151,7 +145,6 @@ def round(x: ArrayLike, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) ->
         x: real numbers.
         rounding_method: `RoundingMethod.AWAY_FROM_ZERO` or `RoundingMethod.TO_NEAREST_EVEN`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.round(fnp.array([0.5, -2.5])), fx.lax.round(fnp.array([0.5, -2.5]), 1)
     (array([ 1., -3.]), array([ 0., -2.]))
     """
@@ -168,7 +161,6 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
     """x limited to the interval from `min` to `max`, which broadcast; where it equals a limit the two share the
     derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.clamp(0.0, fnp.array([-1.0, 0.5, 2.0]), 1.0)
     array([0. , 0.5, 1. ])
     """
@@ -180,7 +172,6 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
     """Entries of `on_true` where `pred` holds, of `on_false` elsewhere; all three broadcast. The derivative goes to the
     chosen entries alone.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.select(fnp.array([True, False]), fnp.array([1.0, 2.0]), fnp.zeros(2))
     array([1., 0.])
     """
@@ -196,7 +187,6 @@ def select_n(which: ArrayLike, *cases: Any) -> Array:
         which: truth values, for two cases, or integers; one beyond the last counts as the last.
         cases: arrays, which broadcast.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.select_n(fnp.array([0, 2, 1]), fnp.zeros(3), fnp.ones(3), 2 * fnp.ones(3))
     array([0., 2., 1.])
     """
@@ -217,7 +207,6 @@ def as_unsigned(x: Any) -> Any:
 def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
     """The bits of integers x moved y places down, with zeros above; negative ones are read as their bits.
 
-    >>> import fxgrad as fx, numpy as np
     >>> print(fx.lax.shift_right_logical(np.int8(-1), np.int8(4)))
     15
     """
@@ -229,7 +218,6 @@ def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
 def population_count(x: ArrayLike) -> Array:
     """The number of bits of integers that are set, negative ones in two's complement, in the dtype of x.
 
-    >>> import fxgrad as fx, numpy as np
     >>> print(fx.lax.population_count(np.int8(-1)), fx.lax.population_count(np.int8(6)))
     8 2
     """
@@ -241,7 +229,6 @@ def population_count(x: ArrayLike) -> Array:
 def clz(x: ArrayLike) -> Array:
     """The number of leading bits of integers that are zero.
 
-    >>> import fxgrad as fx, numpy as np
     >>> print(fx.lax.clz(np.int32(1)), fx.lax.clz(np.int32(-1)))
     31 0
     """
@@ -264,7 +251,6 @@ def convert_element_type(operand: ArrayLike, new_dtype: DType) -> Array:
         operand: an array or number.
         new_dtype: what `np.dtype` takes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.convert_element_type(fnp.array([1.7, -1.7]), int)
     array([ 1, -1])
     """
@@ -282,7 +268,6 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DType) -> Array:
         operand: an array or number.
         new_dtype: what `np.dtype` takes.
 
-    >>> import fxgrad as fx, numpy as np
     >>> print(hex(fx.lax.bitcast_convert_type(np.float32(1.0), np.uint32)))
     0x3f800000
     """
@@ -292,7 +277,6 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DType) -> Array:
 def dtype(x: ArrayLike) -> np.dtype:
     """The dtype of an array, number or traced value, as NumPy has it.
 
-    >>> import fxgrad as fx
     >>> fx.lax.dtype(1.0)
     dtype('float64')
     """
@@ -308,7 +292,6 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None) -> Array:
         fill_value: the value, by which it is differentiated.
         dtype: of the result; None: that of the value.
 
-    >>> import fxgrad as fx
     >>> fx.lax.full((2,), 7.0)
     array([7., 7.])
     """
@@ -324,7 +307,6 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DType = None, shape: S
         fill_value: the value, by which it is differentiated.
         dtype, shape: those of the result instead.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.full_like(fnp.ones((1, 3)), 7)
     array([[7., 7., 7.]])
     """
@@ -335,7 +317,6 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DType = None, shape: S
 def empty(shape: Shape, dtype: DType) -> np.ndarray:
     """An array of a `shape` and a `dtype` whose entries are zeros: those of `jax.lax.empty` are arbitrary.
 
-    >>> import fxgrad as fx
     >>> fx.lax.empty((2,), float)
     array([0., 0.])
     """
@@ -349,7 +330,6 @@ def iota(dtype: DType, size: int) -> np.ndarray:
         dtype: of the result.
         size: a static integer.
 
-    >>> import fxgrad as fx
     >>> fx.lax.iota(float, 3)
     array([0., 1., 2.])
     """
@@ -364,7 +344,6 @@ def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
         shape: a tuple of sizes.
         dimension: the axis along which the entries count.
 
-    >>> import fxgrad as fx
     >>> fx.lax.broadcasted_iota(int, (2, 3), 1)
     array([[0, 1, 2],
            [0, 1, 2]])
@@ -375,7 +354,6 @@ def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
 def optimization_barrier(operand: PyTree) -> PyTree:
     """Return a pytree of arrays as it is: for programs written for JAX, which hold its compiler back by this function.
 
-    >>> import fxgrad as fx
     >>> fx.lax.optimization_barrier((1.0, 2.0))
     (1.0, 2.0)
     """

@@ -3,7 +3,8 @@ otherwise a tuple with the result."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from .. import ops
 from ..core import pytree
 from ..core.errors import StructureError
 from ..transforms.disable_jit import known_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def choose(index: Any, branches: Sequence[Callable[..., Any]], operands: tuple) -> tuple[Any] | None:

@@ -24,7 +24,6 @@ class Precision(Enum):
     """How exact products are to be on accelerators that have several ways: for programs written for JAX. Products here
     are computed in the dtype of their operands whatever is asked for.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dot(fnp.ones(2), fnp.ones(2), precision=fx.lax.Precision.HIGHEST)
     np.float64(2.0)
     """
@@ -45,7 +44,6 @@ def reduce_sum(operand: ArrayLike, axes: Any) -> Array:
     """The sum along `axes` of `operand`, in its dtype: booleans and small integers do not widen, as they do for NumPy.
     It is linear.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce_sum(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     array([4., 6.])
     """
@@ -56,7 +54,6 @@ def reduce_sum(operand: ArrayLike, axes: Any) -> Array:
 def reduce_prod(operand: ArrayLike, axes: Any) -> Array:
     """The product along `axes` of `operand`, in its dtype. Its derivative is right where entries are 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce_prod(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     array([3., 8.])
     """
@@ -67,7 +64,6 @@ def reduce_prod(operand: ArrayLike, axes: Any) -> Array:
 def reduce_max(operand: ArrayLike, axes: Any) -> Array:
     """The greatest entry along `axes` of `operand`; entries that tie share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce_max(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     array([3., 4.])
     """
@@ -78,7 +74,6 @@ def reduce_max(operand: ArrayLike, axes: Any) -> Array:
 def reduce_min(operand: ArrayLike, axes: Any) -> Array:
     """The least entry along `axes` of `operand`; entries that tie share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce_min(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     array([1., 2.])
     """
@@ -89,7 +84,6 @@ def reduce_min(operand: ArrayLike, axes: Any) -> Array:
 def reduce_and(operand: ArrayLike, axes: Any) -> Array:
     """Whether all entries of `operand` along `axes` hold; of integers, the bits that all have.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce_and(fnp.array([0b110, 0b011]), (0,)) == 0b010
     np.True_
     """
@@ -101,7 +95,6 @@ def reduce_and(operand: ArrayLike, axes: Any) -> Array:
 def reduce_or(operand: ArrayLike, axes: Any) -> Array:
     """Whether any entry of `operand` along `axes` holds; of integers, the bits that any has.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce_or(fnp.array([0b110, 0b011]), (0,)) == 0b111
     np.True_
     """
@@ -113,7 +106,6 @@ def reduce_or(operand: ArrayLike, axes: Any) -> Array:
 def reduce_xor(operand: ArrayLike, axes: Any) -> Array:
     """Whether an odd number of entries of `operand` along `axes` hold; of integers, the bits that an odd number has.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce_xor(fnp.array([0b110, 0b011]), (0,)) == 0b101
     np.True_
     """
@@ -142,7 +134,6 @@ def reduce(
     Raises:
         ShapeError: the operands have different shapes, or not one initial value each.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reduce(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 0.0, fnp.hypot, (1,))
     array([2.23606798, 5.        ])
     """
@@ -185,7 +176,6 @@ def reduce(
 def argmax(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
     """The position of the first greatest entry of `operand` along `axis`, as integers of the dtype `index_dtype`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.argmax(fnp.array([[1.0, 5.0], [7.0, 2.0]]), 1, int)
     array([1, 0])
     """
@@ -196,7 +186,6 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
 def argmin(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
     """The position of the first least entry of `operand` along `axis`, as integers of the dtype `index_dtype`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.argmin(fnp.array([[1.0, 5.0], [7.0, 2.0]]), 1, int)
     array([0, 1])
     """
@@ -219,7 +208,6 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The sums of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on. It is
     linear.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.cumsum(fnp.array([1.0, 2.0, 3.0]), reverse=True)
     array([6., 5., 3.])
     """
@@ -231,7 +219,6 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The products of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on. The
     derivative is right where entries are 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.cumprod(fnp.array([1.0, 2.0, 3.0]))
     array([1., 2., 6.])
     """
@@ -242,7 +229,6 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The greatest of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.cummax(fnp.array([1.0, 3.0, 2.0]))
     array([1., 3., 3.])
     """
@@ -253,7 +239,6 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     """The least of the entries of `operand` along `axis` up to each one, or with `reverse` from each one on.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.cummin(fnp.array([2.0, 3.0, 1.0]))
     array([2., 2., 1.])
     """
@@ -279,7 +264,6 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
     """The logarithms log Σ exp of the entries of `operand` along `axis` up to each one, or with `reverse` from each one
     on, without overflow.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.cumlogsumexp(fnp.array([-1000.0, 0.0, 1000.0]))
     array([-1000.,     0.,  1000.])
     """
@@ -317,7 +301,6 @@ def dot_general(
     Raises:
         ShapeError: two axes that are contracted or matched differ in size.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dot_general(fnp.ones((5, 2, 3)), fnp.ones((5, 3, 4)), (((2,), (1,)), ((0,), (0,)))).shape
     (5, 2, 4)
     """
@@ -360,7 +343,6 @@ def dot(
     Raises:
         ShapeError: an operand has more than two axes, or the inner sizes differ.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dot(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
     array([21., 43.])
     """
@@ -382,7 +364,6 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: Any = None) -> Array
     Raises:
         ShapeError: the shapes do not fit; nothing is broadcast.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.batch_matmul(fnp.ones((5, 2, 3)), fnp.ones((5, 3, 4))).shape
     (5, 2, 4)
     """

@@ -30,7 +30,6 @@ def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Any = None) -> Array
         new_sizes: the shape, of as many entries; ValueError otherwise.
         dimensions: the order in which the axes are put first; None leaves it.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.reshape(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (4,), (1, 0))
     array([1., 3., 2., 4.])
     """
@@ -42,7 +41,6 @@ def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Any = None) -> Array
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: Any = None) -> Array:
     """The operand with the axes from `start_dimension` to `stop_dimension`, without the last, as one. It is linear.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.collapse(fnp.zeros((2, 3, 4)), 1).shape
     (2, 12)
     """
@@ -55,7 +53,6 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: Any = Non
 def expand_dims(array: ArrayLike, dimensions: Any) -> Array:
     """The `array` with new axes of length one at the places `dimensions` of the result.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.expand_dims(fnp.ones(3), (0, 2)).shape
     (1, 3, 1)
     """
@@ -66,7 +63,6 @@ def expand_dims(array: ArrayLike, dimensions: Any) -> Array:
 def squeeze(array: ArrayLike, dimensions: Any) -> Array:
     """The `array` without the axes `dimensions`, which have length one: ValueError otherwise.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.squeeze(fnp.ones((1, 3, 1)), (0, 2)).shape
     (3,)
     """
@@ -77,7 +73,6 @@ def squeeze(array: ArrayLike, dimensions: Any) -> Array:
 def transpose(operand: ArrayLike, permutation: Any) -> Array:
     """The operand with its axes in another order: axis i of the result is axis permutation[i] of it.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.transpose(fnp.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
@@ -88,7 +83,6 @@ def transpose(operand: ArrayLike, permutation: Any) -> Array:
 def rev(operand: ArrayLike, dimensions: Any) -> Array:
     """The operand with the entries along the axes `dimensions` in the opposite order.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.rev(fnp.array([1.0, 2.0, 3.0]), (0,))
     array([3., 2., 1.])
     """
@@ -99,7 +93,6 @@ def rev(operand: ArrayLike, dimensions: Any) -> Array:
 def broadcast(operand: ArrayLike, sizes: Any) -> Array:
     """The operand repeated along new leading axes of these `sizes`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.broadcast(fnp.array([1.0, 2.0]), (2,))
     array([[1., 2.],
            [1., 2.]])
@@ -114,7 +107,6 @@ def broadcast_in_dim(operand: ArrayLike, shape: Shape, broadcast_dimensions: Any
     Raises:
         ShapeError: not one place for each axis of the operand.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.broadcast_in_dim(fnp.array([1.0, 2.0]), (2, 3), (0,))
     array([[1., 1., 1.],
            [2., 2., 2.]])
@@ -138,7 +130,6 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
     Raises:
         ShapeError: there are more axes than `rank`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.broadcast_to_rank(fnp.ones(3), 3).shape
     (1, 1, 3)
     """
@@ -155,7 +146,6 @@ def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
 def stack(operands: Any, axis: int = 0) -> Array:
     """Arrays of one shape, `operands`, joined along a new `axis`; ValueError where shapes differ.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])], 1)
     array([[1., 3.],
            [2., 4.]])
@@ -167,7 +157,6 @@ def stack(operands: Any, axis: int = 0) -> Array:
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
     """The parts of x along `axis`, without it: a tuple.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.unstack(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     (array([1., 2.]), array([3., 4.]))
     """
@@ -178,7 +167,6 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
 def concatenate(operands: ArrayLike, dimension: int) -> Array:
     """Arrays, `operands`, joined along the axis `dimension`; ValueError where other axes differ.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.concatenate([fnp.array([1.0, 2.0]), fnp.array([3.0])], 0)
     array([1., 2., 3.])
     """
@@ -189,7 +177,6 @@ def concatenate(operands: ArrayLike, dimension: int) -> Array:
 def tile(operand: ArrayLike, reps: Any) -> Array:
     """The operand repeated as a whole, reps[i] times along axis i.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.tile(fnp.array([1.0, 2.0]), (2,))
     array([1., 2., 1., 2.])
     """
@@ -204,7 +191,6 @@ def split(operand: ArrayLike, sizes: Any, axis: int = 0) -> list[Any]:
     Raises:
         ShapeError: the sizes do not add up to that of the axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.split(fnp.array([1.0, 2.0, 3.0]), (1, 2))
     [array([1.]), array([2., 3.])]
     """
@@ -231,7 +217,6 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Ar
         ShapeError: there is not one entry for each axis, interior padding is negative, or more is removed than
             there is.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.pad(fnp.array([1.0, 2.0, 3.0]), 0.0, [(-1, 2, 1)])
     array([0., 2., 0., 3., 0., 0.])
     """
@@ -278,7 +263,6 @@ def slice(
         ShapeError: there is not one number for each axis.
         IndexingError: a slice is not within the operand.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.slice(fnp.arange(6.0), (1,), (6,), (2,))
     array([1., 3., 5.])
     """
@@ -304,7 +288,6 @@ def slice_in_dim(
 ) -> Array:
     """The entries start_index:limit_index:stride of the operand along one `axis`, as Python's slices are read.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.slice_in_dim(fnp.arange(6.0), 1, None, 2)
     array([1., 3., 5.])
     """
@@ -321,7 +304,6 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     Raises:
         IndexingError: there is no such position.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.index_in_dim(fnp.arange(6.0), -1)
     array([5.])
     """
@@ -380,7 +362,6 @@ def dynamic_slice(
         ShapeError: not one start and size for each axis, or a size greater than its axis.
         DTypeError: a start is no integer.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda i: fx.lax.dynamic_slice(fnp.arange(5.0), (i,), (2,)))(fnp.array([0, 2, 9]))
     array([[0., 1.],
            [2., 3.],
@@ -407,7 +388,6 @@ def dynamic_update_slice(
         ShapeError: not one start for each axis, or an update with other axes or larger than the operand.
         DTypeError: a start is no integer.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dynamic_update_slice(fnp.zeros(4), fnp.array([1.0, 2.0]), (3,))
     array([0., 0., 1., 2.])
     """
@@ -442,7 +422,6 @@ def dynamic_slice_in_dim(
     """A part of the operand along one `axis`, by `dynamic_slice`: `slice_size` entries from `start_index` on, which may
     be traced. `allow_negative_indices` is as there.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dynamic_slice_in_dim(fnp.arange(6.0), 4, 2)
     array([4., 5.])
     """
@@ -465,7 +444,6 @@ def dynamic_index_in_dim(
     """One entry of the operand along one `axis`, at an `index` that may be traced; the axis is kept with length one or,
     without `keepdims`, dropped. `allow_negative_indices` is as of `dynamic_slice`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jit(lambda i: fx.lax.dynamic_index_in_dim(fnp.arange(5.0), i, keepdims=False))(3)
     np.float64(3.0)
     """
@@ -487,7 +465,6 @@ def dynamic_update_slice_in_dim(
     """The operand with a part along one `axis` replaced by `update`, by `dynamic_update_slice`, from `start_index` on,
     which may be traced. `allow_negative_indices` is as of `dynamic_slice`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dynamic_update_slice_in_dim(fnp.zeros(4), fnp.array([1.0, 2.0]), 1, 0)
     array([0., 1., 2., 0.])
     """
@@ -503,7 +480,6 @@ def dynamic_update_index_in_dim(
     """The operand with one entry along one `axis` replaced by `update`, which may lack that axis, at an `index` that
     may be traced. `allow_negative_indices` is as of `dynamic_slice`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.dynamic_update_index_in_dim(fnp.zeros((2, 2)), fnp.array([1.0, 2.0]), 1, 0)
     array([[0., 0.],
            [1., 2.]])

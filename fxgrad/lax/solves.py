@@ -63,7 +63,6 @@ def custom_linear_solve(
         StructureError: the results of `matvec` or of a solve are not like `b`.
         NotDifferentiableError: reverse mode without `transpose_solve`.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad import lax
     >>> b = np.array([1.0, 8.0])
     >>> def solution(a):
@@ -145,7 +144,6 @@ def custom_root(
     Raises:
         StructureError: the results of `f` or `solve` are not like `initial_guess`.
 
-    >>> import fxgrad as fx
     >>> from fxgrad import lax
     >>> def newton(f, x):
     ...     for _ in range(10):

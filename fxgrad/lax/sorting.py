@@ -28,7 +28,6 @@ def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_ke
     Raises:
         ShapeError: the arrays have different shapes, or there are fewer than `num_keys`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.sort((fnp.array([1, 0, 1]), fnp.array([3.0, 2.0, 1.0])), num_keys=2)
     (array([0, 1, 1]), array([2., 1., 3.]))
     """
@@ -60,7 +59,6 @@ def sort_key_val(
         dimension: the axis.
         is_stable: has no effect, since sorting always is.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.sort_key_val(fnp.array([3, 1, 2]), fnp.array([30.0, 10.0, 20.0]))
     (array([1, 2, 3]), array([10., 20., 30.]))
     """
@@ -80,7 +78,6 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     Raises:
         ShapeError: the axis has fewer than `k` entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.lax.top_k(fnp.array([1.0, 3.0, 2.0]), 2)
     (array([3., 2.]), array([1, 2]))
     """

@@ -22,7 +22,6 @@ from ..numpy.composite import operand as array_of
 def erf(x: ArrayLike) -> Array:
     """The error function 2/√π·∫₀ˣ e^(−t²) dt.
 
-    >>> import fxgrad as fx
     >>> print(fx.lax.erf(1e-300), fx.lax.erf(1.0))
     1.1283791670955126e-300 0.8427007929497149
     """
@@ -33,7 +32,6 @@ def erf(x: ArrayLike) -> Array:
 def erfc(x: ArrayLike) -> Array:
     """1 − erf(x), without the subtraction: down to the smallest numbers.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.erfc(26.0):.12e}")
     5.663192408856e-296
     """
@@ -44,7 +42,6 @@ def erfc(x: ArrayLike) -> Array:
 def erf_inv(x: ArrayLike) -> Array:
     """The inverse of `erf`: ±∞ at ±1, NaN beyond.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.erf_inv(0.5):.12f}", fx.lax.erf_inv(1.0))
     0.476936276204 inf
     """
@@ -56,7 +53,6 @@ def erf_inv(x: ArrayLike) -> Array:
 def lgamma(x: ArrayLike) -> Array:
     """log |Γ(x)|, ∞ at the poles.
 
-    >>> import fxgrad as fx
     >>> print(fx.lax.lgamma(1 + 2**-40) * 2**40)  # −γ
     -0.5772156649007848
     """
@@ -67,7 +63,6 @@ def lgamma(x: ArrayLike) -> Array:
 def digamma(x: ArrayLike) -> Array:
     """The derivative of `lgamma`; NaN at its poles, except ∓∞ at ±0.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.digamma(1.0):.12f}")
     -0.577215664902
     """
@@ -82,7 +77,6 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     Raises:
         ValueError: the order is no whole number from 0 to 170.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.polygamma(1, 1.0):.12f}")  # π²/6
     1.644934066848
     """
@@ -100,7 +94,6 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     """The zeta function of Hurwitz, Σ (q + k)⁻ˣ over k = 0, 1, …, for x > 1; ∞ for x = 1 and at q = 0, −1, …; NaN for
     x < 1, and for other q < 0 where x is no integer.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.zeta(2.0, 1.0):.12f}")  # π²/6
     1.644934066848
     """
@@ -111,7 +104,6 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Array:
 def igamma(a: ArrayLike, x: ArrayLike) -> Array:
     """The lower incomplete gamma function ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a) for a > 0 and x ≥ 0, to 1e-13 relative; 1 for a = 0.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.igamma(1.0, 2.0):.12f}")  # 1 − e⁻²
     0.864664716763
     """
@@ -122,7 +114,6 @@ def igamma(a: ArrayLike, x: ArrayLike) -> Array:
 def igammac(a: ArrayLike, x: ArrayLike) -> Array:
     """1 − igamma(a, x), without the subtraction where x > a and x > 3/2, and then to 1e-13 relative.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.igammac(1.0, 700.0):.8e}")  # e⁻⁷⁰⁰
     9.85967654e-305
     """
@@ -134,7 +125,6 @@ def igammac(a: ArrayLike, x: ArrayLike) -> Array:
 def bessel_i0e(x: ArrayLike) -> Array:
     """e^−|x|·I₀(x), the modified Bessel function scaled; its derivative at 0, a kink, is 0.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.bessel_i0e(1.0):.12f}")
     0.465759607594
     """
@@ -145,7 +135,6 @@ def bessel_i0e(x: ArrayLike) -> Array:
 def bessel_i1e(x: ArrayLike) -> Array:
     """e^−|x|·I₁(x), the modified Bessel function scaled.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.bessel_i1e(1.0):.12f}")
     0.207910415350
     """
@@ -165,7 +154,6 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
     Raises:
         ValueError: there is no such format.
 
-    >>> import fxgrad as fx
     >>> print(fx.lax.reduce_precision(3.1415926, 8, 7))  # to bfloat16
     3.140625
     """
@@ -183,7 +171,6 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The regularized incomplete beta function I(a, b; x) for a, b > 0 and 0 ≤ x ≤ 1 (DLMF 8.17), with derivatives by
     all three.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.lax.betainc(2.0, 3.0, 0.5):.4f}")
     0.6875
     """

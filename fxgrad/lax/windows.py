@@ -59,7 +59,6 @@ def reduce_window(
     Raises:
         ShapeError: if there is not one number for each axis, or operands differ in shape.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x = fnp.array([[1.0, 5.0, 2.0, 3.0], [4.0, 0.0, 6.0, 1.0]])
     >>> fx.lax.reduce_window(x, -fnp.inf, fx.lax.max, (2, 2), (2, 2))
     array([[5., 6.]])

@@ -30,7 +30,6 @@ def floating(x: Any) -> Any:
 def identity(x: ArrayLike) -> Array:
     """The argument itself, as an array.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.identity(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-2.,  0.,  2.])
     """
@@ -41,7 +40,6 @@ def identity(x: ArrayLike) -> Array:
 def relu(x: ArrayLike) -> Array:
     """max(x, 0), with derivative 0 at 0 (Bertoin et al., "Numerical influence of ReLU'(0) on backpropagation", 2021).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.vmap(fx.grad(fx.nn.relu))(np.array([-1.0, 0.0, 2.0]))
     array([0., 0., 1.])
     """
@@ -52,7 +50,6 @@ def relu(x: ArrayLike) -> Array:
 def relu6(x: ArrayLike) -> Array:
     """min(max(x, 0), 6).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.relu6(np.array([-2.0, 0.0, 8.0])).round(3)
     array([0., 0., 6.])
     """
@@ -64,7 +61,6 @@ def relu6(x: ArrayLike) -> Array:
 def sigmoid(x: ArrayLike) -> Array:
     """1/(1 + e⁻ˣ), exact in both tails.
 
-    >>> import fxgrad as fx
     >>> float(fx.nn.sigmoid(0.0)), float(fx.grad(fx.nn.sigmoid)(0.0))
     (0.5, 0.25)
     """
@@ -75,7 +71,6 @@ def sigmoid(x: ArrayLike) -> Array:
 def log_sigmoid(x: ArrayLike) -> Array:
     """The logarithm of `sigmoid`, -log(1 + e⁻ˣ).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.log_sigmoid(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-2.127, -0.693, -0.127])
     """
@@ -86,7 +81,6 @@ def log_sigmoid(x: ArrayLike) -> Array:
 def softplus(x: ArrayLike) -> Array:
     """log(1 + eˣ).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.softplus(np.array([-2.0, 0.0, 2.0])).round(3)
     array([0.127, 0.693, 2.127])
     """
@@ -97,7 +91,6 @@ def softplus(x: ArrayLike) -> Array:
 def sparse_plus(x: ArrayLike) -> Array:
     """0 for x ≤ -1, x for x ≥ 1, and (x + 1)²/4 between: softplus that is 0 and the identity outside.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.sparse_plus(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-0.  ,  0.25,  2.  ])
     """
@@ -110,7 +103,6 @@ def sparse_plus(x: ArrayLike) -> Array:
 def sparse_sigmoid(x: ArrayLike) -> Array:
     """(x + 1)/2, between 0 and 1: the derivative of `sparse_plus`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.sparse_sigmoid(np.array([-2.0, 0.0, 2.0])).round(3)
     array([0. , 0.5, 1. ])
     """
@@ -121,7 +113,6 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
 def soft_sign(x: ArrayLike) -> Array:
     """x/(1 + |x|).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.soft_sign(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-0.667,  0.   ,  0.667])
     """
@@ -133,7 +124,6 @@ def soft_sign(x: ArrayLike) -> Array:
 def silu(x: ArrayLike) -> Array:
     """x·sigmoid(x), also called swish (Ramachandran, Zoph and Le, "Searching for activation functions", 2017).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.silu(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-0.238,  0.   ,  1.762])
     """
@@ -147,7 +137,6 @@ swish = silu
 def mish(x: ArrayLike) -> Array:
     """x·tanh(softplus(x)) (Misra, "Mish: a self regularized non-monotonic activation function", 2019).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.mish(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-0.253,  0.   ,  1.944])
     """
@@ -164,7 +153,6 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
         x: an array.
         b: how round the corner is: the square of twice the value at 0.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.squareplus(np.array([-2.0, 0.0, 2.0])).round(3)
     array([0.414, 1.   , 2.414])
     """
@@ -182,7 +170,6 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
         x: an array.
         negative_slope: the slope where x is negative.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.leaky_relu(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-0.02,  0.  ,  2.  ])
     """
@@ -194,7 +181,6 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
 def hard_tanh(x: ArrayLike) -> Array:
     """x between -1 and 1, and these outside.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.hard_tanh(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-1.,  0.,  1.])
     """
@@ -207,7 +193,6 @@ def hard_tanh(x: ArrayLike) -> Array:
 def hard_sigmoid(x: ArrayLike) -> Array:
     """relu6(x + 3)/6.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.hard_sigmoid(np.array([-2.0, 0.0, 8.0])).round(3)
     array([0.167, 0.5  , 1.   ])
     """
@@ -218,7 +203,6 @@ def hard_sigmoid(x: ArrayLike) -> Array:
 def hard_silu(x: ArrayLike) -> Array:
     """x·hard_sigmoid(x) (Howard et al., "Searching for MobileNetV3", 2019).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.hard_silu(np.array([-2.0, 0.0, 8.0])).round(3)
     array([-0.333,  0.   ,  8.   ])
     """
@@ -243,7 +227,6 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
         x: an array.
         alpha: minus the limit at -∞.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.elu(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-0.865,  0.   ,  2.   ])
     """
@@ -259,7 +242,6 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
         x: an array.
         alpha: minus the limit at -∞.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.celu(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-0.865,  0.   ,  2.   ])
     """
@@ -271,7 +253,6 @@ def selu(x: ArrayLike) -> Array:
     """λ·elu(x, α), with which means 0 and variances 1 are kept (Klambauer et al., "Self-normalizing neural networks",
     2017).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.selu(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-1.52 ,  0.   ,  2.101])
     """
@@ -289,7 +270,6 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
         x: an array.
         approximate: compute ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))) instead.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.nn.gelu(1.0, approximate=False):.6f} {fx.nn.gelu(1.0):.6f}")
     0.841345 0.841192
     """
@@ -311,7 +291,6 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
     Raises:
         ShapeError: the axis has an odd size. It is a ValueError.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.glu(np.array([1.0, 2.0, 0.0, 0.0]))
     array([0.5, 1. ])
     """
@@ -330,7 +309,6 @@ def log1mexp(x: ArrayLike) -> Array:
     """log(1 - e⁻ˣ) for x ≥ 0, by the form that keeps its digits on either side of log 2 (Mächler, "Accurately computing
     log(1 - exp(-|a|))", 2012).
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.log1mexp(np.array([1e-20, 1.0, 50.0])).round(3)
     array([-46.052,  -0.459,  -0.   ])
     """

@@ -53,7 +53,6 @@ def dot_product_attention(
         ShapeError: heads or sizes do not fit. It is a ValueError.
         UnsupportedError: an implementation is asked for by name.
 
-    >>> import fxgrad as fx, numpy as np
     >>> q, k = np.ones((2, 1, 4)), np.ones((3, 1, 4))
     >>> fx.nn.dot_product_attention(q, k, np.arange(12.0).reshape(3, 1, 4))[0]
     array([[4., 5., 6., 7.]])

@@ -31,7 +31,6 @@ def zeros(key: Key, shape: Shape, dtype: DType = None) -> Array:
         shape: the shape of the result.
         dtype: its dtype, float64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.nn.initializers.zeros(fx.random.key(0), (2,))
     array([0., 0.])
     """
@@ -46,7 +45,6 @@ def ones(key: Key, shape: Shape, dtype: DType = None) -> Array:
         shape: the shape of the result.
         dtype: its dtype, float64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.nn.initializers.ones(fx.random.key(0), (2,))
     array([1., 1.])
     """
@@ -60,7 +58,6 @@ def constant(value: ArrayLike, dtype: DType = None) -> Initializer:
         value: a number or an array.
         dtype: the default of the initializer's own argument, float64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.nn.initializers.constant(0.5)(fx.random.key(0), (2,))
     array([0.5, 0.5])
     """
@@ -78,7 +75,6 @@ def uniform(scale: Any = 1e-2, dtype: DType = None) -> Initializer:
         scale: the upper bound.
         dtype: the default of the initializer's own argument: a real floating dtype, float64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.nn.initializers.uniform(0.1)(fx.random.key(0), (3,)).round(3)
     array([0.001, 0.024, 0.011])
     """
@@ -96,7 +92,6 @@ def normal(stddev: Any = 1e-2, dtype: DType = None) -> Initializer:
         stddev: their standard deviation.
         dtype: the default of the initializer's own argument: a floating or complex dtype, float64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.nn.initializers.normal(0.1)(fx.random.key(0), (3, 4)).shape
     (3, 4)
     """
@@ -117,7 +112,6 @@ def truncated_normal(
         dtype: the default of the initializer's own argument: a real floating dtype, float64 by default.
         lower, upper: the bounds, in units of `stddev`.
 
-    >>> import fxgrad as fx
     >>> x = fx.nn.initializers.truncated_normal(0.1)(fx.random.key(0), (1000,))
     >>> bool(abs(x).max() <= 0.2)
     True
@@ -190,7 +184,6 @@ def variance_scaling(
         ValueError: there is no such mode or distribution.
         ShapeError: by the initializer, for an array with fewer than two axes.
 
-    >>> import fxgrad as fx
     >>> initialize = fx.nn.initializers.variance_scaling(1.0, "fan_in", "uniform")
     >>> bool(abs(initialize(fx.random.key(0), (3, 5))).max() <= 1)
     True
@@ -246,7 +239,6 @@ SCALING = """Make the initializer `variance_scaling({scale}, "{mode}", "{distrib
     Raises:
         ShapeError: by the initializer, for an array with fewer than two axes.
 
-    >>> import fxgrad as fx
     >>> fx.nn.initializers.{name}()(fx.random.key(0), (3, 4)).shape
     (3, 4)
     """
@@ -297,7 +289,6 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = None) -> 
     Raises:
         ShapeError: by the initializer, for an array with fewer than two axes.
 
-    >>> import fxgrad as fx
     >>> q = fx.nn.initializers.orthogonal()(fx.random.key(0), (4, 2))
     >>> abs(q.T @ q).round(6)
     array([[1., 0.],
@@ -331,7 +322,6 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DType = Non
     Raises:
         ShapeError: by the initializer, for a kernel without 1 to 3 spatial axes, or with more inputs than outputs.
 
-    >>> import fxgrad as fx
     >>> kernel = fx.nn.initializers.delta_orthogonal()(fx.random.key(0), (3, 2, 2))
     >>> abs(kernel[0]).max(), abs(kernel[1].T @ kernel[1]).round(6)
     (np.float64(0.0), array([[1., 0.],

@@ -61,7 +61,6 @@ def logsumexp(
     Returns:
         Array without the axes; -∞ for an empty sum, NaN for a negative one unless `return_sign`.
 
-    >>> import fxgrad as fx
     >>> print(fx.nn.logsumexp([1000.0, 1000.0]))
     1000.6931471805599
     """
@@ -88,7 +87,6 @@ def logmeanexp(
 ) -> Array:
     """The logarithm of the mean of exponentials along axes; arguments as of `logsumexp`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.nn.logmeanexp(np.array([0.0, np.log(3.0)])).round(4)
     np.float64(0.6931)
     """
@@ -108,7 +106,6 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
         axis: an axis, several, or None for all.
         where: the entries that take part.
 
-    >>> import fxgrad as fx
     >>> fx.nn.softmax([0.0, 0.0]), fx.nn.softmax([0.0, 9.0], where=[True, False])
     (array([0.5, 0.5]), array([1., 0.]))
     """
@@ -122,7 +119,6 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
 def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """The logarithm of `softmax`, x - logsumexp(x); -∞ where a mask does not hold. Arguments and NaNs as of `softmax`.
 
-    >>> import fxgrad as fx
     >>> fx.nn.log_softmax([1000.0, 0.0])
     array([    0., -1000.])
     """
@@ -154,7 +150,6 @@ def standardize(
         epsilon: added to the variance.
         where: a mask of the entries of which mean and variance are computed.
 
-    >>> import fxgrad as fx
     >>> fx.nn.standardize([1.0, 3.0], epsilon=0.0)
     array([-1.,  1.])
     """
@@ -182,7 +177,6 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DType = None, axis: int = 
     Returns:
         Array with one axis more, of size num_classes.
 
-    >>> import fxgrad as fx
     >>> fx.nn.one_hot([0, 2], 3)
     array([[1., 0., 0.],
            [0., 0., 1.]])

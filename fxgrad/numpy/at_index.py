@@ -10,7 +10,8 @@ An index out of bounds raises, as in NumPy (JAX drops it by default); `mode` ask
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from ..core.interpreter import concretize
 from ..core.surface import is_object
 from ..ops.indexing import array_axes_position, parse_entry
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 __all__ = ["at"]
 
 MODES = (None, "promise_in_bounds", "clip", "drop", "fill")
@@ -35,7 +33,6 @@ MODES = (None, "promise_in_bounds", "clip", "drop", "fill")
 def at(x: Any) -> At:
     """Updated copies of an array, plain or traced: `at(x)[index].add(v)`. Traced values have it as `x.at`.
 
-    >>> import numpy as np, fxgrad.numpy as fnp
     >>> fnp.at(np.zeros(3))[[0, 0, 2]].add(1.0)
     array([2., 0., 1.])
     """
@@ -106,7 +103,6 @@ class IndexedUpdate:
     ) -> Any:
         """Return the entries themselves.
 
-        >>> import numpy as np, fxgrad.numpy as fnp
         >>> fnp.at(np.arange(3.0))[[1, 7]].get(mode="fill", fill_value=-1)
         array([ 1., -1.])
         """

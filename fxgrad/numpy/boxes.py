@@ -17,8 +17,9 @@ import math
 import operator
 import sys
 import weakref
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -50,16 +51,12 @@ from .flat import Flat
 from .missing import INPLACE_FUNCTIONS
 from .selection import Selection
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 class Box(SurfaceObject):
     """An array that can be written into: a cell that holds a value, plain or traced, of a fixed shape and dtype.
 
     To transforms it is its value: they return values, and what they are given, they copy.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def running_sums(x):
     ...     sums = np.zeros_like(x)
     ...     sums[0] = x[0]

@@ -7,7 +7,8 @@ makes of that array by sharing its memory is a view, with these positions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from ..core.staging import GraphInterpreter
 from .at_index import At
 from .composite import operand
 from .entries import entries_at, flat_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class Cell:
@@ -82,7 +80,6 @@ class Cell:
 class Window(Cell):
     """Some entries of another cell, or their parts, in another order: `read` makes them of the value of that cell.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def f(x):
     ...     y = x.copy()
     ...     y[1:] *= 10

@@ -139,7 +139,6 @@ def matmul(
     Raises:
         ValueError: the inner sizes differ, or an operand has too few axes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.sum(fnp.matmul(a, fnp.ones((2, 3)))))(fnp.ones((1, 2)))
     array([[3., 3.]])
     """
@@ -158,7 +157,6 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, out: None = None, *, axis: int = -1)
     Raises:
         ValueError: the inner sizes differ, or an operand has too few axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.vecdot(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
     array([21., 43.])
     """
@@ -174,7 +172,6 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
     Raises:
         ValueError: the inner sizes differ, or an operand has too few axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.matvec(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
     array([21., 43.])
     """
@@ -189,7 +186,6 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: None = None) -> Array:
     Raises:
         ValueError: the inner sizes differ, or an operand has too few axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.vecmat(fnp.array([1.0, 10.0]), fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([31., 42.])
     """
@@ -213,7 +209,6 @@ def dot(
         precision: accepted for programs written for JAX, without effect.
         preferred_element_type: the dtype in which to add and to answer.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.dot)(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
     array([3., 4.])
     """
@@ -230,7 +225,6 @@ def vdot(
     """The sum Σ conj(a)·b over all entries of two flattened arrays; `precision` and `preferred_element_type` as of
     `dot`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.vdot(fnp.array([1j, 2.0]), fnp.array([1j, 1.0]))
     np.complex128(3+0j)
     """
@@ -245,7 +239,6 @@ def inner(
     """The sum over the last axes of two arrays; all other axes of both are kept. `precision` and
     `preferred_element_type` as of `dot`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.inner(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([1.0, 10.0]))
     array([21., 43.])
     """
@@ -259,7 +252,6 @@ def inner(
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
     """The products of all entries of `a`, in the rows, with all of `b`, in the columns; both are flattened.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.outer(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0, 5.0]))
     array([[ 3.,  4.,  5.],
            [ 6.,  8., 10.]])
@@ -281,7 +273,6 @@ def tensordot(
     Raises:
         ValueError: the sizes of two axes that are contracted differ.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.tensordot(fnp.ones((2, 3, 4)), fnp.ones((4, 3)), axes=((2, 1), (0, 1)))
     array([12., 12.])
     """
@@ -306,7 +297,6 @@ def tensordot(
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """The Kronecker product: each entry of `a` times all of `b`, in blocks.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.kron(fnp.array([1.0, 10.0]), fnp.array([1.0, 2.0]))
     array([ 1.,  2., 10., 20.])
     """
@@ -328,7 +318,6 @@ def cross(
     Raises:
         ValueError: the vectors have neither 3 components nor 2.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.cross(fnp.array([1.0, 0.0, 0.0]), fnp.array([0.0, 1.0, 0.0]))
     array([0., 0., 1.])
     """
@@ -357,7 +346,6 @@ def trace(
 ) -> Array:
     """The sum along a diagonal of the matrices in two axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.trace(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     np.float64(5.0)
     """
@@ -405,7 +393,6 @@ def einsum_path(*operands: ArrayLike, optimize: Any = "greedy", einsum_call: boo
     """The order in which NumPy would contract operands, and a report of its cost; it depends on their shapes only, so
     traced operands need not be known.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.einsum_path("ij,jk->ik", fnp.ones((2, 3)), fnp.ones((3, 4)))[0]
     ['einsum_path', (0, 1)]
     """
@@ -445,7 +432,6 @@ def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype:
     Raises:
         ValueError: a letter stands for different sizes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.einsum("ij,ij->", a, a))(fnp.ones((1, 2)))
     array([[2., 2.]])
     """

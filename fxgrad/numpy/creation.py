@@ -46,7 +46,6 @@ def asarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any
             like: Any = None) -> Array:  # fmt: skip
     """An array from numbers, arrays, traced values and nested sequences of them.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda x: fnp.asarray([x, 2 * x]))(1.0)
     array([1., 2.])
     """
@@ -68,7 +67,6 @@ def array(
     """An array of numbers, nested sequences of them, or arrays; entries may be traced, and are then differentiated.
     Traced values are never written to, so that they are not copied.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.prod(fnp.array([x, 2.0, 3 * x])))(1.0)
     np.float64(12.0)
     """
@@ -81,7 +79,6 @@ def asanyarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: 
                like: Any = None) -> Array:  # fmt: skip
     """As `asarray`: arrays of NumPy's subclasses stay what they are.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.asanyarray([1.0, 2.0])
     array([1., 2.])
     """
@@ -93,7 +90,6 @@ def ascontiguousarray(a: ArrayLike, dtype: DType = None, *, like: Any = None) ->
     """An array of one axis at least, contiguous in memory. Traced values have no memory: of them only the axes are seen
     to.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ascontiguousarray(3.0)
     array([3.])
     """
@@ -104,7 +100,6 @@ def ascontiguousarray(a: ArrayLike, dtype: DType = None, *, like: Any = None) ->
 def copy(a: ArrayLike, order: Any = "K", subok: bool = False) -> Array:
     """A copy of an array. Under transforms it is an array that can be written into, as arguments are not.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.copy(fnp.array([1.0, 2.0]))
     array([1., 2.])
     """
@@ -116,7 +111,6 @@ def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: Any = None) -> Arr
     """An array that shares the memory of another library's, by the DLPack protocol. Traced values have no memory: they
     raise UnsupportedError.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.from_dlpack(fnp.arange(3.0))
     array([0., 1., 2.])
     """
@@ -128,7 +122,6 @@ def astype(x: ArrayLike, dtype: DType, /, *, copy: bool = True, device: Any = No
     """An array in another dtype. Between floating and complex dtypes it is linear; to integers and truth values the
     derivative ends.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.astype(fnp.array([1.7, -1.7]), int)
     array([ 1, -1])
     """
@@ -141,7 +134,6 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DType = None, order: Any = 
          like: Any = None) -> Array:  # fmt: skip
     """An array of one value, which may be traced.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.sum(fnp.full((2, 3), x)))(1.0))
     6.0
     """
@@ -163,7 +155,6 @@ def full_like(
     """An array of one value with the shape and the dtype of another, unless these are given. It is differentiated by
     `fill_value` only.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.full_like(fnp.ones((1, 3)), 7)
     array([[7., 7., 7.]])
     """
@@ -181,7 +172,6 @@ def zeros_like(a: ArrayLike, dtype: DType = None, order: Any = "K", subok: bool 
                device: Any = None) -> Array:  # fmt: skip
     """An array of zeros with the shape and the dtype of another, unless these are given.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.zeros_like(fnp.ones((1, 3)))
     array([[0., 0., 0.]])
     """
@@ -193,7 +183,6 @@ def ones_like(a: ArrayLike, dtype: DType = None, order: Any = "K", subok: bool =
               device: Any = None) -> Array:  # fmt: skip
     """An array of ones with the shape and the dtype of another, unless these are given.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ones_like(fnp.zeros((1, 3)))
     array([[1., 1., 1.]])
     """
@@ -214,7 +203,6 @@ def empty_like(
     """An array with the shape and the dtype of another, unless these are given; its entries are arbitrary, those of
     traced ones are zeros.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.empty_like(fnp.ones((1, 3))).shape
     (1, 3)
     """
@@ -239,7 +227,6 @@ def arange(
     Raises:
         UnsupportedError: a traced floating-point value would fix the shape of the result.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arange(1.0, 2.0, 0.25)
     array([1.  , 1.25, 1.5 , 1.75])
     """
@@ -266,7 +253,6 @@ def linspace(
 ) -> Array:
     """`num` numbers evenly from start to stop, both of which may be traced arrays.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda stop: fnp.linspace(0.0, stop, 3))(2.0)
     array([0. , 0.5, 1. ])
     """
@@ -299,7 +285,6 @@ def logspace(
 ) -> Array:
     """Numbers base^e for exponents e at equal distances; differentiated by bounds and base.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.logspace(0, 2, 3)
     array([  1.,  10., 100.])
     """
@@ -320,7 +305,6 @@ def geomspace(
 ) -> Array:
     """Numbers at equal ratios from start to stop; differentiated by both.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.geomspace(1, 8, 4)
     array([1., 2., 4., 8.])
     """
@@ -343,7 +327,6 @@ def geomspace(
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Coordinate arrays of the grid that coordinate vectors span, in a tuple: one array for each vector.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.meshgrid(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
     (array([[1., 2.],
            [1., 2.]]), array([[3., 3.],
@@ -362,7 +345,6 @@ class Joiner:
     """`fnp.r_[…]` and `fnp.c_[…]`: arrays, numbers and ranges between brackets, joined. As NumPy's; traced values may
     be among them.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda x: fnp.r_[0.0, x, 1:3])(fnp.ones(2))[1:3]
     array([[1., 0.],
            [0., 1.]])
@@ -419,7 +401,6 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     Raises:
         ValueError: `x` has not one axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.vander(fnp.array([2.0, 3.0]), 3)
     array([[4., 2., 1.],
            [9., 3., 1.]])

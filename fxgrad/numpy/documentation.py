@@ -8,15 +8,13 @@ against derivatives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import CO_VARARGS
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..core.docstrings import insert_before_example
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

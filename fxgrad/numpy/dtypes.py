@@ -71,7 +71,6 @@ from .documentation import NO_DERIVATIVE, described
 def finfo(dtype: DType) -> Array:
     """The limits of a floating dtype, bfloat16 included; a traced value stands for its dtype.
 
-    >>> import fxgrad.numpy as fnp
     >>> float(fnp.finfo(fnp.float32).eps)
     1.1920928955078125e-07
     """
@@ -87,7 +86,6 @@ def finfo(dtype: DType) -> Array:
 def iinfo(int_type: DType) -> Array:
     """The limits of an integer dtype; a traced value stands for its dtype.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.iinfo(fnp.int8).max
     127
     """
@@ -98,7 +96,6 @@ def iinfo(int_type: DType) -> Array:
 def result_type(*arrays_and_dtypes: Any) -> Array:
     """The dtype of what arrays and dtypes give together; traced Python scalars are weak, as plain ones are (NEP 50).
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.result_type(fnp.float32, 1.0)
     dtype('float32')
     """
@@ -115,7 +112,6 @@ def promotion_stand_in(value: Any) -> Any:
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     """Whether one dtype is cast to another by a rule; a value stands for its dtype.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.can_cast(fnp.float64, fnp.float32)
     False
     """
@@ -126,7 +122,6 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
 def common_type(*arrays: ArrayLike) -> Array:
     """The floating dtype in which arrays are computed with together: integers become float64.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.common_type(fnp.ones(2, dtype=int), fnp.ones(2, dtype=fnp.float32)).__name__
     'float64'
     """
@@ -137,7 +132,6 @@ def common_type(*arrays: ArrayLike) -> Array:
 def min_scalar_type(a: ArrayLike, /) -> Array:
     """The smallest dtype that holds a scalar; the dtype of an array. Of traced values always the latter.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.min_scalar_type(200)
     dtype('uint8')
     """
@@ -148,7 +142,6 @@ def min_scalar_type(a: ArrayLike, /) -> Array:
 def isscalar(element: ArrayLike) -> builtins.bool:
     """Whether a value is a number or a string; a traced value is one if it has no axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isscalar(3.0), fnp.isscalar(fnp.ones(2))
     (True, False)
     """
@@ -160,7 +153,6 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
     """The sizes of the axes of an array, number, traced value or (nested) sequence of them: a tuple of integers, never
     traced.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.shape([[1.0, 2.0, 3.0]])
     (1, 3)
     """
@@ -171,7 +163,6 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
 def ndim(a: ArrayLike) -> int:
     """The number of axes of an array, number, traced value or (nested) sequence of them: an integer, never traced.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ndim([[1.0, 2.0, 3.0]])
     2
     """
@@ -182,7 +173,6 @@ def ndim(a: ArrayLike) -> int:
 def size(a: ArrayLike, axis: Axis = None) -> int:
     """The number of entries, in all or along some axes: an integer, never traced.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.size([[1.0, 2.0, 3.0]], 1)
     3
     """

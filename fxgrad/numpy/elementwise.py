@@ -75,7 +75,6 @@ def power(
     Derivatives: `x2 * x1**(x2 - 1)` by x1, `x1**x2 * log(x1)` by x2. That of x⁰ is 0, also at 0; by x2 it is 0 at
     x1 = 0 for x2 > 0. The square of a root has the derivative of the radicand.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(fx.grad(lambda x: fnp.power(x, 3)))(fnp.array([1.0, 2.0]))
     array([ 3., 12.])
     """
@@ -94,7 +93,6 @@ def sign(x: ArrayLike, /) -> Array:
     """−1, 0 or 1, a step: its derivative is 0, by convention also at 0. Of complex numbers it is x/|x|, and 0 at 0,
     which has a derivative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.sign(fnp.array([-2.0, 0.0, 3.0])), fnp.sign(3 + 4j)
     (array([-1.,  0.,  1.]), np.complex128(0.6+0.8j))
     """
@@ -119,7 +117,6 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """x1 raised to x2, in float64 at least: integers have powers with negative exponents. Derivatives are those of
     `power`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.float_power(2, -1)
     np.float64(0.5)
     """
@@ -132,7 +129,6 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
     """The pair (x1 // x2, x1 % x2): the quotient rounded down, and what is left, which has the sign of x2. Derivatives
     are those of `floor_divide` and of `remainder`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.divmod(fnp.array([7.0, -7.0]), 3)
     (array([ 2., -3.]), array([1., 2.]))
     """
@@ -150,7 +146,6 @@ def modf(x: ArrayLike, /) -> tuple[Any, Any]:
     """The pair (fractional part, whole part) of x; both have its sign. The fractional part has derivative 1, the whole
     part 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.modf(fnp.array([1.5, -2.25]))
     (array([ 0.5 , -0.25]), array([ 1., -2.]))
     """
@@ -164,7 +159,6 @@ def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
     """The pair (mantissa, exponent) with x = mantissa·2^exponent and the mantissa's modulus in [½, 1). The exponent is
     an integer; the mantissa has derivative 2^−exponent.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.frexp(fnp.array([1.0, 10.0]))
     (array([0.5  , 0.625]), array([1, 4], dtype=int32))
     """
@@ -182,7 +176,6 @@ def frexp(x: ArrayLike, /) -> tuple[Any, Any]:
 def sinc(x: ArrayLike) -> Array:
     """sin(πx)/(πx), with derivatives of all orders at and near 0: there it is computed as ∫₀¹ cos(πxt) dt.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> print(fnp.isclose(fx.grad(fx.grad(fnp.sinc))(0.0), -(fnp.pi**2) / 3))
     True
     """
@@ -206,7 +199,6 @@ def gauss_nodes() -> tuple[list[float], list[float]]:
 def bitwise_count(x: ArrayLike, /) -> Array:
     """How many bits are set in the absolute value of integers, as uint8.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.bitwise_count(fnp.array([5, -1, 255]))
     array([2, 1, 8], dtype=uint8)
     """
@@ -224,7 +216,6 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Array
         TypeError: `a` is neither of integers nor of truth values.
         ValueError: there is no such `bitorder`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.packbits(fnp.array([True, False, True]))
     array([160], dtype=uint8)
     """
@@ -252,7 +243,6 @@ def unpackbits(a: ArrayLike, /, axis: Axis = None, count: Any = None, bitorder: 
         TypeError: `a` is not of dtype uint8.
         ValueError: there is no such `bitorder`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unpackbits(fnp.array([160], dtype=fnp.uint8), count=4)
     array([1, 0, 1, 0], dtype=uint8)
     """
@@ -297,7 +287,6 @@ def clip(
 ) -> Array:
     """Values limited to an interval; where a value equals a limit the two share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.clip(x, -1, 1) ** 2))(fnp.array([-3.0, 0.5]))
     array([0., 1.])
     """
@@ -312,7 +301,6 @@ def clip(
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     """Numbers rounded to so many decimals, halves to even digits; negative `decimals` round to tens and hundreds.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.round(fnp.array([0.125, 2.5]), 2)
     array([0.12, 2.5 ])
     """
@@ -326,7 +314,6 @@ around = round
 def fix(x: ArrayLike, out: None = None) -> Array:
     """The whole number next to x toward zero: `trunc`, by the name that NumPy gave up in 2.5.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fix(fnp.array([1.5, -1.5]))
     array([ 1., -1.])
     """
@@ -340,7 +327,6 @@ def nan_to_num(
     """NaN and infinities replaced by numbers; the derivative is 0 where that happens, and 1 elsewhere. Never in place:
     `copy=False` on traced values makes a new array as well.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jvp(fnp.nan_to_num, (fnp.array([1.0, fnp.nan]),), (fnp.ones(2),))
     (array([1., 0.]), array([1., 0.]))
     """
@@ -363,7 +349,6 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
     """The argument of complex numbers, between −π and π, in radians unless `deg`. Its derivative at 0 is NaN; that of
     real numbers is 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.angle(fnp.array([1j, -1.0]), deg=True)
     array([ 90., 180.])
     """
@@ -376,7 +361,6 @@ def real_if_close(a: ArrayLike, tol: Any = 100) -> Array:
     """The real parts, where all imaginary parts are near 0, else the array as it is. The dtype depends on values: of
     complex ones that are staged or mapped it raises ConcretizationError.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.real_if_close(fnp.array([1 + 1e-16j, 2.0]))
     array([1., 2.])
     """
@@ -390,7 +374,6 @@ def real_if_close(a: ArrayLike, tol: Any = 100) -> Array:
 def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Array:
     """Whether |a − b| ≤ atol + rtol·|b|, entry by entry; two equal infinities are close, two NaN if `equal_nan`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isclose(fnp.array([1.0, 1.0]), fnp.array([1.0 + 1e-9, 1.1]))
     array([ True, False])
     """
@@ -407,7 +390,6 @@ def allclose(
 ) -> Array:
     """Whether all entries are near each other as by `isclose`: one truth value, traced where the arrays are.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.allclose(fnp.array([1.0, 2.0]), fnp.array([1.0, 2.0 + 1e-9]))
     True
     """
@@ -419,7 +401,6 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
     """Whether two arrays have the same shape and the same entries. The shapes decide at once; entries give a truth
     value that is traced where they are.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.array_equal(fnp.array([1.0, 2.0]), fnp.array([1.0, 2.0]))
     True
     """
@@ -434,7 +415,6 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
     """Whether two arrays broadcast to one shape in which all entries are the same.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.array_equiv(fnp.array([1.0, 1.0]), 1.0)
     True
     """
@@ -454,7 +434,6 @@ def all_hold(x: Any) -> Any:
 def isposinf(x: ArrayLike, out: None = None) -> Array:
     """Whether x is +∞.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isposinf(fnp.array([fnp.inf, -fnp.inf, 1.0]))
     array([ True, False, False])
     """
@@ -465,7 +444,6 @@ def isposinf(x: ArrayLike, out: None = None) -> Array:
 def isneginf(x: ArrayLike, out: None = None) -> Array:
     """Whether x is −∞.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isneginf(fnp.array([fnp.inf, -fnp.inf, 1.0]))
     array([False,  True, False])
     """
@@ -476,7 +454,6 @@ def isneginf(x: ArrayLike, out: None = None) -> Array:
 def isreal(x: ArrayLike) -> Array:
     """Whether the imaginary part is 0, entry by entry.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isreal(fnp.array([1 + 2j, 3.0]))
     array([False,  True])
     """
@@ -487,7 +464,6 @@ def isreal(x: ArrayLike) -> Array:
 def iscomplex(x: ArrayLike) -> Array:
     """Whether the imaginary part is not 0, entry by entry.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.iscomplex(fnp.array([1 + 2j, 3.0]))
     array([ True, False])
     """
@@ -498,7 +474,6 @@ def iscomplex(x: ArrayLike) -> Array:
 def isrealobj(x: ArrayLike) -> bool:
     """Whether the dtype is not complex, whatever the values: a bool of Python's.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isrealobj(fnp.array([1.0, 2.0]))
     True
     """
@@ -509,7 +484,6 @@ def isrealobj(x: ArrayLike) -> bool:
 def iscomplexobj(x: ArrayLike) -> bool:
     """Whether the dtype is complex, whatever the values: a bool of Python's.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.iscomplexobj(fnp.array([1 + 0j]))
     True
     """

@@ -3,7 +3,8 @@ values, which must be known."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from .ufuncs import log as real_log
 from .ufuncs import log2 as real_log2
 from .ufuncs import log10 as real_log10
 from .ufuncs import sqrt as real_sqrt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def widen(x: Any, is_outside: Callable[[Any], Any], name: str) -> Any:
@@ -45,7 +43,6 @@ def is_beyond_one(x: Any) -> Any:
 def sqrt(x: ArrayLike) -> Array:
     """√x, complex if an entry is negative.
 
-    >>> import fxgrad as fx, numpy as np
     >>> float(fx.grad(lambda x: np.emath.sqrt(x).imag)(-4.0))
     -0.25
     """
@@ -56,7 +53,6 @@ def sqrt(x: ArrayLike) -> Array:
 def log(x: ArrayLike) -> Array:
     """The logarithm of x, complex if an entry is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.log(-1.0).imag.round(6)
     np.float64(3.141593)
     """
@@ -67,7 +63,6 @@ def log(x: ArrayLike) -> Array:
 def log2(x: ArrayLike) -> Array:
     """The logarithm of x to base 2, complex if an entry is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.log2(-8.0).real.round(6)
     np.float64(3.0)
     """
@@ -78,7 +73,6 @@ def log2(x: ArrayLike) -> Array:
 def log10(x: ArrayLike) -> Array:
     """The logarithm of x to base 10, complex if an entry is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.log10(-100.0).real.round(6)
     np.float64(2.0)
     """
@@ -89,7 +83,6 @@ def log10(x: ArrayLike) -> Array:
 def logn(n: ArrayLike, x: ArrayLike) -> Array:
     """The logarithm of x to base n, complex if an entry of either is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.logn(2, 8.0).round(6)
     np.float64(3.0)
     """
@@ -100,7 +93,6 @@ def logn(n: ArrayLike, x: ArrayLike) -> Array:
 def power(x: ArrayLike, p: ArrayLike) -> Array:
     """x to the power of p, complex if an entry of x is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.power(-4.0, 0.5).imag.round(6)
     np.float64(2.0)
     """
@@ -117,7 +109,6 @@ def is_falling(p: Any) -> bool:
 def arccos(x: ArrayLike) -> Array:
     """The inverse cosine, complex if the absolute value of an entry is greater than 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.arccos(2.0).imag.round(6)
     np.float64(-1.316958)
     """
@@ -128,7 +119,6 @@ def arccos(x: ArrayLike) -> Array:
 def arcsin(x: ArrayLike) -> Array:
     """The inverse sine, complex if the absolute value of an entry is greater than 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.arcsin(2.0).real.round(6)
     np.float64(1.570796)
     """
@@ -139,7 +129,6 @@ def arcsin(x: ArrayLike) -> Array:
 def arctanh(x: ArrayLike) -> Array:
     """The inverse hyperbolic tangent, complex if the absolute value of an entry is greater than 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.emath.arctanh(2.0).real.round(6)
     np.float64(0.549306)
     """

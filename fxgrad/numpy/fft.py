@@ -33,7 +33,6 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) 
         dtype: of the result; None: float64.
         device: "cpu" or None, as everywhere in the namespace.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.fftfreq(4, dtype=fnp.float32)
     array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
@@ -44,7 +43,6 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) 
 def rfftfreq(n: int, d: float = 1.0, *, dtype: DType = None, device: Any = None) -> Array:
     """The frequencies of the entries of `rfft` of n entries; arguments as of `fftfreq`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.rfftfreq(4)
     array([0.  , 0.25, 0.5 ])
     """
@@ -140,7 +138,6 @@ def fft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None
     Raises:
         ValueError: `n` is not positive, or there is no such `norm`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> power = lambda x: fnp.sum(fnp.abs(fnp.fft.fft(x)) ** 2)  # n·Σx², by Parseval
     >>> fx.grad(power)(fnp.array([1.0, 2.0, 3.0, 4.0]))
     array([ 8., 16., 24., 32.])
@@ -156,7 +153,6 @@ def ifft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: Non
     Raises:
         ValueError: `n` is not positive, or there is no such `norm`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ifft(fnp.array([4.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -172,7 +168,6 @@ def rfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: Non
         TypeError: complex numbers.
         ValueError: `n` is not positive, or there is no such `norm`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.rfft(fnp.array([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -187,7 +182,6 @@ def irfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: No
     Raises:
         ValueError: `n` is not positive, or there is no such `norm`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> spectrum = fnp.array([1.0, 2.0 + 1.0j, 3.0])  # of four entries
     >>> (ct,) = fx.vjp(fnp.fft.irfft, spectrum)[1](fnp.array([0.0, 4.0, 0.0, 0.0]))
     >>> bool((ct.imag == [0, 2, 0]).all())
@@ -204,7 +198,6 @@ def hfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: Non
     Raises:
         ValueError: `n` is not positive, or there is no such `norm`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.hfft(fnp.array([1.0, 2.0, 3.0]))
     array([ 8., -2.,  0., -2.])
     """
@@ -220,7 +213,6 @@ def ihfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: No
         TypeError: complex numbers.
         ValueError: `n` is not positive, or there is no such `norm`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ihfft(fnp.array([15.0, -4.0, 0.0, -4.0]))
     array([1.75-0.j, 3.75-0.j, 5.75-0.j])
     """
@@ -237,7 +229,6 @@ def fftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out: 
         ValueError: `s` and `axes` have different lengths, a size is not positive, or there is no such `norm`.
         UnsupportedError: an axis twice, with different sizes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.fftn(fnp.ones((2, 2)))
     array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
@@ -254,7 +245,6 @@ def ifftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out:
         ValueError: `s` and `axes` have different lengths, a size is not positive, or there is no such `norm`.
         UnsupportedError: an axis twice, with different sizes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ifftn(4 * fnp.eye(1, 4).reshape(2, 2))
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
@@ -273,7 +263,6 @@ def rfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out:
         UnsupportedError: an axis twice, with different sizes.
         TypeError: complex numbers.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.rfftn(fnp.ones((2, 2)))
     array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
@@ -292,7 +281,6 @@ def irfftn(a: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, out
         ValueError: `s` and `axes` have different lengths, a size is not positive, or there is no such `norm`.
         UnsupportedError: an axis twice, with different sizes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.irfftn(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
     array([[1., 1.],
            [1., 1.]])
@@ -317,7 +305,6 @@ def require_axes(sizes: list[Any], axes: tuple[int, ...]) -> tuple[list[Any], tu
 def fft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
     """The transform `fft` along two axes, the last ones unless given.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.fft2(fnp.ones((2, 2)))
     array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
@@ -329,7 +316,6 @@ def fft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, o
 def ifft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
     """The inverse of `fft2`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ifft2(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
@@ -342,7 +328,6 @@ def rfft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, 
     """The transform of real numbers along two axes, the last ones unless given: `rfft` along the second, `fft` along
     the first.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.rfft2(fnp.ones((2, 2)))
     array([[4.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
@@ -354,7 +339,6 @@ def rfft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, 
 def irfft2(a: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, out: None = None) -> Array:
     """The inverse of `rfft2`: real numbers.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.irfft2(fnp.array([[4.0, 0.0], [0.0, 0.0]]))
     array([[1., 1.],
            [1., 1.]])
@@ -374,7 +358,6 @@ def half_sizes(x: Any, axes: Any) -> tuple[list[int], tuple[int, ...]]:
 def fftshift(x: ArrayLike, axes: Axis = None) -> Array:
     """An array with the frequency 0 moved to the middle of the axes, all of them unless given.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.fftshift(fnp.fft.fftfreq(4, 0.25))
     array([-2., -1.,  0.,  1.])
     """
@@ -386,7 +369,6 @@ def fftshift(x: ArrayLike, axes: Axis = None) -> Array:
 def ifftshift(x: ArrayLike, axes: Axis = None) -> Array:
     """The inverse of `fftshift`, also for axes of odd size.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fft.ifftshift(fnp.array([-1.0, 0.0, 1.0]))
     array([ 0.,  1., -1.])
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from ..core.aval import aval_of
 from ..core.errors import ImmutableError
 from ..core.surface import is_box
 from .entries import fit_values, read_key, unbox
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def written(x: Any) -> Any:

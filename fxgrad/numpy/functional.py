@@ -7,7 +7,8 @@ once, by `vmap`; where it asks for values (`if x > 0`, `math.floor(x)`), on thos
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy import fromfunction
@@ -22,9 +23,6 @@ from ..transforms.vmap import vmap
 from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
 from .documentation import described
 from .manipulation import entry_count, expand_dims, moveaxis
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def is_numpy_call(*values: Any) -> bool:
@@ -54,7 +52,6 @@ def apply_along_axis(
     Raises:
         ValueError: another axis of `arr` has size 0, so that the shape of the result is unknown.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.apply_along_axis(lambda v: v[0] * v[1], 1, x)))(fnp.ones((1, 3)))
     array([[1., 1., 0.]])
     """
@@ -82,7 +79,6 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array
     Raises:
         ValueError: `func` returns neither the axes of its operand nor one less.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.apply_over_axes(fnp.sum, fnp.ones((2, 3, 4)), [0, 2])
     array([[[8.],
             [8.],
@@ -112,7 +108,6 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
     Raises:
         ValueError: neither as many functions as conditions, nor one more.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> root = lambda x: fnp.piecewise(x, [x > 0], [fnp.sqrt, 0.0])
     >>> fx.vmap(fx.grad(root))(fnp.array([0.0, 4.0]))
     array([0.  , 0.25])
@@ -161,7 +156,6 @@ class vectorize:
         ValueError: `signature` is none, or results have other axes than it says.
         TypeError: when called, another number of arguments than `signature` says.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> hinge = fnp.vectorize(lambda x, slope: x if x > 0 else slope * x)
     >>> fx.grad(lambda x: fnp.sum(hinge(x, 0.1)))(fnp.array([-1.0, 2.0]))
     array([0.1, 1. ])
@@ -288,7 +282,6 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) 
     """A function of scalars as a function of arrays that broadcast. Of plain ones it makes arrays of objects, as NumPy
     does; traced ones are computed as by `vectorize`, and differentiated as the function is.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> double = fnp.frompyfunc(lambda x: 2 * x, 1, 1)
     >>> fx.grad(lambda x: fnp.sum(double(x)))(fnp.ones(2))
     array([2., 2.])

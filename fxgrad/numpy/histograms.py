@@ -51,7 +51,6 @@ def bincount(
         TypeError: `x` is not of integers, or `weights` are complex.
         ValueError: `x` has not one axis, or `weights` another length.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda w: fnp.bincount([0, 2, 2], w))(fnp.ones(3))
     array([[1., 0., 0.],
            [0., 0., 0.],
@@ -176,7 +175,6 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
         TypeError: complex numbers.
         TypeError: `bins` is no integer, name or array, or a name while there are weights.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.histogram_bin_edges(fnp.array([0.0, 1.0, 4.0]), 2)
     array([0., 2., 4.])
     """
@@ -203,7 +201,6 @@ def histogram(
         TypeError: complex numbers.
         TypeError: `bins` is no integer, name or array, or a name while there are weights.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda w: fnp.histogram([1.0, 2.0, 9.0], 2, weights=w)[0])(fnp.ones(3))
     array([[1., 1., 0.],
            [0., 0., 1.]])
@@ -250,7 +247,6 @@ def histogramdd(
         TypeError: complex numbers.
         TypeError: an entry of `bins` is neither an integer nor an array.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.histogramdd(fnp.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]]), bins=2)[0]
     array([[1., 0.],
            [0., 2.]])
@@ -292,7 +288,6 @@ def histogram2d(
     Raises:
         ValueError: `x` and `y` have different lengths.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.histogram2d(fnp.array([0.0, 1.0, 1.0]), fnp.array([0.0, 1.0, 0.9]), bins=2)[0]
     array([[1., 0.],
            [0., 2.]])

@@ -68,7 +68,6 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, 
         IndexError: a position is out of bounds, with `mode` "raise".
         TypeError: a position is no integer.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.take(x, [0, 0, 2])))(fnp.ones(3))
     array([2., 0., 1.])
     """
@@ -86,7 +85,6 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Arra
         IndexError: a position is no integer, or out of bounds.
         ValueError: `indices` and `arr` have not the same number of axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.take_along_axis(fnp.array([[3.0, 1.0, 2.0]]), fnp.array([[1, 2, 0]]), axis=1)
     array([[1., 2., 3.]])
     """
@@ -114,7 +112,6 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     Raises:
         ValueError: a sequence has more than one axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arange(6.0).reshape(2, 3)[fnp.ix_([1], [0, 2])]
     array([[3., 5.]])
     """
@@ -133,7 +130,6 @@ def ix_(*args: Any) -> tuple[Array, ...]:
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Array, ...]:
     """The positions along every axis of entries given by their flat positions; traced ones are not checked.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unravel_index(5, (2, 3))
     (np.int64(1), np.int64(2))
     """
@@ -154,7 +150,6 @@ def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", or
         IndexError: a position is out of bounds, with `mode` "raise".
         ValueError: not one array of positions for each axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ravel_multi_index((1, 2), (2, 3))
     np.int64(5)
     """
@@ -178,7 +173,6 @@ def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     Raises:
         ValueError: `arr` has fewer than two axes, or axes of different sizes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.diag_indices_from(fnp.ones((2, 2)))
     (array([0, 1]), array([0, 1]))
     """
@@ -199,7 +193,6 @@ def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     Raises:
         ValueError: `arr` has not two axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.tril_indices_from(fnp.ones((2, 2)))
     (array([0, 1, 1]), array([0, 0, 1]))
     """
@@ -214,7 +207,6 @@ def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, ...]:
     Raises:
         ValueError: `arr` has not two axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.triu_indices_from(fnp.ones((2, 2)))
     (array([0, 0, 1]), array([0, 1, 1]))
     """
@@ -245,7 +237,6 @@ def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> 
     It is linear in x and y: the derivative goes to the chosen entries alone, even if that of the other branch is
     infinite or NaN there.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.where(x < 1, x, fnp.sqrt(x)))(0.0))
     1.0
     """
@@ -262,7 +253,6 @@ def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     """The positions of the entries that are not 0, one array for each axis. Which ones these are must be known: of
     values that are staged or mapped it raises ConcretizationError.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nonzero(fnp.array([0.0, 5.0, 6.0]))
     (array([1, 2]),)
     """
@@ -273,7 +263,6 @@ def nonzero(a: ArrayLike) -> tuple[Array, ...]:
 def flatnonzero(a: ArrayLike) -> Array:
     """The positions of the entries that are not 0 in the flattened array, which must be known as for `nonzero`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.flatnonzero(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
     array([1, 2])
     """
@@ -284,7 +273,6 @@ def flatnonzero(a: ArrayLike) -> Array:
 def argwhere(a: ArrayLike) -> Array:
     """The positions of the entries that are not 0, one in each row, which must be known as for `nonzero`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.argwhere(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
     array([[0, 1],
            [1, 0]])
@@ -300,7 +288,6 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: None = 
     Raises:
         ValueError: `condition` has not one axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.compress([True, False, True], fnp.array([1.0, 2.0, 3.0]))
     array([1., 3.])
     """
@@ -315,7 +302,6 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """The entries at which a condition holds, in a row. The condition fixes the shape: where it is staged or mapped
     this raises ConcretizationError.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.extract([True, False, True], fnp.array([1.0, 2.0, 3.0]))
     array([1., 3.])
     """
@@ -331,7 +317,6 @@ def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -
         ValueError: there are no conditions, or not as many choices.
         TypeError: a condition is not of truth values.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> kinked = lambda x: fnp.select([x < 0, x > 1], [-x, 2 * x], 0.0)
     >>> fx.vmap(fx.grad(kinked))(fnp.array([-1.0, 0.5, 2.0]))
     array([-1.,  0.,  2.])
@@ -361,7 +346,6 @@ def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "rais
         ValueError: with `mode` "raise", there is no choice of such a number.
         TypeError: `a` is not of integers.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.choose(fnp.array([1, 0]), [fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
     array([3., 2.])
     """

@@ -21,7 +21,6 @@ def array_repr(
 ) -> str:
     """The text that shows an array as an expression, in a str; of a traced value, what is known of it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.array_repr(fnp.array([1.0, 2.0]))
     'array([1., 2.])'
     """
@@ -34,7 +33,6 @@ def array_str(
 ) -> str:
     """The text that shows the entries of an array, in a str; of a traced value, what is known of it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.array_str(fnp.array([1.0, 2.0]))
     '[1. 2.]'
     """
@@ -60,7 +58,6 @@ def array2string(
 ) -> str:
     """The text that shows the entries of an array, in a str; of a traced value, what `format` gives.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.array2string(fnp.array([1.0, 2.0]), separator=", ")
     '[1., 2.]'
     """

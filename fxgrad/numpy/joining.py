@@ -38,7 +38,6 @@ def concatenate(arrays: ArrayLike, /, axis: Axis = 0, out: None = None, *, dtype
     Raises:
         ValueError: no arrays, arrays without axes, or sizes that differ along another axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.concatenate([x, x**2])))(fnp.ones(2))
     array([3., 3.])
     """
@@ -68,7 +67,6 @@ def stack(
     Raises:
         ValueError: there are no arrays, or their shapes differ.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])], axis=1)
     array([[1., 3.],
            [2., 4.]])
@@ -94,7 +92,6 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
     Raises:
         ValueError: `x` has no axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unstack(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     (array([1., 2.]), array([3., 4.]))
     """
@@ -110,7 +107,6 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 def vstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
     """Arrays joined along the first axis; vectors are rows.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.vstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
     array([[1., 2.],
            [3., 4.]])
@@ -125,7 +121,6 @@ row_stack = vstack  # its former name
 def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
     """Arrays joined along the second axis; vectors one after the other.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.hstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
     array([1., 2., 3., 4.])
     """
@@ -137,7 +132,6 @@ def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -
 def dstack(tup: ArrayLike) -> Array:
     """Arrays joined along the third axis; vectors and matrices get it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.dstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
     array([[[1., 3.],
             [2., 4.]]])
@@ -149,7 +143,6 @@ def dstack(tup: ArrayLike) -> Array:
 def column_stack(tup: ArrayLike) -> Array:
     """Vectors and matrices joined as the columns of a matrix.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.column_stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
     array([[1., 3.],
            [2., 4.]])
@@ -161,7 +154,6 @@ def column_stack(tup: ArrayLike) -> Array:
 def block(arrays: ArrayLike) -> Array:
     """An array from nested lists of blocks: the innermost are joined along the last axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.block([[fnp.eye(2), fnp.zeros((2, 1))], [fnp.ones((1, 2)), 7.0]])
     array([[1., 0., 0.],
            [0., 1., 0.],
@@ -190,7 +182,6 @@ def block(arrays: ArrayLike) -> Array:
 def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> Array:
     """An array and values after it, along an axis or both flattened: a new array.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.append(fnp.array([1.0, 2.0]), 3.0)
     array([1., 2., 3.])
     """
@@ -206,7 +197,6 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
     Raises:
         ValueError: the number of parts is not positive.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.array_split(fnp.arange(5.0), 2)
     [array([0., 1., 2.]), array([3., 4.])]
     """
@@ -234,7 +224,6 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
     Raises:
         ValueError: `ary` cannot be divided into parts of one size.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.split(fnp.arange(4.0), [1, 3])
     [array([0.]), array([1., 2.]), array([3.])]
     """
@@ -254,7 +243,6 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     Raises:
         ValueError: `ary` has no axes, or cannot be divided into parts of one size.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.hsplit(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 2)
     [array([[1.],
            [3.]]), array([[2.],
@@ -273,7 +261,6 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     Raises:
         ValueError: `ary` has fewer than two axes, or cannot be divided into parts of one size.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.vsplit(fnp.array([[1.0, 2.0], [3.0, 4.0]]), 2)
     [array([[1., 2.]]), array([[3., 4.]])]
     """
@@ -289,7 +276,6 @@ def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
     Raises:
         ValueError: `ary` has fewer than three axes, or cannot be divided into parts of one size.
 
-    >>> import fxgrad.numpy as fnp
     >>> [part.shape for part in fnp.dsplit(fnp.ones((2, 3, 4)), 2)]
     [(2, 3, 2), (2, 3, 2)]
     """

@@ -46,7 +46,6 @@ def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None 
     Raises:
         ValueError: `shape` has another number of entries, or more than one -1.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.reshape(x, (2, -1))[1, 0])(fnp.ones(4))
     array([0., 0., 1., 0.])
     """
@@ -73,7 +72,6 @@ def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None 
 def ravel(a: ArrayLike, order: str = "C") -> Array:
     """The entries in a row: an array of one axis, in the order of C or ("F") of Fortran.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ravel(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 2., 3., 4.])
     """
@@ -87,7 +85,6 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     Raises:
         ValueError: an axis that is named has not size 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.squeeze(fnp.ones((1, 3, 1))).shape
     (3,)
     """
@@ -105,7 +102,6 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 def expand_dims(a: ArrayLike, axis: Axis) -> Array:
     """An array with new axes of size 1, at these places of the result.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.expand_dims(fnp.ones(3), (0, 2)).shape
     (1, 3, 1)
     """
@@ -126,7 +122,6 @@ def raise_ndim(ndim: int, place: Any, arrays: tuple) -> Any:
 def atleast_1d(*arys: Any) -> Array:
     """Arrays with one axis at least: numbers get one. Of several arguments a tuple.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.atleast_1d(3.0)
     array([3.])
     """
@@ -137,7 +132,6 @@ def atleast_1d(*arys: Any) -> Array:
 def atleast_2d(*arys: Any) -> Array:
     """Arrays with two axes at least; new ones come first. Of several arguments a tuple.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.atleast_2d(fnp.array([1.0, 2.0]))
     array([[1., 2.]])
     """
@@ -149,7 +143,6 @@ def atleast_3d(*arys: Any) -> Array:
     """Arrays with three axes at least: a vector becomes the middle one, a matrix the first two. Of several arguments a
     tuple.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.atleast_3d(fnp.ones(4)).shape
     (1, 4, 1)
     """
@@ -161,7 +154,6 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
     """An array repeated, without a copy, along new axes and those of size 1 to a shape; ValueError where it does not
     fit. The cotangent is summed over the repetitions.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.broadcast_to(fnp.array([1.0, 2.0]), (3, 2))
     array([[1., 2.],
            [1., 2.],
@@ -174,7 +166,6 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
     """Arrays broadcast to their common shape, in a tuple.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.broadcast_arrays(fnp.ones((2, 1)), fnp.zeros(2))
     (array([[1., 1.],
            [1., 1.]]), array([[0., 0.],
@@ -193,7 +184,6 @@ def transpose(a: ArrayLike, axes: Axis = None) -> Array:
     Raises:
         ValueError: `axes` do not name each axis once.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.transpose(fnp.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
@@ -219,7 +209,6 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
     Raises:
         ValueError: fewer than two axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.matrix_transpose(fnp.ones((5, 2, 3))).shape
     (5, 3, 2)
     """
@@ -236,7 +225,6 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     Raises:
         ValueError: not as many sources as destinations.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.moveaxis(fnp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -257,7 +245,6 @@ def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """An array with two axes exchanged.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.swapaxes(fnp.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
@@ -272,7 +259,6 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """An array with one axis moved before another; `moveaxis` says the same more clearly.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.rollaxis(fnp.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
     """
@@ -286,7 +272,6 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 def tile(A: ArrayLike, reps: Any) -> Array:
     """An array repeated as a whole along its axes, so many times along each.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.tile(fnp.array([1.0, 2.0]), 2)
     array([1., 2., 1., 2.])
     """
@@ -304,7 +289,6 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axis = None) -> Array:
     """Every entry along an axis, or of the flattened array, several times. The counts fix the shape: where they are
     staged or mapped this raises ConcretizationError.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.repeat(fnp.array([1.0, 2.0]), [2, 1])
     array([1., 1., 2.])
     """
@@ -330,7 +314,6 @@ def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Axis = None, *, s
     """The windows of a shape at every place of some axes, which become the last axes; NumPy has it in
     `lib.stride_tricks`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.grad(lambda x: np.lib.stride_tricks.sliding_window_view(x, 2).sum())(np.ones(3))
     array([1., 2., 1.])
     """
@@ -359,7 +342,6 @@ def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Axis = None, *, s
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """An array with the entries along axes, all of them unless given, in the opposite order.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.flip(fnp.array([1.0, 2.0, 3.0]))
     array([3., 2., 1.])
     """
@@ -374,7 +356,6 @@ def flipud(m: ArrayLike) -> Array:
     Raises:
         ValueError: `m` has no axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.flipud(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[3., 4.],
            [1., 2.]])
@@ -392,7 +373,6 @@ def fliplr(m: ArrayLike) -> Array:
     Raises:
         ValueError: `m` has fewer than two axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fliplr(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[2., 1.],
            [4., 3.]])
@@ -407,7 +387,6 @@ def fliplr(m: ArrayLike) -> Array:
 def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
     """Entries moved along axes, or in the flattened array; those at the end come back at the beginning.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.roll(fnp.array([1.0, 2.0, 3.0]), 1)
     array([3., 1., 2.])
     """
@@ -430,7 +409,6 @@ def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
     Raises:
         ValueError: `axes` are not two different ones.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.rot90(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[2., 4.],
            [1., 3.]])
@@ -456,7 +434,6 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     Raises:
         ValueError: `axis1` and `axis2` are the same.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.diagonal(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 4.])
     """
@@ -478,7 +455,6 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     Raises:
         ValueError: `v` has neither one axis nor two.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.diag(fnp.array([1.0, 2.0]))
     array([[1., 0.],
            [0., 2.]])
@@ -501,7 +477,6 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """The matrix whose k-th diagonal are all entries of an array.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.diagflat(fnp.array([1.0, 2.0]), 1)
     array([[0., 1., 0.],
            [0., 0., 2.],
@@ -514,7 +489,6 @@ def diagflat(v: ArrayLike, k: int = 0) -> Array:
 def tril(m: ArrayLike, k: int = 0) -> Array:
     """The matrices in the last two axes with zeros above the k-th diagonal.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.tril(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[1., 0.],
            [3., 4.]])
@@ -527,7 +501,6 @@ def tril(m: ArrayLike, k: int = 0) -> Array:
 def triu(m: ArrayLike, k: int = 0) -> Array:
     """The matrices in the last two axes with zeros below the k-th diagonal.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.triu(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[1., 2.],
            [0., 4.]])

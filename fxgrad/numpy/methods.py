@@ -6,8 +6,9 @@ they are written into in `boxes`.)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from .flat import Flat, written
 from .placement import device_put
 from .protocol import counterpart
 from .selection import Selection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Methods with the name and the signature of a function, but for the array itself.
 FUNCTIONS = (

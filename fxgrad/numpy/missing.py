@@ -71,7 +71,6 @@ class MissingNameError(UnsupportedError, AttributeError):
     Functions that keep state, that are about memory, files or strings. The message says why, the hint what there is in
     its place. It is an AttributeError, so that `hasattr` says no.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.loadtxt
     Traceback (most recent call last):
         ...
@@ -80,7 +79,7 @@ class MissingNameError(UnsupportedError, AttributeError):
       try: NumPy's own function, outside of what is transformed
       see: errors/MissingNameError
 
-    >>> import io, numpy as np
+    >>> import io
     >>> fnp.square(np.loadtxt(io.StringIO("1 2")))
     array([1., 4.])
     """

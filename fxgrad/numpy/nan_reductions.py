@@ -33,7 +33,6 @@ def nansum(
 ) -> Array:
     """The sum of the entries along axes that are not NaN; those that are have derivative 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.nansum)(fnp.array([1.0, fnp.nan, 3.0]))
     array([1., 0., 1.])
     """
@@ -53,7 +52,6 @@ def nanprod(
 ) -> Array:
     """The product of the entries along axes that are not NaN; those that are have derivative 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.nanprod)(fnp.array([2.0, fnp.nan, 3.0]))
     array([3., 0., 2.])
     """
@@ -66,7 +64,6 @@ def nanmean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = No
             where: ArrayLike = True) -> Array:  # fmt: skip
     """The mean of the entries along axes that are not NaN; those that are have derivative 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.nanmean)(fnp.array([1.0, fnp.nan, 3.0]))
     array([0.5, 0. , 0.5])
     """
@@ -95,7 +92,6 @@ def nanvar(
 ) -> Array:
     """The variance of the entries along axes that are not NaN; those that are have derivative 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.nanvar)(fnp.array([1.0, fnp.nan, 3.0]))
     array([-1.,  0.,  1.])
     """
@@ -121,7 +117,6 @@ def nanstd(
     """The standard deviation of the entries along axes that are not NaN. As for `std`, its derivative is 0 where these
     are equal; those that are NaN have derivative 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.nanstd)(fnp.array([1.0, fnp.nan, 3.0]))
     array([-0.5,  0. ,  0.5])
     """
@@ -149,7 +144,6 @@ def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
            where: ArrayLike = True) -> Array:  # fmt: skip
     """The greatest of the entries along axes that are not NaN; entries that tie share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.nanmax)(fnp.array([1.0, fnp.nan, 3.0]))
     array([0., 0., 1.])
     """
@@ -161,7 +155,6 @@ def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
            where: ArrayLike = True) -> Array:  # fmt: skip
     """The least of the entries along axes that are not NaN; entries that tie share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.nanmin)(fnp.array([1.0, fnp.nan, 3.0]))
     array([1., 0., 0.])
     """
@@ -184,7 +177,6 @@ def nan_extremum_position(a: Any, primitive: Any, worst: float, axis: Any, keepd
 def nanargmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     """The position of the greatest of the entries that are not NaN; ValueError where all are, of known values.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanargmax(fnp.array([1.0, fnp.nan, 3.0]))
     np.int64(2)
     """
@@ -195,7 +187,6 @@ def nanargmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bo
 def nanargmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     """The position of the least of the entries that are not NaN; ValueError where all are, of known values.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanargmin(fnp.array([1.0, fnp.nan, 3.0]))
     np.int64(0)
     """
@@ -206,7 +197,6 @@ def nanargmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bo
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     """The running sum of the entries that are not NaN; those that are count as 0, and have derivative 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nancumsum(fnp.array([1.0, fnp.nan, 3.0]))
     array([1., 1., 4.])
     """
@@ -218,7 +208,6 @@ def nancumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = 
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     """The running product of the entries that are not NaN; those that are count as 1, and have derivative 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nancumprod(fnp.array([2.0, fnp.nan, 3.0]))
     array([2., 2., 6.])
     """

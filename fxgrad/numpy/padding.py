@@ -48,7 +48,6 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         UnsupportedError: `mode` is a function, which would write into the array.
         ValueError: there is no such mode or option, a width is negative, or an empty axis has nothing to repeat.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.pad(x, 2, mode="edge")))(fnp.ones(3))
     array([3., 1., 3.])
     """

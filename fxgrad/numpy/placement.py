@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from ..core.aval import SCALARS
 from ..core.devices import CPU, DEFAULT_DEVICE, as_device, cuda_device
 from ..core.interpreter import Tracer, api_boundary, concretize
 from ..ops.transfer import put
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -44,7 +42,6 @@ def device_put(x: T, device: Any = None) -> T:
 
     A copy from pinned memory (`fx.pinned_empty`) to a CUDA device is queued in CuPy's stream in use.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.device_put({"w": np.ones(2), "b": 0.5}, "cpu")
     {'w': array([1., 1.]), 'b': array(0.5)}
     >>> print(fx.grad(lambda x: fx.device_put(x, "cpu") ** 2)(3.0))
@@ -71,7 +68,6 @@ def device_get(x: T) -> T:
     Returns:
         The pytree with NumPy arrays.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.device_get([np.ones(2)])
     [array([1., 1.])]
     """

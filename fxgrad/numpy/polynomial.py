@@ -40,7 +40,6 @@ def combine_coefficients(a1: Any, a2: Any, function: Any) -> Any:
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The coefficients of the sum of two polynomials; the highest power comes first.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.polyadd(fnp.array([1.0, 2.0]), fnp.array([1.0, 0.0, 0.0]))
     array([1., 1., 2.])
     """
@@ -51,7 +50,6 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The coefficients of the difference of two polynomials; the highest power comes first.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.polysub(fnp.array([1.0, 2.0]), fnp.array([1.0, 0.0, 0.0]))
     array([-1.,  1.,  2.])
     """
@@ -63,7 +61,6 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Array:
     """The coefficients of the product of two polynomials; the highest power comes first. Leading zeros are dropped
     where they are known.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.polymul(fnp.array([1.0, 2.0]), fnp.array([1.0, -2.0]))
     array([ 1.,  0., -4.])
     """
@@ -76,7 +73,6 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
 
     The remainder of traced ones has as many coefficients as `v` has after the first, zeros among them.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> quotient, remainder = fx.jacobian(lambda u: fnp.polydiv(u, [1.0, 2.0]))(fnp.ones(3))
     >>> remainder
     array([[ 4., -2.,  1.]])
@@ -100,7 +96,6 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     Raises:
         ValueError: `m` is negative.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.polyder(fnp.array([1.0, 0.0, 5.0]))
     array([2., 0.])
     """
@@ -122,7 +117,6 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
     Raises:
         ValueError: `m` is negative, or `k` has fewer than `m` entries, and not one.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.polyint(fnp.array([2.0, 5.0]))
     array([1., 5., 0.])
     """
@@ -146,7 +140,6 @@ def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Array:
 def polyval(p: ArrayLike, x: ArrayLike) -> Array:
     """The values of a polynomial at points, by Horner's scheme.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda p: fnp.polyval(p, 3.0))(fnp.ones(3))
     array([9., 3., 1.])
     """
@@ -168,7 +161,6 @@ def roots(p: ArrayLike) -> Array:
     Raises:
         ValueError: `p` has more than one axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.sort(fnp.roots(fnp.array([1.0, -3.0, 2.0]))).round(6)
     array([1., 2.])
     """
@@ -198,7 +190,6 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     Raises:
         ValueError: neither a sequence of roots nor a square matrix.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.poly(fnp.array([1.0, 2.0]))
     array([ 1., -3.,  2.])
     """
@@ -247,7 +238,6 @@ def polyfit(
         TypeError: `x` is no sequence or empty, or `y` or `w` has another length.
         ValueError: `deg` is negative, or there are too few points for the covariance.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> slope = fx.grad(lambda y: fnp.polyfit([0.0, 1.0, 2.0], y, 1)[0])
     >>> print(fnp.allclose(slope(fnp.array([1.0, 2.0, 4.0])), [-0.5, 0.0, 0.5]))
     True

@@ -8,9 +8,9 @@ into (see `boxes`); a traced value that would be written into a plain array rais
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence, ValuesView
+from collections.abc import Callable, Sequence, ValuesView
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,6 @@ from ..core.surface import is_box
 from .composite import cast, normalize_axis, operand, reduced_axes
 from .flat import written
 from .missing import INPLACE_FUNCTIONS, MISSING_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # -- where NumPy's functions are found ------------------------------------------
 

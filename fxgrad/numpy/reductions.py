@@ -71,7 +71,6 @@ def sum(
 ) -> Array:
     """The sum of entries along axes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(x, where=[True, False, True]))(fnp.ones(3))
     array([1., 0., 1.])
     """
@@ -90,7 +89,6 @@ def prod(
 ) -> Array:
     """The product of entries along axes. Its derivative is right where entries are 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.prod)(fnp.array([0.0, 2.0, 3.0]))
     array([6., 0., 0.])
     """
@@ -101,7 +99,6 @@ def prod(
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """How many entries along axes are not 0, as integers.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.count_nonzero(fnp.array([[1.0, 0.0], [2.0, 3.0]]), axis=0)
     array([2, 1])
     """
@@ -115,7 +112,6 @@ def any(
 ) -> Array:
     """Whether an entry along axes holds: is true, or not 0. Of no entries none does.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.any(fnp.array([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
@@ -128,7 +124,6 @@ def all(
 ) -> Array:
     """Whether all entries along axes hold: are true, or not 0. Of no entries all do.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.all(fnp.array([[True, False], [True, True]]), axis=1)
     array([False,  True])
     """
@@ -161,7 +156,6 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     Raises:
         ValueError: no entries, or with `where`, and no `initial`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.max)(fnp.array([1.0, 2.0, 2.0]))
     array([0. , 0.5, 0.5])
     """
@@ -176,7 +170,6 @@ def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     Raises:
         ValueError: no entries, or with `where`, and no `initial`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.min)(fnp.array([1.0, 1.0, 2.0]))
     array([0.5, 0.5, 0. ])
     """
@@ -190,7 +183,6 @@ amax, amin = max, min
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """The greatest entry along axes minus the least; entries that tie share the derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.ptp)(fnp.array([1.0, 5.0, 2.0]))
     array([-1.,  1.,  0.])
     """
@@ -208,7 +200,6 @@ def extremum_position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
 def argmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     """The position of the greatest entry along an axis, or in the flattened array; of several the first.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.argmax(fnp.array([[1.0, 5.0], [7.0, 2.0]]), axis=1)
     array([1, 0])
     """
@@ -219,7 +210,6 @@ def argmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool 
 def argmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
     """The position of the least entry along an axis, or in the flattened array; of several the first.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.argmin(fnp.array([[1.0, 5.0], [7.0, 2.0]]), axis=1)
     array([0, 1])
     """
@@ -250,7 +240,6 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None,
          where: ArrayLike = True) -> Array:  # fmt: skip
     """The arithmetic mean along axes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.mean)(fnp.zeros(4))
     array([0.25, 0.25, 0.25, 0.25])
     """
@@ -304,7 +293,6 @@ def var(
     Raises:
         ValueError: both `ddof` and `correction` are given.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.var)(fnp.array([1.0, 3.0]))
     array([-1.,  1.])
     """
@@ -332,7 +320,6 @@ def std(
     Raises:
         ValueError: both `ddof` and `correction` are given.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.std)(fnp.ones(2))
     array([0., 0.])
     >>> fx.grad(fnp.std)(fnp.array([1.0, 3.0]))
@@ -402,7 +389,6 @@ def average(
         TypeError: `weights` of another shape than `a`, without `axis`.
         ValueError: `weights` do not fit the shape of `a` along `axis`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.average(fnp.array([1.0, 2.0, 4.0]), weights=fnp.array([1.0, 1.0, 2.0]))
     np.float64(2.75)
     """
@@ -451,7 +437,6 @@ def running_array_api(
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     """The running sum along an axis, or of the flattened array: each entry with all before it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.cumsum(fnp.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
     """
@@ -462,7 +447,6 @@ def cumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = Non
 def cumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
     """The running product along an axis, or of the flattened array. Its derivative is right where entries are 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(fnp.cumprod)(fnp.array([0.0, 2.0]))
     array([[1., 0.],
            [2., 0.]])
@@ -479,7 +463,6 @@ def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, o
     Raises:
         ValueError: several axes, and no `axis`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.cumulative_sum(fnp.array([1.0, 2.0, 3.0]), include_initial=True)
     array([0., 1., 3., 6.])
     """
@@ -495,7 +478,6 @@ def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, 
     Raises:
         ValueError: several axes, and no `axis`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.cumulative_prod(fnp.array([2.0, 3.0]), include_initial=True)
     array([1., 2., 6.])
     """

@@ -21,7 +21,6 @@ class OuterRefError(ImmutableError):
     The body would be staged once, and the Ref changed once, however often the code runs. (Loops and branches take
     such a Ref into what they carry; the function of `jit` cannot.)
 
-    >>> import fxgrad as fx
     >>> total = fx.new_ref(0.0)
     >>> def add(x):
     ...     total[...] = total[...] + x
@@ -56,7 +55,6 @@ class Ref:
     `grad`, `jvp` and `vmap` go through what is written. Functions of `scan`, `fori_loop`, `while_loop`, `cond` and
     `switch` read and write those made outside as well, from step to step; a function of `jit` those made inside.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def total(x):
     ...     running = fx.new_ref(0.0)
     ...     for entry in x:
@@ -145,7 +143,6 @@ def new_ref(value: Any) -> Ref:
     Raises:
         DTypeError: the value is no array; or, when the reference is written, a derivative would be lost in its dtype.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def sums(x):
     ...     total = fx.new_ref(np.zeros(2))
     ...     for row in x:
@@ -164,7 +161,6 @@ def new_ref(value: Any) -> Ref:
 def freeze(ref: Ref) -> Array:
     """Return the value of a reference, which must not be used any more.
 
-    >>> import fxgrad as fx
     >>> ref = fx.new_ref(1.0)
     >>> ref[...] = 3.0
     >>> float(fx.freeze(ref))

@@ -8,7 +8,8 @@ it is to compute with the whole array, and what it is written into takes the ent
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from ..ops import operators
 from ..ops.operators import SIGNS
 from .entries import entries_at, is_mask, read_key, unbox, without_count
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 # Functions of entries, besides those of NumPy's ufuncs.
 ENTRYWISE = frozenset({"angle", "clip", "conj", "imag", "nan_to_num", "real", "round", "sinc", "where"})
 
@@ -34,7 +32,6 @@ class Selection(SurfaceObject):
 
     Whatever else is asked of it raises ConcretizationError.
 
-    >>> import fxgrad as fx, numpy as np
     >>> def damped(x):
     ...     x[x > 1] *= 0.5
     ...     return x

@@ -87,7 +87,6 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
         size: give so many, for which the values need not be known; if there are fewer, the rest is `fill_value`, by
             default the least of them.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(fnp.unique)(fnp.array([5.0, 2.0, 5.0]))
     array([[0., 1., 0.],
            [1., 0., 0.]])
@@ -116,7 +115,6 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
 def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """The tuple (values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unique_all(fnp.array([3.0, 1.0, 3.0])).counts
     array([1, 2])
     """
@@ -127,7 +125,6 @@ def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike =
 def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """The pair (values, counts) as `unique` gives them; NaN is not equal to NaN.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unique_counts(fnp.array([3.0, 1.0, 3.0])).counts
     array([1, 2])
     """
@@ -140,7 +137,6 @@ def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLik
 def unique_inverse(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """The pair (values, inverse_indices) as `unique` gives them; NaN is not equal to NaN.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unique_inverse(fnp.array([3.0, 1.0, 3.0])).inverse_indices
     array([1, 0, 1])
     """
@@ -152,7 +148,6 @@ def unique_inverse(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLi
 def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
     """The different entries of an array, sorted; NaN is not equal to NaN. `size` and `fill_value` as for `unique`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unique_values(fnp.array([3.0, 1.0, 3.0]))
     array([1., 3.])
     """
@@ -183,7 +178,6 @@ def isin(
 ) -> Array:
     """Whether each entry is (or with `invert` is not) equal to one of the test elements.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isin(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0, 3.0]))
     array([False,  True,  True])
     """
@@ -207,7 +201,6 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
         return_indices: give (elements, their positions in the first array, those in the second).
         size, fill_value: as for `unique`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.intersect1d(fnp.array([1.0, 2.0, 3.0]), fnp.array([3.0, 2.0]))
     array([2., 3.])
     """
@@ -234,7 +227,6 @@ def setdiff1d(
     """The elements of the first array that are not in the second, sorted unless they are unique; `size` and
     `fill_value` as for `unique`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.setdiff1d(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0]))
     array([1., 3.])
     """
@@ -255,7 +247,6 @@ def setxor1d(
 ) -> Array:
     """The elements of one of the arrays that are not in the other, sorted; `size` and `fill_value` as for `unique`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.setxor1d(fnp.array([1.0, 2.0]), fnp.array([2.0, 3.0]))
     array([1., 3.])
     """
@@ -276,7 +267,6 @@ def union1d(
 ) -> Array:
     """The elements of both arrays, sorted; `size` and `fill_value` as for `unique`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.union1d(fnp.array([1.0, 2.0]), fnp.array([2.0, 3.0]))
     array([1., 2., 3.])
     """

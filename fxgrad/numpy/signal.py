@@ -53,7 +53,6 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Array:
     Raises:
         ValueError: an operand is empty or has more than one axis, or there is no such `mode`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda v: fnp.convolve([1.0, 2.0], v, "valid"))(fnp.ones(3))
     array([[2., 1., 0.],
            [0., 2., 1.]])
@@ -69,7 +68,6 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
     Raises:
         ValueError: an operand is empty or has more than one axis, or there is no such `mode`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.correlate(fnp.array([1.0, 2.0, 3.0]), fnp.array([0.0, 1.0]))
     array([2., 3.])
     """
@@ -91,7 +89,6 @@ def diff(
     Raises:
         ValueError: `n` is negative, or `a` has no axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.diff(fnp.array([1.0, 4.0, 9.0]))
     array([3., 5.])
     """
@@ -123,7 +120,6 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
     Raises:
         TypeError: the dtype of `to_begin` or `to_end` does not fit that of `ary`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ediff1d(fnp.array([1.0, 4.0, 9.0]), to_end=0.0)
     array([3., 5., 0.])
     """
@@ -153,7 +149,6 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
         TypeError: not one distance for all axes, or one for each.
         ValueError: an axis is too short, distances do not fit its length, or `edge_order` is greater than 2.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda h: fnp.gradient(fnp.array([0.0, 1.0, 4.0]), h))(1.0)
     array([-1., -2., -3.])
     """
@@ -223,7 +218,6 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: Axis = -1)
     """The integral of samples along an axis by the trapezoidal rule, at points `x` or at distances `dx`; differentiated
     by all of these.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.trapezoid(fnp.array([0.0, 1.0, 4.0]))
     np.float64(3.0)
     """
@@ -246,7 +240,6 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
 
     The multiples are steps: the derivative with respect to `p` is 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.unwrap(fnp.array([0.0, 3.0, 6.5]) % 5, period=5)
     array([ 0. , -2. , -3.5])
     """
@@ -275,7 +268,6 @@ def i0(x: ArrayLike) -> Array:
     Raises:
         TypeError: complex numbers.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> print(fnp.isclose(fx.grad(fx.grad(fnp.i0))(0.0), 0.5))
     True
     """
@@ -289,7 +281,6 @@ def i0(x: ArrayLike) -> Array:
 def kaiser(M: int, beta: ArrayLike) -> Array:
     """The Kaiser window of `M` points: I₀(β·√(1 − u²)) / I₀(β) for u from −1 to 1, differentiated by β.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.kaiser(3, 2.0).round(6)
     array([0.438676, 1.      , 0.438676])
     """

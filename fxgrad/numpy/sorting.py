@@ -56,7 +56,6 @@ def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, 
     Raises:
         ValueError: `order` is given: arrays have no fields.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.dot(fnp.sort(x), [1.0, 2.0, 3.0]))(fnp.array([5.0, 9.0, 1.0]))
     array([2., 3., 1.])
     """
@@ -72,7 +71,6 @@ def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, 
     Raises:
         ValueError: `order` is given: arrays have no fields.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.argsort(fnp.array([3.0, 1.0, 2.0]), descending=True)
     array([0, 2, 1])
     """
@@ -84,7 +82,6 @@ def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, 
 def sort_complex(a: ArrayLike) -> Array:
     """The entries along the last axis in ascending order, by real and then by imaginary parts, as complex numbers.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.sort_complex(fnp.array([2.0, 1j]))
     array([0.+1.j, 2.+0.j])
     """
@@ -105,7 +102,6 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
     """The entries along an axis, the one at position `kth` where it would be after sorting. Entries before and after
     it, whose order NumPy leaves open, are sorted as well where the array is traced.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.partition(fnp.array([3.0, 1.0, 2.0]), 0)[0]
     np.float64(1.0)
     """
@@ -120,7 +116,6 @@ def argpartition(
 ) -> Array:
     """The positions of the entries along an axis in the order of `partition`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.argpartition(fnp.array([3.0, 1.0, 2.0]), 0)[0]
     np.int64(1)
     """
@@ -137,7 +132,6 @@ def lexsort(keys: Any, axis: Axis = -1) -> Array:
         TypeError: there are no keys.
         ValueError: the keys have different shapes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.lexsort((fnp.array([2.0, 1.0, 0.0]), fnp.array([1.0, 1.0, 0.0])))
     array([2, 1, 0])
     """
@@ -174,7 +168,6 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLi
     Raises:
         ValueError: `a` has not one axis, `sorter` another shape, or there is no such `side`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.searchsorted(fnp.array([1.0, 2.0, 3.0]), fnp.array([2.0, 2.5]))
     array([1, 2])
     """
@@ -205,7 +198,6 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
         TypeError: `x` is complex.
         ValueError: `bins` has not one axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.digitize(fnp.array([0.5, 2.0]), fnp.array([0.0, 1.0, 2.0]))
     array([1, 3])
     """
@@ -284,7 +276,6 @@ def interp(
         TypeError: `x` or `xp` is complex, or `left` or `right` while `fp` is real.
         ValueError: `xp` and `fp` are empty, or have different lengths.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> f = lambda x: fnp.interp(x, [0.0, 1.0, 2.0], [0.0, 3.0, 4.0])
     >>> fx.vmap(fx.grad(f))(fnp.array([-1.0, 0.5, 1.0, 2.0]))
     array([0., 3., 1., 1.])

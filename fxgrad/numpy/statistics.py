@@ -7,7 +7,8 @@ leave NaN out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from .elementwise import clip
 from .joining import concatenate
 from .manipulation import atleast_2d, diagonal, entry_count, expand_dims, squeeze, transpose
 from .reductions import average, mean, sum, weights_along
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- order statistics ------------------------------------------
@@ -69,7 +67,6 @@ def median(
 ) -> Array:
     """The entry in the middle of the sorted ones, or the mean of the two.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.median)(fnp.array([7.0, 1.0, 5.0, 3.0]))
     array([0. , 0. , 0.5, 0.5])
     """
@@ -86,7 +83,6 @@ def nanmedian(
 ) -> Array:
     """The median of the entries along axes that are not NaN; those that are have derivative 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0]))
     np.float64(2.0)
     """
@@ -251,7 +247,6 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, ov
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.quantile)(fnp.array([8.0, 0.0, 4.0]), 0.75)
     array([0.5, 0. , 0.5])
     >>> float(fx.grad(fnp.quantile, argnums=1)(fnp.array([8.0, 0.0, 4.0]), 0.75))
@@ -270,7 +265,6 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None,
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanquantile(fnp.array([1.0, fnp.nan, 3.0]), 0.25)
     np.float64(1.5)
     """
@@ -287,7 +281,6 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, 
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.percentile(fnp.array([1.0, 2.0, 3.0]), 25)
     np.float64(1.5)
     """
@@ -304,7 +297,6 @@ def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = Non
         ValueError: there is no such `method`, it takes no `weights`, or `q` has more than one axis.
         IndexError: there are no entries.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nanpercentile(fnp.array([1.0, fnp.nan, 3.0]), 25)
     np.float64(1.5)
     """
@@ -354,7 +346,6 @@ def cov(
     Raises:
         ValueError: `ddof` is no integer, `m` has more than two axes, or the weights have another length.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.cov(x, [0.0, 1.0, 2.0])[0, 1])(fnp.ones(3))
     array([-0.5,  0. ,  0.5])
     """
@@ -391,7 +382,6 @@ def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: D
     """The correlations of variables: covariances, divided by both standard deviations. NaN, and without derivative,
     where one of these is 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.jit(fnp.corrcoef)(fnp.array([0.0, 1.0, 3.0]), [3.0, 1.0, 2.0])[0, 1].round(3))
     -0.327
     """

@@ -19,7 +19,6 @@ TEXTS = {
 
     Derivatives: `1` by x, `1` by y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.add(fnp.array([1.0, 2.0]), 10)
     array([11., 12.])
     """,
@@ -27,7 +26,6 @@ TEXTS = {
 
     Derivatives: `1` by x, `-1` by y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.subtract(fnp.array([1.0, 2.0]), 10)
     array([-9., -8.])
     """,
@@ -35,7 +33,6 @@ TEXTS = {
 
     Derivatives: `y` by x, `x` by y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.multiply(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
     array([3., 8.])
     """,
@@ -43,7 +40,6 @@ TEXTS = {
 
     Derivatives: `1 / y` by x, `-x / y**2` by y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.divide(fnp.array([1, 2]), 4)
     array([0.25, 0.5 ])
     """,
@@ -51,7 +47,6 @@ TEXTS = {
 
     Derivative: `-1`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.negative(fnp.array([1.0, -2.0]))
     array([-1.,  2.])
     """,
@@ -59,7 +54,6 @@ TEXTS = {
 
     Derivative: `1`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.positive(fnp.array([1.0, -2.0]))
     array([ 1., -2.])
     """,
@@ -67,13 +61,11 @@ TEXTS = {
 
     Derivative: `-1 / x**2`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.reciprocal(fnp.array([2.0, -4.0]))
     array([ 0.5 , -0.25])
     """,
     "floor_divide": """The quotient x / y rounded down.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.floor_divide(fnp.array([7.0, -7.0]), 2)
     array([ 3., -4.])
     """,
@@ -81,7 +73,6 @@ TEXTS = {
 
     Derivatives: `1` by x, `-floor(x / y)` by y; the steps between multiples of y are left out.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.remainder(fnp.array([7.0, -7.0]), 3)
     array([1., 2.])
     """,
@@ -89,7 +80,6 @@ TEXTS = {
 
     Derivatives: `1` by x, `-trunc(x / y)` by y; the steps between multiples of y are left out.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fmod(fnp.array([7.0, -7.0]), 3)
     array([ 1., -1.])
     """,
@@ -97,7 +87,6 @@ TEXTS = {
 
     Derivative: `1 / (3 * cbrt(x)**2)`, which is infinite at 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.cbrt(fnp.array([8.0, -27.0]))
     array([ 2., -3.])
     """,
@@ -105,7 +94,6 @@ TEXTS = {
 
     Derivative: `exp(x)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.exp(fnp.array([0.0, 1.0])).round(6)
     array([1.      , 2.718282])
     """,
@@ -113,7 +101,6 @@ TEXTS = {
 
     Derivative: `exp2(x) * log(2)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.exp2(fnp.array([3.0, -1.0]))
     array([8. , 0.5])
     """,
@@ -121,7 +108,6 @@ TEXTS = {
 
     Derivative: `exp(x)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.expm1(fnp.array([0.0, 1e-20]))
     array([0.e+00, 1.e-20])
     """,
@@ -129,7 +115,6 @@ TEXTS = {
 
     Derivative: `1 / x`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.log(fnp.array([1.0, fnp.e]))
     array([0., 1.])
     """,
@@ -137,7 +122,6 @@ TEXTS = {
 
     Derivative: `1 / (x * log(2))`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.log2(fnp.array([8.0, 0.5]))
     array([ 3., -1.])
     """,
@@ -145,7 +129,6 @@ TEXTS = {
 
     Derivative: `1 / (x * log(10))`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.log10(fnp.array([100.0, 0.1]))
     array([ 2., -1.])
     """,
@@ -153,7 +136,6 @@ TEXTS = {
 
     Derivative: `1 / (1 + x)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.log1p(fnp.array([0.0, 1e-20]))
     array([0.e+00, 1.e-20])
     """,
@@ -161,7 +143,6 @@ TEXTS = {
 
     Derivatives: `1 / (1 + exp(y - x))` by x, `1 / (1 + exp(x - y))` by y; two equal infinities share it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.logaddexp(1000.0, 1000.0).round(6)
     np.float64(1000.693147)
     """,
@@ -169,7 +150,6 @@ TEXTS = {
 
     Derivatives: `1 / (1 + exp2(y - x))` by x, `1 / (1 + exp2(x - y))` by y; two equal infinities share it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.logaddexp2(1000.0, 1000.0)
     np.float64(1001.0)
     """,
@@ -177,7 +157,6 @@ TEXTS = {
 
     Derivative: `cos(x)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.sin(fnp.array([0.0, fnp.pi / 2]))
     array([0., 1.])
     """,
@@ -185,7 +164,6 @@ TEXTS = {
 
     Derivative: `-sin(x)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.cos(fnp.array([0.0, fnp.pi]))
     array([ 1., -1.])
     """,
@@ -193,7 +171,6 @@ TEXTS = {
 
     Derivative: `1 + tan(x)**2`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.tan(fnp.array([0.0, fnp.pi / 4])).round(6)
     array([0., 1.])
     """,
@@ -201,7 +178,6 @@ TEXTS = {
 
     Derivative: `1 / sqrt(1 - x**2)`, which is infinite at ±1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arcsin(fnp.array([0.0, 1.0])).round(6)
     array([0.      , 1.570796])
     """,
@@ -209,7 +185,6 @@ TEXTS = {
 
     Derivative: `-1 / sqrt(1 - x**2)`, which is infinite at ±1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arccos(fnp.array([1.0, -1.0])).round(6)
     array([0.      , 3.141593])
     """,
@@ -217,7 +192,6 @@ TEXTS = {
 
     Derivative: `1 / (1 + x**2)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arctan(fnp.array([0.0, 1.0])).round(6)
     array([0.      , 0.785398])
     """,
@@ -225,7 +199,6 @@ TEXTS = {
 
     Derivatives: `y / (x**2 + y**2)` by x, `-x / (x**2 + y**2)` by y; NaN at the origin.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arctan2(1.0, -1.0).round(6)
     np.float64(2.356194)
     """,
@@ -233,7 +206,6 @@ TEXTS = {
 
     Derivative: `cosh(x)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.sinh(fnp.array([0.0, 1.0])).round(6)
     array([0.      , 1.175201])
     """,
@@ -241,7 +213,6 @@ TEXTS = {
 
     Derivative: `sinh(x)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.cosh(fnp.array([0.0, 1.0])).round(6)
     array([1.      , 1.543081])
     """,
@@ -249,7 +220,6 @@ TEXTS = {
 
     Derivative: `1 - tanh(x)**2`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.tanh(fnp.array([0.0, 1.0])).round(6)
     array([0.      , 0.761594])
     """,
@@ -257,7 +227,6 @@ TEXTS = {
 
     Derivative: `1 / sqrt(1 + x**2)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arcsinh(fnp.array([0.0, 1.0])).round(6)
     array([0.      , 0.881374])
     """,
@@ -265,7 +234,6 @@ TEXTS = {
 
     Derivative: `1 / (sqrt(x - 1) * sqrt(x + 1))`, which is infinite at 1.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arccosh(fnp.array([1.0, 2.0])).round(6)
     array([0.      , 1.316958])
     """,
@@ -273,7 +241,6 @@ TEXTS = {
 
     Derivative: `1 / (1 - x**2)`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.arctanh(fnp.array([0.0, 0.5])).round(6)
     array([0.      , 0.549306])
     """,
@@ -281,7 +248,6 @@ TEXTS = {
 
     Derivative: `180 / pi`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.degrees(fnp.array([0.0, fnp.pi]))
     array([  0., 180.])
     """,
@@ -289,7 +255,6 @@ TEXTS = {
 
     Derivative: `pi / 180`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.radians(fnp.array([0.0, 180.0])).round(6)
     array([0.      , 3.141593])
     """,
@@ -297,7 +262,6 @@ TEXTS = {
 
     Derivative: `sign(x)`, and by convention 0 at 0; of complex numbers conj(x)/|x|.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.absolute(fnp.array([-1.5, 2.0])), fnp.absolute(3 + 4j)
     (array([1.5, 2. ]), np.float64(5.0))
     """,
@@ -305,7 +269,6 @@ TEXTS = {
 
     Derivative: `sign(x)`, and by convention 0 at 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fabs(fnp.array([-1.5, 2.0]))
     array([1.5, 2. ])
     """,
@@ -313,7 +276,6 @@ TEXTS = {
 
     Derivatives: `x / hypot(x, y)` by x, `y / hypot(x, y)` by y, by convention 0 at the origin.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.hypot(3.0, 4.0)
     np.float64(5.0)
     """,
@@ -321,13 +283,11 @@ TEXTS = {
 
     Derivatives: `copysign(1, x) * copysign(1, y)` by x, `0` by y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.copysign(fnp.array([1.0, -2.0]), -1)
     array([-1., -2.])
     """,
     "signbit": """Whether the sign of x is a minus, that of −0 and NaN included.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.signbit(fnp.array([-1.0, 0.0, -0.0]))
     array([ True, False,  True])
     """,
@@ -335,7 +295,6 @@ TEXTS = {
 
     Derivatives: `(1 + sign(x - y)) / 2` by x, `(1 + sign(y - x)) / 2` by y: operands that tie share it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.maximum(fnp.array([1.0, 5.0]), 3)
     array([3., 5.])
     """,
@@ -343,7 +302,6 @@ TEXTS = {
 
     Derivatives: `(1 + sign(y - x)) / 2` by x, `(1 + sign(x - y)) / 2` by y: operands that tie share it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.minimum(fnp.array([1.0, 5.0]), 3)
     array([1., 3.])
     """,
@@ -351,7 +309,6 @@ TEXTS = {
 
     Derivatives: `(1 + sign(x - y)) / 2` by x, `(1 + sign(y - x)) / 2` by y: operands that tie share it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fmax(fnp.array([1.0, fnp.nan]), 3)
     array([3., 3.])
     """,
@@ -359,37 +316,31 @@ TEXTS = {
 
     Derivatives: `(1 + sign(y - x)) / 2` by x, `(1 + sign(x - y)) / 2` by y: operands that tie share it.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.fmin(fnp.array([1.0, fnp.nan]), 3)
     array([1., 3.])
     """,
     "floor": """The greatest whole number that is not above x.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.floor(fnp.array([1.5, -1.5]))
     array([ 1., -2.])
     """,
     "ceil": """The least whole number that is not below x.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ceil(fnp.array([1.5, -1.5]))
     array([ 2., -1.])
     """,
     "trunc": """The whole number next to x toward zero.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.trunc(fnp.array([1.5, -1.5]))
     array([ 1., -1.])
     """,
     "rint": """The whole number nearest to x; halves go to the even one.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.rint(fnp.array([1.5, 2.5, -0.6]))
     array([ 2.,  2., -1.])
     """,
     "heaviside": """The step: 0 where x is negative, 1 where it is positive, y at 0.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.heaviside(fnp.array([-1.0, 0.0, 2.0]), 0.5)
     array([0. , 0.5, 1. ])
     """,
@@ -397,13 +348,11 @@ TEXTS = {
 
     Derivatives: `0` by x, `0` by y, by convention.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.nextafter(1.0, 2.0) - 1 == fnp.finfo(float).eps
     np.True_
     """,
     "spacing": """The distance from x to the next floating-point number away from zero.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.spacing(1.0) == fnp.finfo(float).eps
     np.True_
     """,
@@ -411,7 +360,6 @@ TEXTS = {
 
     Derivative: `2.0**y` by x.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.ldexp(fnp.array([1.0, 3.0]), fnp.array([4, -1]))
     array([16. ,  1.5])
     """,
@@ -419,7 +367,6 @@ TEXTS = {
 
     Derivative: `1`; the gradient of a complex operand is real.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.real(fnp.array([1 + 2j, 3.0]))
     array([1., 3.])
     """,
@@ -427,7 +374,6 @@ TEXTS = {
 
     Derivative: −i of complex numbers, by JAX's convention: the gradient of Im(z) is −i. Of real numbers `0`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.imag(fnp.array([1 + 2j, 3.0]))
     array([2., 0.])
     """,
@@ -435,133 +381,111 @@ TEXTS = {
 
     Derivative: `1` of real numbers; of complex ones the tangent is conjugated, and so is the cotangent.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.conjugate(fnp.array([1 + 2j, 3.0]))
     array([1.-2.j, 3.-0.j])
     """,
     "equal": """Whether x = y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.equal(fnp.array([1.0, 2.0]), 2)
     array([False,  True])
     """,
     "not_equal": """Whether x ≠ y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.not_equal(fnp.array([1.0, 2.0]), 2)
     array([ True, False])
     """,
     "less": """Whether x < y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.less(fnp.array([1.0, 2.0, 3.0]), 2)
     array([ True, False, False])
     """,
     "less_equal": """Whether x ≤ y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.less_equal(fnp.array([1.0, 2.0, 3.0]), 2)
     array([ True,  True, False])
     """,
     "greater": """Whether x > y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.greater(fnp.array([1.0, 2.0, 3.0]), 2)
     array([False, False,  True])
     """,
     "greater_equal": """Whether x ≥ y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.greater_equal(fnp.array([1.0, 2.0, 3.0]), 2)
     array([False,  True,  True])
     """,
     "isnan": """Whether x is NaN.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isnan(fnp.array([1.0, fnp.nan, fnp.inf]))
     array([False,  True, False])
     """,
     "isinf": """Whether x is infinite, of either sign.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isinf(fnp.array([1.0, fnp.nan, -fnp.inf]))
     array([False, False,  True])
     """,
     "isfinite": """Whether x is neither infinite nor NaN.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.isfinite(fnp.array([1.0, fnp.nan, fnp.inf]))
     array([ True, False, False])
     """,
     "logical_and": """Whether x and y both hold; numbers other than 0 do.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.logical_and(fnp.array([True, False]), fnp.array([2.0, 1.0]))
     array([ True, False])
     """,
     "logical_or": """Whether x or y holds, or both do; numbers other than 0 do.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.logical_or(fnp.array([True, False]), fnp.array([0.0, 0.0]))
     array([ True, False])
     """,
     "logical_xor": """Whether one of x and y holds and the other does not; numbers other than 0 do.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.logical_xor(fnp.array([True, False]), fnp.array([2.0, 1.0]))
     array([False,  True])
     """,
     "logical_not": """Whether x does not hold: False and 0 do not.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.logical_not(fnp.array([0.0, 2.0]))
     array([ True, False])
     """,
     "bitwise_and": """The bits that are set in both integers, x & y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.bitwise_and(0b1100, 0b1010) == 0b1000
     np.True_
     """,
     "bitwise_or": """The bits that are set in either of the integers, x | y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.bitwise_or(0b1100, 0b1010) == 0b1110
     np.True_
     """,
     "bitwise_xor": """The bits that are set in one of the integers and not in the other, x ^ y.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.bitwise_xor(0b1100, 0b1010) == 0b0110
     np.True_
     """,
     "bitwise_not": """The bits of an integer exchanged: ~x, which is −x − 1 for signed ones. Truth values are negated.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.bitwise_not(fnp.array([0, 5]))
     array([-1, -6])
     """,
     "left_shift": """The bits of an integer x moved y places up: x·2ʸ.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.left_shift(fnp.array([1, 3]), 2)
     array([ 4, 12])
     """,
     "right_shift": """The bits of an integer x moved y places down: x / 2ʸ rounded down.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.right_shift(fnp.array([8, -3]), 1)
     array([ 4, -2])
     """,
     "gcd": """The greatest common divisor of two integers.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.gcd(12, fnp.array([8, 9]))
     array([4, 3])
     """,
     "lcm": """The least common multiple of two integers.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.lcm(4, fnp.array([6, 8]))
     array([12,  8])
     """,

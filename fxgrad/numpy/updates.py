@@ -31,7 +31,6 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> Array:
     """An array without some entries along an axis. Which ones fixes the shape: where they are staged or mapped this
     raises ConcretizationError.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.delete(fnp.array([1.0, 2.0, 3.0]), 1)
     array([1., 3.])
     """
@@ -47,7 +46,6 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> Array:
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Array:
     """An array with values put in before some positions along an axis; which ones must be known.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.jacobian(lambda x: fnp.insert(fnp.ones(2), 1, x))(5.0)
     array([0., 1., 0.])
     """
@@ -78,7 +76,6 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
     """The entries in another shape, repeated from the beginning where they are too few.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.resize(fnp.array([1.0, 2.0]), (2, 3))
     array([[1., 2., 1.],
            [2., 1., 2.]])
@@ -98,7 +95,6 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
     Raises:
         ValueError: `trim` has another letter than f and b.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.trim_zeros(fnp.array([0.0, 1.0, 0.0, 2.0, 0.0]))
     array([1., 0., 2.])
     """
@@ -138,7 +134,6 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: b
         TypeError: a position is no integer.
         IndexError: a position is out of bounds, with `mode` "raise".
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.put(fnp.zeros(3), [0, 2], [1.0, 2.0], inplace=False)
     array([1., 0., 2.])
     """
@@ -159,7 +154,6 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
     Raises:
         ValueError: there are no values, and the mask is not empty.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.place(fnp.zeros(4), [True, False, True, True], [1.0, 2.0], inplace=False)
     array([1., 0., 2., 1.])
     """
@@ -193,7 +187,6 @@ def put_along_axis(
     Raises:
         ValueError: `indices` and `arr` have not the same number of axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.put_along_axis(fnp.zeros((2, 2)), fnp.array([[1], [0]]), 5.0, 1, inplace=False)
     array([[0., 5.],
            [5., 0.]])
@@ -225,7 +218,6 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     Raises:
         ValueError: `a` has fewer than two axes, or more than two of different sizes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: fnp.sum(fnp.fill_diagonal(x, 0.0, inplace=False)))(fnp.ones((2, 2)))
     array([[0., 1.],
            [1., 0.]])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from ..core.errors import DTypeError
 from .at_index import At
 from .boxes import Box
 from .entries import fit_values, read_key, unbox
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) -> None:

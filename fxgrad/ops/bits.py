@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,6 @@ from ..core.aval import Aval
 from ..core.common_errors import no_kernel
 from ..core.errors import DTypeError, ShapeError
 from .kinds import elementwise, general
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def bitcast_shape(x: Any, dtype: np.dtype) -> tuple[int, ...]:

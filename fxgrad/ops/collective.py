@@ -8,7 +8,8 @@ cotangent is that of the sum of all entries' results.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from ..core.primitive import Primitive, bind
 from .indexing import ARRAY, move_axis
 from .kinds import Linear, ensure_batched
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def axis_extent(name: Any) -> Any:

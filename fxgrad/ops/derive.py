@@ -7,7 +7,8 @@ reads are its residuals: exactly these are kept between the forward and the back
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ..kernels.codegen.source import INDENT, FunctionBuilder, compile_graph
 from .masked import Masked, Support, densify, restore_support
 from .projection import project
 from .transpose import transpose_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 WORTH_PASSES = 4  # equations of a pullback from which on it is worth to look for some that are not needed
 LARGE = 1 << 14  # entries from which on a pullback of elementwise steps may be machine code

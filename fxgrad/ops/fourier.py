@@ -7,7 +7,8 @@ except the one at 0 and, where n is even, the one at n/2. They are each other's 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from .kinds import linear
 from .projection import project
 from .reduction import kernel_dtype
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The scaling of the transform in the other direction by which the matrices have the same factor.
 OPPOSITE_NORM = {"backward": "forward", "forward": "backward", "ortho": "ortho"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from ..kernels.special import map_chunks, real_kernel
 from .kinds import Elementwise
 from .library import LIBRARY_FUNCTIONS
 from .special import beta_moment_partials
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def wide_kernel(function: Callable[..., Any]) -> Callable[[Any], Callable]:

@@ -7,9 +7,10 @@ and stays half.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from ..core.primitive import Primitive, register
 from ..kernels.registry import native_function
 from .kinds import Elementwise
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 LIBRARY_FUNCTIONS: dict[str, Primitive] = {}
 MANY = 1 << 13  # entries from which on machine code is asked for

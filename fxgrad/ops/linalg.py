@@ -7,8 +7,9 @@ Formulas for QR: S. F. Walter and L. Lehmann, "Algorithmic differentiation of li
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ..core.errors import DTypeError, NotDifferentiableError, ShapeError
 from .contraction import LETTERS
 from .kinds import general
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- matrices in rules ------------------------------------------

@@ -9,13 +9,11 @@ input is reached. A true 0·∞ inside the support stays NaN.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ..kernels.selection import zero_outside
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Support:

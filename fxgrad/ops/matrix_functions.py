@@ -11,8 +11,9 @@ logarithms, square roots and powers are SciPy's.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from .kinds import on_numpy
 from .linalg import compute_dtype, matrix_aval, matrix_function, matrix_transpose, require_square, sum_terms
 from .matrix_equations import sylvester
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- blocks ------------------------------------------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -22,9 +23,6 @@ from ..core.surface import is_object, own
 from .kinds import NO_PARAMS
 from .options import call_ufunc, of_operands
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MANY_OBJECTS = 10_000  # of so many entries no array of objects is made
 
@@ -86,7 +84,6 @@ def square(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) 
     Derivative: `2 * x`. Where x is known to be the root of s (`sqrt(s)`, `norm(v)`), it is that of s: finite at 0,
     where the chain rule through the root says 0·∞.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.square(fnp.sqrt(x)))(0.0))
     1.0
     """
@@ -114,7 +111,6 @@ def sqrt(x: Any, /, out: Any = None, *, where: Any = True, dtype: Any = None) ->
 
     Derivative: `1 / (2 * sqrt(x))`, which is infinite at 0; the square of the root has the derivative of x.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.sqrt(fnp.array([4.0, 2.25]))
     array([2. , 1.5])
     """

@@ -13,7 +13,8 @@ which ranks meet is `effectful`, so that no pass drops, doubles or moves it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from . import collective
 from .collective import insert_axis, remove_axis
 from .kinds import General, Linear
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class BetweenRanks(Primitive):

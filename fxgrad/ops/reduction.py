@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from ..core.key import params_key
 from ..kernels.registry import native_function
 from .kinds import general, linear, namespace_function
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 FEW_STEPS = 1 << 9  # entries of a running result, below which machine code is not asked for
 

@@ -3,7 +3,8 @@ them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from .indexing import ARRAY, getitem, update
 from .kinds import linear
 from .masked import Masked, Support
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def window_slices(starts: Sequence[Any], sizes: Sequence[int]) -> tuple[slice, ...]:

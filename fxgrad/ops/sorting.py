@@ -6,16 +6,14 @@ come those with NaN as imaginary part, as real part, as both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.aval import Aval, aval_of, kind_of
 from .indexing import getitem, take_along, take_along_index
 from .kinds import General, general, register
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def as_sortable(x: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from .kinds import General, ensure_batched, linear, on_numpy, register
 from .linalg import compute_dtype, linalg_kernel, sum_terms
 from .projection import project
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class SparseOperation(General):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ..kernels import gamma, special
 from ..kernels.special import real_kernel
 from .kinds import elementwise
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # -- the normal distribution ------------------------------------------
 DENSITY = 1 / math.sqrt(2 * math.pi)

@@ -22,7 +22,8 @@ depends on the basis (V[0, 0]² where V is the identity) cannot be told from tha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -52,9 +53,6 @@ from .linalg import (
 from .masked import Masked
 from .systems import inv
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Decomposition(General):

@@ -10,8 +10,9 @@ least squares G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10 (1973).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,9 +38,6 @@ from .linalg import (
     upper_triangle,
 )
 from .vocabulary import ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Solver(General):

@@ -6,7 +6,8 @@ arrays without entries that are there, and its transpose is the same with the en
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from ..core.devices import Device, device_of, put_array
 from ..core.interpreter import Tracer
 from ..core.primitive import register
 from .kinds import General
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NOWHERE = Aval((0,), np.dtype(np.uint8))
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..core.aval import Aval, is_differentiable
 from ..core.graph import Graph, Literal
 from .masked import add_cotangents
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def transpose_call(graph: Graph, operands: Sequence[Any], cts: Sequence[Any]) -> list[Any]:

@@ -32,7 +32,6 @@ class TraceState(NamedTuple):
 
     `trace` is built as the parameters are.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.trace(0.9).init(1.0)
     TraceState(trace=array(0.))
     """
@@ -48,7 +47,6 @@ def trace(decay: ArrayLike, nesterov: bool = False) -> GradientTransformation:
         decay: by which the sum is multiplied before an update is added.
         nesterov: give the sum as it will be after one update more of the same kind.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.trace(0.9, nesterov=True)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -71,7 +69,6 @@ class AdamState(NamedTuple):
     `count` is an int32 array without axes; `mu`, the mean of updates, and `nu`, that of their squares, are built as the
     parameters are.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.scale_by_adam().init(1.0)
     AdamState(count=array(0, dtype=int32), mu=array(0.), nu=array(0.))
     """
@@ -93,7 +90,6 @@ def scale_by_adam(
         eps: added to the root; eps_root: under it, which keeps derivatives of steps finite.
         nesterov: Dozat, "Incorporating Nesterov momentum into Adam" (2016).
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale_by_adam()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -125,7 +121,6 @@ class SquareState(NamedTuple):
 
     `nu` is built as the parameters are.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.scale_by_rms().init(1.0)
     SquareState(nu=np.float64(0.0))
     """
@@ -144,7 +139,6 @@ def scale_by_rms(
         eps: added to the mean, under the root.
         initial_scale: the mean at first.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale_by_rms()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -171,7 +165,6 @@ def scale_by_rss(initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e
         initial_accumulator_value: the sum at first.
         eps: added to the sum, under the root.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale_by_rss()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -200,7 +193,6 @@ class LionState(NamedTuple):
 
     `count` is an int32 array without axes; `mu` is built as the parameters are.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.scale_by_lion().init(1.0)
     LionState(count=array(0, dtype=int32), mu=array(0.))
     """
@@ -217,7 +209,6 @@ def scale_by_lion(b1: ArrayLike = 0.9, b2: ArrayLike = 0.99) -> GradientTransfor
         b1: how much of the kept mean counts in the sign.
         b2: how much of it stays.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale_by_lion()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)

@@ -34,7 +34,6 @@ def sgd(
         momentum: by which the sum of updates decays; None is no sum.
         nesterov: look one update ahead; see `trace`.
 
-    >>> import fxgrad as fx
     >>> optimizer = fx.optim.sgd(0.1)
     >>> x, state = 1.0, optimizer.init(1.0)
     >>> for _ in range(50):
@@ -60,7 +59,6 @@ def momentum(
         decay: by which the sum of updates decays.
         nesterov: look one update ahead; see `trace`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.momentum(0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -84,7 +82,6 @@ def adam(
         eps_root: added under the root, which keeps derivatives of steps finite.
         nesterov: take the mean one update ahead.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> optimizer = fx.optim.adam(0.1)
     >>> @fx.jit
     ... def step(x, state):
@@ -119,7 +116,6 @@ def adamw(
         mask: which parameters are decayed; see `add_decayed_weights`.
         nesterov: take the mean one update ahead.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.adamw(0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.ones(2)), np.ones(2))
     >>> updates.round(4)
@@ -148,7 +144,6 @@ def rmsprop(
         momentum: by which the sum of updates decays; None is no sum.
         nesterov: look one update ahead; see `trace`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.rmsprop(0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -170,7 +165,6 @@ def adagrad(
         initial_accumulator_value: the sum of squares at first.
         eps: added to the sum, under the root.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.adagrad(0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -194,7 +188,6 @@ def lion(
         weight_decay: the factor of the parameters.
         mask: which parameters are decayed; see `add_decayed_weights`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.lion(0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.ones(2)), np.ones(2))
     >>> updates.round(4)

@@ -32,7 +32,6 @@ class LBFGSState(NamedTuple):
     `count` is the number of updates; `params` and `gradient` are vectors of n entries, `steps` and `changes` have
     the shape (memory_size, n).
 
-    >>> import fxgrad as fx, numpy as np
     >>> state = fx.optim.scale_by_lbfgs(memory_size=3).init(np.zeros(2))
     >>> state.steps.shape, state.gradient.shape
     ((3, 2), (2,))
@@ -56,7 +55,6 @@ def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> Gr
 
     A step along which the gradient does not grow says nothing of a minimum, and is left out.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale_by_lbfgs()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -113,7 +111,6 @@ class LineSearchState(NamedTuple):
 
     `learning_rate` is the length, `value` the value; both are arrays without axes.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.scale_by_linesearch().init(np.zeros(2))
     LineSearchState(learning_rate=array(1.), value=array(inf))
     """
@@ -140,7 +137,6 @@ def scale_by_linesearch(
     Raises:
         StructureError: `update` was not given the function and the gradient.
 
-    >>> import fxgrad as fx
     >>> f = lambda x: (x - 3.0) ** 2
     >>> search = fx.optim.scale_by_linesearch()
     >>> step, state = search.update(1.0, search.init(0.0), 0.0, value_fn=f, grad=-6.0)
@@ -231,7 +227,6 @@ def lbfgs(
     Returns:
         A transformation whose `update` takes `value_fn` and `grad`, for the line search.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> f = lambda x: fnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)  # Rosenbrock's
     >>> optimizer = fx.optim.lbfgs()
     >>> @fx.jit

@@ -16,7 +16,6 @@ Schedule = Callable[[Any], Any]
 def constant_schedule(value: Any) -> Schedule:
     """The same number at all times.
 
-    >>> import fxgrad as fx, numpy as np
     >>> schedule = fx.optim.constant_schedule(0.1)
     >>> [round(float(schedule(k)), 4) for k in (0, 100)]
     [0.1, 0.1]
@@ -41,7 +40,6 @@ def polynomial_schedule(
         transition_steps: how many steps the way takes.
         transition_begin: when it begins.
 
-    >>> import fxgrad as fx
     >>> schedule = fx.optim.polynomial_schedule(1.0, 0.0, 2, 10)
     >>> [float(schedule(k)) for k in (0, 5, 20)]
     [1.0, 0.25, 0.0]
@@ -67,7 +65,6 @@ def linear_schedule(
         transition_steps: how many steps the way takes.
         transition_begin: when it begins.
 
-    >>> import fxgrad as fx, numpy as np
     >>> schedule = fx.optim.linear_schedule(1.0, 0.0, 10)
     >>> [round(float(schedule(k)), 4) for k in (0, 5, 20)]
     [1.0, 0.5, 0.0]
@@ -93,7 +90,6 @@ def exponential_decay(
         staircase: whole powers only.
         end_value: where it stops; the least for a rate below 1, else the greatest.
 
-    >>> import fxgrad as fx, numpy as np
     >>> schedule = fx.optim.exponential_decay(1.0, 10, 0.5)
     >>> [round(float(schedule(k)), 4) for k in (0, 10, 20)]
     [1.0, 0.5, 0.25]
@@ -125,7 +121,6 @@ def cosine_decay_schedule(
     Raises:
         StructureError: `decay_steps` is not positive.
 
-    >>> import fxgrad as fx
     >>> schedule = fx.optim.cosine_decay_schedule(1.0, 10)
     >>> [round(float(schedule(k)), 6) for k in (0, 5, 10)]
     [1.0, 0.5, 0.0]
@@ -153,7 +148,6 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
     Raises:
         StructureError: not one boundary less than schedules.
 
-    >>> import fxgrad as fx, numpy as np
     >>> schedule = fx.optim.join_schedules([fx.optim.constant_schedule(1.0), fx.optim.constant_schedule(0.1)], [5])
     >>> [round(float(schedule(k)), 4) for k in (0, 4, 5)]
     [1.0, 1.0, 0.1]
@@ -190,7 +184,6 @@ def warmup_cosine_decay_schedule(
         end_value: the value in the end.
         exponent: of the cosine.
 
-    >>> import fxgrad as fx, numpy as np
     >>> schedule = fx.optim.warmup_cosine_decay_schedule(0.0, 1.0, 10, 110)
     >>> [round(float(schedule(k)), 4) for k in (0, 10, 60, 110)]
     [0.0, 1.0, 0.5, 0.0]
@@ -214,7 +207,6 @@ def piecewise_constant_schedule(
         init_value: the value at first.
         boundaries_and_scales: numbers of steps, each with the factor from there on.
 
-    >>> import fxgrad as fx, numpy as np
     >>> schedule = fx.optim.piecewise_constant_schedule(1.0, {5: 0.1, 8: 0.5})
     >>> [round(float(schedule(k)), 4) for k in (0, 5, 8)]
     [1.0, 0.1, 0.05]

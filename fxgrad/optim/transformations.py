@@ -26,7 +26,6 @@ class GradientTransformation(NamedTuple):
     init(params) → state; update(updates, state, params=None) → (updates, state), where `updates` are gradients at
     first. The state is a pytree of arrays.
 
-    >>> import fxgrad as fx, numpy as np
     >>> optimizer = fx.optim.sgd(0.1)
     >>> state = optimizer.init(1.0)
     >>> updates, state = optimizer.update(2.0, state, 1.0)
@@ -41,7 +40,6 @@ class GradientTransformation(NamedTuple):
 class EmptyState(NamedTuple):
     """The state of a transformation that remembers nothing.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.identity().init(1.0)
     EmptyState()
     """
@@ -50,7 +48,6 @@ class EmptyState(NamedTuple):
 def stateless(function: Callable[[PyTree, PyTree], PyTree]) -> GradientTransformation:
     """Make a transformation that remembers nothing of a function (updates, params) → updates.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.stateless(lambda updates, params: -updates)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -66,7 +63,6 @@ def stateless(function: Callable[[PyTree, PyTree], PyTree]) -> GradientTransform
 def identity() -> GradientTransformation:
     """The transformation that changes nothing.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.identity()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -81,7 +77,6 @@ def chain(*transformations: GradientTransformation) -> GradientTransformation:
     Raises:
         StructureError: the state is not that of as many transformations.
 
-    >>> import fxgrad as fx, numpy as np
     >>> optimizer = fx.optim.chain(fx.optim.clip(1.0), fx.optim.scale(-0.5))
     >>> updates, _ = optimizer.update(np.array([3.0, -0.2]), optimizer.init(np.zeros(2)))
     >>> updates
@@ -113,7 +108,6 @@ def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
         params: a pytree of arrays and numbers.
         updates: one of the same structure; None stands for no update.
 
-    >>> import fxgrad as fx
     >>> fx.optim.apply_updates({"w": 1.0}, {"w": 0.5})
     {'w': 1.5}
     """
@@ -138,7 +132,6 @@ def zeros_like(params: PyTree) -> PyTree:
 def scale(factor: ArrayLike) -> GradientTransformation:
     """Multiply by a number.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale(-0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -152,7 +145,6 @@ class CountState(NamedTuple):
 
     `count` is an int32 array without axes.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.scale_by_schedule(lambda count: 1.0).init(1.0)
     CountState(count=array(0, dtype=int32))
     """
@@ -168,7 +160,6 @@ def no_steps() -> Any:
 def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
     """Multiply by a function of the number of updates that there were.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale_by_schedule(fx.optim.linear_schedule(1.0, 0.0, 10))
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -187,7 +178,6 @@ def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
 def scale_by_learning_rate(learning_rate: ScalarOrSchedule) -> GradientTransformation:
     """Multiply by minus a learning rate, which may be a schedule: a step down the gradient.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.scale_by_learning_rate(0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -211,7 +201,6 @@ def add_decayed_weights(
     Raises:
         StructureError: `update` was not given the parameters.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.add_decayed_weights(0.1)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.ones(2)), np.ones(2))
     >>> updates.round(4)
@@ -246,7 +235,6 @@ def need_params(params: PyTree, name: str) -> None:
 def clip(max_delta: ArrayLike) -> GradientTransformation:
     """Bring each entry into [-max_delta, max_delta].
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.clip(1.0)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -260,7 +248,6 @@ def clip(max_delta: ArrayLike) -> GradientTransformation:
 def global_norm(updates: PyTree) -> Any:
     """The norm of all entries together.
 
-    >>> import fxgrad as fx, numpy as np
     >>> float(fx.optim.global_norm({"a": np.array([3.0]), "b": 4.0}))
     5.0
     """
@@ -279,7 +266,6 @@ def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
     """Scale all entries down so that their norm together is max_norm at most (Pascanu, Mikolov and Bengio, "On the
     difficulty of training recurrent neural networks", 2012).
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.clip_by_global_norm(1.0)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -297,7 +283,6 @@ def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
 class PrivateState(NamedTuple):
     """The key of the next noise.
 
-    >>> import fxgrad as fx, numpy as np
     >>> state = fx.optim.differentially_private_aggregate(1.0, 1.0, fx.random.key(0)).init(1.0)
     >>> bool(state.key == fx.random.key(0))
     True
@@ -323,7 +308,6 @@ def differentially_private_aggregate(
         DTypeError, ShapeError: `key` is not one key.
         StructureError: leaves do not have the same number of samples.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transformation = fx.optim.differentially_private_aggregate(1.0, 0.0, fx.random.key(0))
     >>> samples = np.array([[3.0, 4.0], [0.0, 0.5]])
     >>> updates, state = transformation.update(samples, transformation.init(np.zeros(2)))
@@ -361,7 +345,6 @@ def differentially_private_aggregate(
 def per_sample_global_norm(updates: PyTree) -> Any:
     """The norms of per-sample gradients: one for each entry of the leading axis.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.optim.per_sample_global_norm({"w": np.array([[3.0, 4.0], [0.0, 0.5]])})
     array([5. , 0.5])
     """

@@ -22,7 +22,7 @@ is the last pass of the table: it finds everything else done.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from ..core.graph import Equation, Graph
 from .algebra import simplify_algebra
@@ -40,9 +40,6 @@ from .masks import join_masks
 from .repeats import repeat_cheap_steps
 from .stacking import stack_products
 from .ties import scale_rare_entries
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def tidy(graph: Graph) -> Graph:

@@ -19,7 +19,6 @@ def simplify_algebra(graph: Graph) -> Graph:
     """Apply the laws of `LAWS`, each bit for bit: x·1 and x/1 of real x, x − 0 and x + −0.0 are x, −−x is x, a + −b is
     a − b, a selection by ¬c is one by c, rearrangements in a row are one, those that change nothing are none.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> graph = fx.make_graph(lambda x: -(-x * 1.0).reshape(3, 1).reshape(3))(np.ones(3))
     >>> [e.primitive.name for e in simplify_algebra(graph).equations]
     []

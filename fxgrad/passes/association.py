@@ -21,7 +21,6 @@ def associate_contractions(graph: Graph) -> Graph:
     """Contract three operands in the order that takes the fewest multiplications, where the product of two is read
     by the contraction with the third only. The same to rounding.
 
-    >>> import fxgrad as fx, numpy as np
     >>> graph = fx.make_graph(lambda a, v: a @ a @ v)(np.ones((30, 30)), np.ones(30))
     >>> [e.outputs[0].aval for e in associate_contractions(graph).equations]
     [f64[30], f64[30]]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..core.graph import Equation, Graph, Literal
 from ..core.key import key_of, params_key
 from .draft import Draft, rewrite, stands_alone
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def share_common(graph: Graph) -> Graph:
@@ -17,7 +15,6 @@ def share_common(graph: Graph) -> Graph:
 
     It warns if one of them did. Effects, and functions that no other call has (`identity_params`), stay apart.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> graph = fx.make_graph(lambda x: fnp.sin(x) + fnp.sin(x))(1.0)
     >>> [equation.primitive.name for equation in share_common(graph).equations]
     ['sin', 'add']

@@ -28,7 +28,6 @@ def fold_constants(graph: Graph) -> Graph:
     Bit for bit the same values. What would warn is not computed here, and no array is made: one that is needed whole is
     a number, broadcast.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> graph = fx.make_graph(lambda x: x * (fnp.ones_like(x) / 4))(np.ones(3))
     >>> [(e.primitive.name, e.inputs[1]) for e in fold_constants(graph).equations]
     [('multiply', 0.25)]

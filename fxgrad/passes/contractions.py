@@ -23,7 +23,6 @@ def simplify_contractions(graph: Graph) -> Graph:
     """Take transposes and axes of length one into the specifications of contractions: the same sums of the same
     products. A product with a captured identity matrix is its other operand, as it is for finite numbers.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> graph = fx.make_graph(lambda x, y: (x.T @ y.T).T)(np.ones((3, 2)), np.ones((4, 3)))
     >>> [e.params for e in simplify_contractions(graph).equations]
     [{'spec': 'ki,jk->ji'}]

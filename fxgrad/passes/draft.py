@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from ..core.graph import Equation, Graph, Literal, Var
 from ..core.primitive import REGISTRY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
 
 MANY = 4096  # entries from which on a pass over them costs more than a call
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.graph import Equation, Graph, Literal
 from .draft import Draft, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def move_factors(graph: Graph) -> Graph:
@@ -20,7 +18,6 @@ def move_factors(graph: Graph) -> Graph:
     numbers become one only where both make larger or both make smaller: what lies in between then lies between the
     operand and the result, so that nothing overflows or vanishes that did not.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> graph = fx.make_graph(lambda x: fnp.sum(-x))(np.ones(3))
     >>> [e.primitive.name for e in move_factors(graph).equations]
     ['reduce_sum', 'negative']

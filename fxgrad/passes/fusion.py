@@ -16,8 +16,9 @@ entries, which machine code does in the time of two. What machine code does not 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +28,6 @@ from ..kernels.row_space import MOVES, RowRules, row_axes
 from ..kernels.space import REDUCTIONS, admits_reduction
 from ..kernels.tiles import FEWEST, TILE
 from .fused import FUSED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 LARGE = 1 << 14  # entries from which on machine code pays for any group
 NARROW = 64  # columns up to which NumPy's sums over rows take several times as long

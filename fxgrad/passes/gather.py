@@ -60,7 +60,6 @@ def gather_coefficients(graph: Graph) -> Graph:
     The same to rounding: no product of the factors overflows or vanishes. Entries that a selection discards are 0
     whatever the operand holds there.
 
-    >>> import fxgrad as fx, numpy as np
     >>> graph = fx.make_graph(lambda t, a, b: -(t * a / b) * a)(np.ones((50, 100)), np.ones(100), np.ones(100))
     >>> gathered = gather_coefficients(graph).equations[-1]
     >>> gathered.primitive.name, [e.outputs[0].aval for e in gathered.params["short"].equations]

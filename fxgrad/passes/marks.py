@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 def drop_marks(graph: Graph) -> Graph:
     """Drop `stop_gradient`, and the model of `with_derivative_of`: bit for bit the same values.
 
-    >>> import fxgrad as fx
     >>> graph = fx.make_graph(lambda x: x - fx.lax.stop_gradient(x))(1.0)
     >>> [e.primitive.name for e in drop_marks(graph).equations if e.primitive.name != "weaken"]
     ['subtract']

@@ -17,7 +17,6 @@ def join_masks(graph: Graph) -> Graph:
     """Join selections among an array and 0: those of a sum, and of what is selected already. The same numbers, up to
     the sign of a zero.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> c = np.ones(3, bool)
     >>> graph = fx.make_graph(lambda c, x, y: fnp.where(c, x, 0) + fnp.where(c, 0, y))(c, np.ones(3), np.ones(3))
     >>> [e.primitive.name for e in join_masks(graph).equations]

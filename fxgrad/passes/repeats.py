@@ -11,14 +11,12 @@ and read in a later one would be written to memory, and read from there: twice a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.space import REDUCTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square"})
 MOST = 3  # steps that are repeated

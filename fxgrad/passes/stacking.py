@@ -19,7 +19,6 @@ MANY = 2**16  # entries of a matrix from which on it is worth to stack what it i
 def stack_products(graph: Graph) -> Graph:
     """Stack what contractions share: A·W and B·W become one product, A·C + B·D too. The same to rounding.
 
-    >>> import fxgrad as fx, numpy as np
     >>> graph = fx.make_graph(lambda a, b, c, d: a.T @ b + c.T @ d)(*4 * [np.ones((8, 300))])
     >>> [e.primitive.name for e in stack_products(graph).equations if e.primitive.name == "contract"]
     ['contract']

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +13,11 @@ from ..core.primitive import Primitive
 from ..kernels.selection import where_kernel
 from .draft import Draft, rewrite
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 def scale_rare_entries(graph: Graph) -> Graph:
     """Make where(c, t·s, t) one operation, which has little to do where c rarely holds: bit for bit the same values,
     whatever the shapes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> graph = fx.make_graph(lambda c, t: fnp.where(c, t * 0.5, t))(np.ones(3, bool), np.ones(3))
     >>> scale_rare_entries(graph).equations[0].primitive
     <primitive scale_where>

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from .gradients import FactoredGradients, Gradients, OneHot, contract
 from .problem import Problem
 from .statistics import like_params, make_statistic, mean_weights, scale, square_sums
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 def fisher_diagonal(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The mean of the squares |gᵢ|² of the gradients: the diagonal of the empirical Fisher matrix, if the loss is the
@@ -34,7 +32,6 @@ def fisher_diagonal(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = 
 
     Returns, Raises: as for `second_moment`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.per_sample.fisher_diagonal(lambda w, x: w @ x)(np.zeros(2), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([4.5, 8.5])
     """
@@ -64,7 +61,6 @@ def ggn_diagonal(model: Callable[..., Any], loss: Callable[..., Any], in_axes: A
         StructureError: other arguments; the output is no array.
         NonScalarError, DTypeError, AxisError: as for `squared_norms`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> diagonal = fx.per_sample.ggn_diagonal(lambda w, x: w * x, lambda y, t: fnp.sum((y - t) ** 2) / 2)
     >>> diagonal(np.ones(2), np.array([[1.0, 2.0], [3.0, 4.0]]), np.zeros((2, 2)))
     array([ 5., 10.])
@@ -130,7 +126,6 @@ class KroneckerFactors(NamedTuple):
     derivatives by the result (Martens and Grosse, "Optimizing neural networks with Kronecker-factored approximate
     curvature", 2015).
 
-    >>> import fxgrad as fx, numpy as np
     >>> loss = lambda w, x: (x @ w) @ np.array([1.0, 2.0])
     >>> factors = fx.per_sample.kfac(loss)(np.zeros((1, 2)), np.array([[1.0], [3.0]]))
     >>> factors.inputs, factors.outputs
@@ -164,7 +159,6 @@ def kfac(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> C
         UnsupportedError: a leaf that is no vector is not used in contractions, convolutions or lookups only.
         NonScalarError, DTypeError, AxisError, StructureError: as for `squared_norms`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> loss = lambda w, x: (x @ w) @ np.array([1.0, 2.0])
     >>> factors = fx.per_sample.kfac(loss)(np.zeros((1, 2)), np.array([[1.0], [3.0]]))
     >>> factors.inputs, factors.outputs

@@ -13,9 +13,10 @@ Everything here is made of operations, and so can be differentiated, mapped and 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property, reduce
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from ..core.aval import Aval, aval_of, kind_of
 from ..ops.contraction import parse_spec
 from ..ops.indexing import ARRAY
 from ..ops.shaping import inverse_permutation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 BLOCK = 1 << 22  # entries of gradients that are written out at a time
 ALL = slice(None)

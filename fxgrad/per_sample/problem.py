@@ -14,8 +14,9 @@ which would carry a gradient through all its steps, the first way is always bett
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import ops
 from ..core import pytree, source_info
@@ -44,9 +45,6 @@ from .gradients import (
 )
 from .taps import insert_taps
 from .uses import Use, find_uses, make_factors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Ways(NamedTuple):

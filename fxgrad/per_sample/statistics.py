@@ -95,7 +95,6 @@ def squared_norms(
         NonScalarError, DTypeError: as by `fx.grad`.
         AxisError, StructureError: the batch or `in_axes` do not fit, as with `fx.vmap`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> loss = lambda w, x: fnp.sum(w @ x)
     >>> fx.per_sample.squared_norms(loss)(np.ones((2, 2)), np.array([[1.0, 0.0], [1.0, 2.0]]))
     array([ 2., 10.])
@@ -114,7 +113,6 @@ def norms(
     """The norms ‖gᵢ‖ of the gradients of the examples. Arguments, results and errors as for `squared_norms`. Where a
     norm is zero, its derivative is zero.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> loss = lambda w, x: (w @ x) ** 2 / 2
     >>> fx.per_sample.norms(loss)(np.array([1.0, 0.0]), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([15.,  0.])
@@ -146,7 +144,6 @@ def weighted_sum(
         ShapeError: the weights are not one for each example.
         NonScalarError, DTypeError, AxisError, StructureError: as for `squared_norms`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> loss = lambda w, x: w @ x
     >>> batch = np.array([[3.0, 4.0], [0.0, 1.0]])
     >>> fx.per_sample.weighted_sum(loss, np.array([1.0, -1.0]))(np.zeros(2), batch)
@@ -195,7 +192,6 @@ def clipped_sum(
         ShapeError, StructureError, …: as for `weighted_sum`.
         ValueError: `max_norm` is a number that is not above zero.
 
-    >>> import fxgrad as fx, numpy as np
     >>> loss = lambda w, x: w @ x
     >>> fx.per_sample.clipped_sum(loss, 1.0)(np.zeros(2), np.array([[3.0, 4.0], [0.0, 0.5]]))
     array([0.6, 1.3])
@@ -221,7 +217,6 @@ def mean(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> S
 
     Returns, Raises: as for `weighted_sum`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.per_sample.mean(lambda w, x: w @ x)(np.zeros(2), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([1.5, 2.5])
     """
@@ -241,7 +236,6 @@ def second_moment(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = Fa
 
     Returns, Raises: as for `weighted_sum`; of half precision the squares are float32.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.per_sample.second_moment(lambda w, x: w @ x)(np.zeros(2), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([ 9., 17.])
     """
@@ -291,7 +285,6 @@ def variance(
 
     Returns, Raises: as for `second_moment`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.per_sample.variance(lambda w, x: w @ x)(np.zeros(2), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([2.25, 2.25])
     """
@@ -323,7 +316,6 @@ def signal_to_noise(
 
     Returns, Raises: as for `second_moment`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.per_sample.signal_to_noise(lambda w, x: w * x)(0.0, np.array([1.0, 3.0]))
     np.float64(4.0)
     """
@@ -351,7 +343,6 @@ def inner_products(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = F
         StructureError, ShapeError, DTypeError: the vector does not fit the parameters.
         NonScalarError, AxisError: as for `squared_norms`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> products = fx.per_sample.inner_products(lambda w, x: w @ x)
     >>> products(np.zeros(2), np.array([[3.0, 4.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
     array([-1., -1.])
@@ -392,7 +383,6 @@ def gram(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> S
     Raises:
         NonScalarError, DTypeError, AxisError, StructureError: as for `squared_norms`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.per_sample.gram(lambda w, x: w @ x)(np.zeros(2), np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([[25.,  4.],
            [ 4.,  1.]])

@@ -8,8 +8,9 @@ Factors.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ..core.aval import aval_of, is_differentiable, kind_of
 from ..core.graph import Equation, Graph, Var
 from ..ops.contraction import parse_spec
 from .gradients import ALL, Arrangement, Factors, OneHot, simplify, widen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Pairing(NamedTuple):

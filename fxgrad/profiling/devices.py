@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.interpreter import Tracer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class CudaClock:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..kernels.contraction import parse_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def count_flops(name: str, operands: Sequence[Any], result: Any, params: dict[str, Any]) -> int:

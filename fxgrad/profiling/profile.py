@@ -38,7 +38,6 @@ class profile:
         memory: record the bytes that results of operations take, and free again.
         flops: count floating-point operations of contractions and convolutions.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> with fx.profile() as p:
     ...     y = fx.jit(fx.grad(lambda x: fnp.sin(x) * x))(1.0)
     >>> {"sin", "cos"} <= {event.name for event in p.events}
@@ -95,7 +94,6 @@ class profile:
     def peak_memory(self) -> int | None:
         """The most bytes that results of operations took at a time; None without `memory=True`.
 
-        >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
         >>> with fx.profile(memory=True) as p:
         ...     y = fnp.sin(np.ones(1000))
         >>> p.peak_memory

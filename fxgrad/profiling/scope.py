@@ -46,7 +46,6 @@ class named_scope(ContextDecorator):
     Args:
         name: the name of the event.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> with fx.profile() as p:
     ...     with fx.named_scope("encoder"):
     ...         y = fnp.tanh(fnp.ones(2))

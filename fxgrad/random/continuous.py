@@ -49,7 +49,6 @@ def uniform(
         DTypeError: the key is no key, or the dtype no floating one.
         ShapeError: the bounds do not broadcast to the shape.
 
-    >>> import fxgrad as fx
     >>> x = fx.random.uniform(fx.random.key(1), (2, 3), minval=-1)
     >>> x.shape, bool((abs(x) <= 1).all())
     ((2, 3), True)
@@ -78,7 +77,6 @@ def normal(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     Returns:
         Array of the given shape and dtype.
 
-    >>> import fxgrad as fx
     >>> fx.random.normal(fx.random.key(0), (3,))
     array([-2.27188415, -0.70132792, -1.21898019])
     """
@@ -106,7 +104,6 @@ def truncated_normal(
     Returns:
         Array in which lower ≤ x ≤ upper; NaN where lower > upper, and where both bounds are farther out.
 
-    >>> import fxgrad as fx
     >>> x = fx.random.truncated_normal(fx.random.key(0), 10.0, 11.0, (1000,))
     >>> bool((x >= 10).all() and (x <= 11).all())
     True
@@ -129,7 +126,6 @@ def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
 
-    >>> import fxgrad as fx
     >>> fx.random.exponential(fx.random.key(0), (3,)).round(3)
     array([4.461, 1.421, 2.194])
     """
@@ -145,7 +141,6 @@ def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
-    >>> import fxgrad as fx
     >>> fx.random.laplace(fx.random.key(0), (3,)).round(3)
     array([-3.768, -0.728, -1.501])
     """
@@ -160,7 +155,6 @@ def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
-    >>> import fxgrad as fx
     >>> fx.random.gumbel(fx.random.key(0), (3,)).round(3)
     array([-1.495, -0.351, -0.786])
     """
@@ -176,7 +170,6 @@ def logistic(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
-    >>> import fxgrad as fx
     >>> fx.random.logistic(fx.random.key(0), (3,)).round(3)
     array([-4.45 , -1.144, -2.076])
     """
@@ -191,7 +184,6 @@ def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
-    >>> import fxgrad as fx
     >>> fx.random.cauchy(fx.random.key(0), (3,)).round(3)
     array([-27.555,  -1.055,  -2.739])
     """
@@ -206,7 +198,6 @@ def maxwell(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> fx.random.maxwell(fx.random.key(0), (3,)).round(3)
     array([2.672, 0.612, 2.806])
     """
@@ -223,7 +214,6 @@ def double_sided_maxwell(
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> fx.random.double_sided_maxwell(fx.random.key(0), 0.0, 1.0, (3,)).round(3)
     array([-2.513,  2.841,  1.672])
     """
@@ -240,7 +230,6 @@ def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = Non
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> fx.random.rayleigh(fx.random.key(0), 2.0, (3,)).round(3)
     array([5.974, 3.371, 4.19 ])
     """
@@ -255,7 +244,6 @@ def lognormal(key: Key, sigma: ArrayLike = 1.0, shape: Shape = None, dtype: DTyp
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 14.
 
-    >>> import fxgrad as fx
     >>> fx.random.lognormal(fx.random.key(0), 0.5, (3,)).round(3)
     array([0.321, 0.704, 0.544])
     """
@@ -270,7 +258,6 @@ def pareto(key: Key, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> 
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
-    >>> import fxgrad as fx
     >>> fx.random.pareto(fx.random.key(0), 3.0, (3,)).round(3)
     array([4.424, 1.606, 2.078])
     """
@@ -287,7 +274,6 @@ def weibull_min(
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
 
-    >>> import fxgrad as fx
     >>> fx.random.weibull_min(fx.random.key(0), 1.0, 2.0, (3,)).round(3)
     array([2.112, 1.192, 1.481])
     """
@@ -306,7 +292,6 @@ def triangular(
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 
-    >>> import fxgrad as fx
     >>> fx.random.triangular(fx.random.key(0), 0.0, 1.0, 3.0, (3,)).round(3)
     array([0.186, 0.851, 0.578])
     """
@@ -329,7 +314,6 @@ def wald(key: Key, mean: ArrayLike, shape: Shape = None, dtype: DType = None) ->
 
     Michael, Schucany and Haas, "Generating random variates using transformations with multiple roots" (1976).
 
-    >>> import fxgrad as fx
     >>> fx.random.wald(fx.random.key(0), 2.0, (3,)).round(3)
     array([0.35 , 3.166, 0.192])
     """

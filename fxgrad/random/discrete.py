@@ -33,7 +33,6 @@ def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
 
-    >>> import fxgrad as fx
     >>> fx.random.bernoulli(fx.random.key(0), 0.3, (4,))
     array([ True,  True,  True, False])
     """
@@ -45,7 +44,6 @@ def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
 def rademacher(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """−1 or 1, as likely as each other; of any signed dtype, int64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.random.rademacher(fx.random.key(0), (3,))
     array([-1, -1, -1])
     """
@@ -78,7 +76,6 @@ def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype:
         DTypeError: the bounds or the dtype are not integers.
         ShapeError: the bounds do not broadcast to the shape.
 
-    >>> import fxgrad as fx
     >>> fx.random.randint(fx.random.key(0), (8,), 0, 10)
     array([0, 2, 1, 5, 5, 2, 9, 9])
     """
@@ -126,7 +123,6 @@ def poisson(key: Key, lam: ArrayLike, shape: Shape = None, dtype: DType = None) 
         shape: the shape of the result, that of `lam` by default.
         dtype: an integer dtype, int64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.random.poisson(fx.random.key(0), 3.0, (8,))
     array([0, 3, 2, 3, 2, 1, 4, 3])
     """
@@ -146,7 +142,6 @@ def binomial(key: Key, n: Any, p: ArrayLike, shape: Shape = None, dtype: DType =
         shape: the shape of the result, that of the parameters by default.
         dtype: a real floating dtype, as in JAX; float64 by default.
 
-    >>> import fxgrad as fx
     >>> fx.random.binomial(fx.random.key(0), 10, 0.5, (5,))
     array([2., 5., 4., 5., 4.])
     """
@@ -162,7 +157,6 @@ def geometric(key: Key, p: ArrayLike, shape: Shape = None, dtype: DType = None) 
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
 
-    >>> import fxgrad as fx
     >>> fx.random.geometric(fx.random.key(0), 0.25, (3,))
     array([16,  5,  8])
     """

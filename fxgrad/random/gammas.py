@@ -41,7 +41,6 @@ def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
-    >>> import fxgrad as fx
     >>> print(round(float(fx.random.loggamma(fx.random.key(0), 1e-4)), 6))
     -21175.707534
     """
@@ -66,7 +65,6 @@ def gamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> A
     Raises:
         ShapeError: `a` does not broadcast to the shape.
 
-    >>> import fxgrad as fx
     >>> key = fx.random.key(0)
     >>> x, slope = fx.value_and_grad(lambda a: fx.random.gamma(key, a))(2.5)
     >>> print(round(float(x), 8), round(float(slope), 8))
@@ -83,7 +81,6 @@ def chisquare(key: Key, df: ArrayLike, shape: Shape = None, dtype: DType = None)
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> fx.random.chisquare(fx.random.key(0), 3.0, (3,)).round(3)
     array([0.062, 2.346, 1.175])
     """
@@ -98,7 +95,6 @@ def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape = None, dtype: DType
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
-    >>> import fxgrad as fx
     >>> x = fx.random.beta(fx.random.key(0), 0.5, 2.0, (100,))
     >>> bool((x > 0).all() and (x < 1).all())
     True
@@ -127,7 +123,6 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = No
     Raises:
         ShapeError: `alpha` has no axes.
 
-    >>> import fxgrad as fx, numpy as np
     >>> x = fx.random.dirichlet(fx.random.key(0), np.ones(3), (2,))
     >>> x.shape, bool(np.allclose(x.sum(axis=-1), 1))
     ((2, 3), True)
@@ -154,7 +149,6 @@ def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
-    >>> import fxgrad as fx
     >>> fx.random.t(fx.random.key(0), 3.0, (3,)).round(3)
     array([-1.639,  0.524, -2.209])
     """
@@ -172,7 +166,6 @@ def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: 
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
 
-    >>> import fxgrad as fx
     >>> fx.random.f(fx.random.key(0), 3.0, 5.0, (3,)).round(3)
     array([0.175, 2.825, 2.106])
     """
@@ -189,7 +182,6 @@ def generalized_normal(key: Key, p: ArrayLike, shape: Shape = (), dtype: DType =
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
-    >>> import fxgrad as fx
     >>> fx.random.generalized_normal(fx.random.key(0), 4.0, (3,)).round(3)
     array([-0.012,  0.225,  1.087])
     """
@@ -216,7 +208,6 @@ def ball(key: Key, d: int, p: ArrayLike = 2, shape: Shape = (), dtype: DType = N
 
     Barthe, Guédon, Mendelson and Naor, "A probabilistic approach to the geometry of the ℓₚⁿ-ball" (2005).
 
-    >>> import fxgrad as fx, numpy as np
     >>> x = fx.random.ball(fx.random.key(0), 3, shape=(100,))
     >>> bool((np.linalg.norm(x, axis=-1) <= 1).all())
     True

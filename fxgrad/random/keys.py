@@ -77,7 +77,6 @@ def key(seed: Any) -> Key:
         DTypeError: the seed is no integer.
         ShapeError: the seed has axes, or does not fit into 64 bits.
 
-    >>> import fxgrad as fx
     >>> fx.random.normal(fx.random.key(0), (2,))
     array([-2.27188415, -0.70132792])
     """
@@ -113,7 +112,6 @@ def split(key: Key, num: Any = 2) -> Key:
         DTypeError: `key` is no key.
         ShapeError: an array of keys, or no shape.
 
-    >>> import fxgrad as fx
     >>> this, that = fx.random.split(fx.random.key(0))
     >>> fx.random.split(this, (2, 3)).shape
     (2, 3)
@@ -135,7 +133,6 @@ def fold_in(key: Key, data: Any) -> Key:
         DTypeError: `key` is no key, or `data` no integer.
         ShapeError: an array of keys.
 
-    >>> import fxgrad as fx
     >>> keys = [fx.random.fold_in(fx.random.key(0), step) for step in range(100)]
     >>> len(set(keys))
     100
@@ -165,7 +162,6 @@ def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
         DTypeError: `key` is no key, or `dtype` no unsigned integer.
         ShapeError: an array of keys, or no shape.
 
-    >>> import fxgrad as fx, numpy as np
     >>> words = fx.random.bits(fx.random.key(3), 5)
     >>> np.array_equal(words, np.random.Philox(key=[3, 0]).random_raw(5))
     True
@@ -187,7 +183,6 @@ def key_data(keys: Any) -> Key:
     Raises:
         DTypeError: not of dtype uint64.
 
-    >>> import fxgrad as fx
     >>> key = fx.random.key(0)
     >>> bool(fx.random.key_data(key) == key)
     True
@@ -201,7 +196,6 @@ def wrap_key_data(key_bits_array: Any) -> Key:
     Raises:
         DTypeError: not of dtype uint64.
 
-    >>> import fxgrad as fx
     >>> key = fx.random.key(0)
     >>> bool(fx.random.wrap_key_data(fx.random.key_data(key)) == key)
     True
@@ -215,7 +209,6 @@ def clone(key: Key) -> Key:
     Raises:
         DTypeError: not of dtype uint64.
 
-    >>> import fxgrad as fx
     >>> key = fx.random.key(0)
     >>> bool(fx.random.clone(key) == key)
     True

@@ -62,7 +62,6 @@ def multivariate_normal(
         LinAlgError: "cholesky" of a matrix that is not definite.
         StructureError: there is no such `method`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> x = fx.random.multivariate_normal(fx.random.key(0), np.zeros(2), [[1.0, 0.9], [0.9, 1.0]], (10000,))
     >>> print(round(float(np.corrcoef(x.T)[0, 1]), 2))
     0.9
@@ -100,7 +99,6 @@ def orthogonal(key: Key, n: int, shape: Shape = (), dtype: DType = None, m: int 
 
     Mezzadri, "How to generate random matrices from the classical compact groups" (2007).
 
-    >>> import fxgrad as fx, numpy as np
     >>> q = fx.random.orthogonal(fx.random.key(0), 3)
     >>> bool(np.allclose(q @ q.T, np.eye(3)))
     True

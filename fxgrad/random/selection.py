@@ -58,7 +58,6 @@ def categorical(
         ShapeError: the shape does not fit, or more draws without replacement than categories of positive probability.
             (That of traced logits is not known: under `jit` and `vmap` the others are then drawn last.)
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.random.categorical(fx.random.key(0), np.log([0.1, 0.6, 0.3]), shape=(8,))
     array([1, 1, 1, 1, 2, 1, 0, 2])
     """
@@ -106,7 +105,6 @@ def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False
     Raises:
         ShapeError: `x` is neither an array with axes nor an integer.
 
-    >>> import fxgrad as fx
     >>> fx.random.permutation(fx.random.key(0), 5)
     array([0, 2, 1, 4, 3])
     """
@@ -150,7 +148,6 @@ def choice(
         ShapeError: p has another shape than (a.shape[axis],), or a negative entry, or more draws without replacement
             than entries of positive probability. (Under `jit` and `vmap` the entries of p are not known.)
 
-    >>> import fxgrad as fx
     >>> fx.random.choice(fx.random.key(0), 10, (4,), replace=False)
     array([0, 2, 9, 1])
     """

@@ -51,7 +51,6 @@ def declare(function: Any, name: str, text: str, example: str) -> Any:
 
     `overwrite_x`, `workers` and `plan` are SciPy's; traced values have no use for them. See `fxgrad.numpy.fft.{name}`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.{name}{example}
     """
     return scipy_function("fft", derivative=LINEAR)(function)
@@ -105,7 +104,6 @@ def hfftn(x: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, over
           workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
     """The real transform of a signal with Hermitian symmetry, given by its first half along the last axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.hfftn(fnp.array([1.0, 2.0, 3.0]))
     array([ 8., -2.,  0., -2.])
     """
@@ -117,7 +115,6 @@ def ihfftn(x: ArrayLike, s: Any = None, axes: Axis = None, norm: Any = None, ove
            workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
     """The inverse of `hfftn`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.ihfftn(fnp.array([15.0, -4.0, 0.0, -4.0])).real
     array([1.75, 3.75, 5.75])
     """
@@ -129,7 +126,6 @@ def hfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None, 
           workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
     """The transform `hfftn` along the last two axes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.hfft2(fnp.ones((2, 2)))
     array([[4., 0.],
            [0., 0.]])
@@ -142,7 +138,6 @@ def ihfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None,
            workers: Any = None, *, plan: Any = None) -> Array:  # fmt: skip
     """The inverse of `hfft2`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.ihfft2(fnp.array([[4.0, 0.0], [0.0, 0.0]])).real
     array([[1., 1.],
            [1., 1.]])
@@ -153,7 +148,6 @@ def ihfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None,
 def next_fast_len(target: int, real: bool = False) -> int:
     """The least size that is not less than `target` and for which transforms are fast; `real` ones have others.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.fft.next_fast_len(93)
     96
     """
@@ -163,7 +157,6 @@ def next_fast_len(target: int, real: bool = False) -> int:
 def prev_fast_len(target: int, real: bool = False) -> int:
     """The greatest size that is not more than `target` and for which transforms are fast; `real` ones have others.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.fft.prev_fast_len(93)
     90
     """
@@ -250,7 +243,6 @@ def dct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = 
     Raises:
         ValueError: there is no such `type` or `norm`, `n` is not positive, or of type 1 there is a single entry.
 
-    >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import fft
     >>> energy = lambda x: (fft.dct(x, norm="ortho") ** 2).sum()
     >>> fx.grad(energy)(np.array([1.0, 2.0, 3.0])).round(12)
@@ -267,7 +259,6 @@ def idct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any =
     Raises:
         ValueError: as of `dct`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idct(fx.scipy.fft.dct(fnp.array([1.0, 2.0, 3.0]))).round(6)
     array([1., 2., 3.])
     """
@@ -283,7 +274,6 @@ def dst(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = 
     Raises:
         ValueError: there is no such `type` or `norm`, or `n` is not positive.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.dst(fnp.array([1.0, 0.0]), type=1).round(6)
     array([1.732051, 1.732051])
     """
@@ -298,7 +288,6 @@ def idst(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any =
     Raises:
         ValueError: as of `dct`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idst(fx.scipy.fft.dst(fnp.array([1.0, 2.0, 3.0]))).round(6)
     array([1., 2., 3.])
     """
@@ -314,7 +303,6 @@ def dctn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: An
     Raises:
         ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.dctn(fnp.ones((2, 2))).round(6)
     array([[16.,  0.],
            [ 0.,  0.]])
@@ -330,7 +318,6 @@ def idctn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: A
     Raises:
         ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idctn(fx.scipy.fft.dctn(fnp.eye(2))).round(6) + 0.0
     array([[1., 0.],
            [0., 1.]])
@@ -347,7 +334,6 @@ def dstn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: An
     Raises:
         ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.dstn(fnp.ones((2, 2))).round(6)
     array([[8., 0.],
            [0., 0.]])
@@ -363,7 +349,6 @@ def idstn(x: ArrayLike, type: int = 2, s: Any = None, axes: Axis = None, norm: A
     Raises:
         ValueError: `s` and `axes` have different lengths, or one transform is refused, as by `dct`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.idstn(fx.scipy.fft.dstn(fnp.ones((2, 2)))).round(6)
     array([[1., 1.],
            [1., 1.]])
@@ -392,7 +377,6 @@ def fht(a: ArrayLike, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> 
     """The Hankel transform of samples at logarithmic distances `dln`, of the order `mu` (A. J. S. Hamilton, MNRAS 312,
     2000). It is linear in `a`; the other arguments are plain numbers.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.fht(fnp.exp(-fnp.array([0.1, 1.0, 10.0]) ** 2), 2.3, 0.0).round(4)
     array([-0.1213,  0.798 ,  0.6812])
     """
@@ -403,7 +387,6 @@ def fht(a: ArrayLike, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> 
 def ifht(A: ArrayLike, dln: Any, mu: Any, offset: Any = 0.0, bias: Any = 0.0) -> Array:
     """The inverse of `fht`: linear in `A`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.fft.ifht(fx.scipy.fft.fht(fnp.array([1.0, 2.0, 3.0]), 2.3, 0.0), 2.3, 0.0).round(6)
     array([1., 2., 3.])
     """

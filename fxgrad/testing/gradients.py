@@ -4,8 +4,9 @@ with the loop. `check_vmap`: against the loop."""
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from ..transforms.jit import function_name
 from ..transforms.jvp import jvp
 from ..transforms.vjp import vjp
 from ..transforms.vmap import vmap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 
 def check_grads(
@@ -56,7 +54,6 @@ def check_grads(
         ConcretizationError: an argument is traced.
         StructureError: a mode is neither "fwd" nor "rev".
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> fx.testing.check_grads(lambda x, y: fnp.sin(x) * y, (np.ones(3), 2.0), order=3)
     """
     unknown = set(modes) - {"fwd", "rev"}
@@ -120,7 +117,6 @@ def check_jvp(
         CheckError: they disagree; or there is a kink, or noise, and nothing can be said.
         ConcretizationError: an argument is traced.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.testing.check_jvp(fnp.sin, lambda primals, ts: (fnp.sin(*primals), fnp.cos(*primals) * ts[0]), (0.5,))
     """
     point = FunctionAtPoint(err_msg or f"check_jvp of {function_name(f)}", f, args)
@@ -149,7 +145,6 @@ def check_vjp(
         f_vjp: (*args) → (result, pullback), such as `partial(fx.vjp, f)`; the pullback gives a tuple of cotangents.
         args, atol, rtol, eps, err_msg: as for `check_jvp`, with the same errors.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.testing.check_vjp(fnp.sin, lambda x: (fnp.sin(x), lambda ct: (fnp.cos(x) * ct,)), (0.5,))
     """
     point = FunctionAtPoint(err_msg or f"check_vjp of {function_name(f)}", f, args)
@@ -185,7 +180,6 @@ def check_vmap(
     Raises:
         CheckError: values, shapes, dtypes or the structure differ; the message names the axes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> fx.testing.check_vmap(fnp.dot, (np.ones((5, 3)), np.ones(3)), in_axes=(0, None))
     >>> fx.testing.check_vmap(fnp.matmul, (np.ones((2, 3)), np.ones(3)), in_axes=None)
     """

@@ -3,17 +3,15 @@ declarations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import ops
 from ..core.primitive import REGISTRY, Primitive
 from ..ops.kinds import Bilinear, Elementwise, General, Linear
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 NONE = "—"
 LIBRARIES = ("numpy", "array_api_strict", "cupy")
@@ -62,7 +60,6 @@ def coverage() -> Coverage:
     Returns:
         A list of rows (see `Row`) that prints as a table. An operand is meant by its number where not all have a rule.
 
-    >>> import fxgrad as fx
     >>> {row.name: row.jvp for row in fx.testing.coverage() if row.name in ("sin", "floor", "where")}
     {'floor': '—', 'sin': 'rule', 'where': 'rule for 1, 2'}
     """

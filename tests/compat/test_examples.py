@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+import numpy as np
 import pytest
 
 import fxgrad.compat as torch
@@ -125,7 +126,8 @@ def test_examples_run(group):
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for name, found in documented().items():
         if group_of(name) == group:
-            runner.run(parser.get_doctest(whole_text(found), {}, name, None, None), out=failures.write)
+            names = {"np": np, "torch": torch}
+            runner.run(parser.get_doctest(whole_text(found), names, name, None, None), out=failures.write)
     assert not failures.getvalue()
 
 

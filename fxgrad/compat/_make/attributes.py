@@ -84,7 +84,6 @@ def is_distributed(input: Tensor) -> bool:
 def result_type(tensor1, tensor2) -> torch_dtype:
     """The dtype in which arithmetic on two Tensors or numbers is done.
 
-    >>> import fxgrad.compat as torch
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
@@ -137,7 +136,6 @@ def record_stream(self: Tensor, stream) -> None:
 def dim_order(self: Tensor, ambiguity_check=False) -> tuple[int, ...]:
     """The dimensions by how far apart their entries are in memory, the farthest first.
 
-    >>> import fxgrad.compat as torch
     >>> torch.ones(2, 3).T.dim_order()
     (1, 0)
     """
@@ -149,7 +147,6 @@ def dim_order(self: Tensor, ambiguity_check=False) -> tuple[int, ...]:
 class MemoryLayout:
     """How the entries of a Tensor are stored: `torch.strided`; of sparse Tensors it is a subclass.
 
-    >>> import fxgrad.compat as torch
     >>> isinstance(torch.strided, torch.layout)
     True
     """

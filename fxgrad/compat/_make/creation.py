@@ -157,7 +157,6 @@ def tensor(data, *, dtype=None, device=None, requires_grad: bool = False, pin_me
         TypeError: text.
         RuntimeError: an object that is no number.
 
-    >>> import fxgrad.compat as torch
     >>> torch.tensor([[1, 2], [3, 4.5]])
     tensor([[1.0000, 2.0000],
             [3.0000, 4.5000]])
@@ -192,8 +191,6 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         TypeError: it is no array, or one of a dtype that torch does not have.
         ValueError: it has negative strides, or its bytes in another order.
 
-    >>> import numpy as np
-    >>> import fxgrad.compat as torch
     >>> array = np.zeros(2)
     >>> x = torch.from_numpy(array)
     >>> array[0] = 1
@@ -272,7 +269,6 @@ def from_dlpack(ext_tensor, *, device=None, copy: bool | None = None) -> Tensor:
         device: where the Tensor is to be; where the array is unless given.
         copy: True: always in memory of its own.
 
-    >>> import fxgrad.compat as torch, numpy as np
     >>> torch.from_dlpack(np.arange(3.0))
     tensor([0., 1., 2.], dtype=torch.float64)
     """
@@ -310,7 +306,6 @@ def zeros(*size, **options) -> Tensor:
         options: `dtype` (the default one), `device`, `requires_grad`, `out`; as for all functions that make Tensors.
             `layout=torch.sparse_coo` or `torch.sparse_csr` gives a sparse Tensor without entries.
 
-    >>> import fxgrad.compat as torch
     >>> torch.zeros(2, 3, dtype=torch.int64)
     tensor([[0, 0, 0],
             [0, 0, 0]])

@@ -32,7 +32,6 @@ class device:
         TypeError: `type` is no text.
         RuntimeError: there is no such kind of device, or it has two indices.
 
-    >>> import fxgrad.compat as torch
     >>> torch.device("cuda:1")
     device(type='cuda', index=1)
     >>> torch.device("cpu") == torch.zeros(2).device
@@ -134,7 +133,6 @@ def device_count() -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.device_count() >= 0
     True
     """

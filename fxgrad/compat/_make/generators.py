@@ -40,7 +40,6 @@ class Generator:
     Args:
         device: "cpu", or a device of CUDA.
 
-    >>> import fxgrad.compat as torch
     >>> a, b = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
     >>> torch.equal(torch.rand(2, generator=a), torch.rand(2, generator=b))
     True
@@ -341,7 +340,6 @@ def draw_for_each(
 def manual_seed(seed: int) -> Generator:
     """Restart the default generator from a seed, and return it.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> a = torch.rand(3)
     >>> _ = torch.manual_seed(0)
@@ -389,7 +387,6 @@ def fork_rng(devices=None, enabled: bool = True, device_type: str = "cuda") -> I
         enabled: False: nothing is done.
         device_type: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> before = torch.get_rng_state()
     >>> with torch.random.fork_rng():
     ...     x = torch.rand(2)
@@ -408,7 +405,6 @@ def thread_safe_generator() -> Generator | None:
     """Return None, which stands for the default generator: threads may share it, and a worker of a `DataLoader` is a
     process that has its own. (In torch a worker that is a thread gets another one.)
 
-    >>> import fxgrad.compat as torch
     >>> torch.rand(2, generator=torch.random.thread_safe_generator()).shape
     torch.Size([2])
     """

@@ -148,7 +148,6 @@ def rand(*size, **options) -> Tensor:
         size: its sizes, as several arguments or as one tuple.
         options: `generator`, and those of `zeros`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.rand(2, 3, generator=torch.Generator().manual_seed(0)).shape
     torch.Size([2, 3])
     """

@@ -33,7 +33,6 @@ def arange(*bounds, start=0, end=None, step=1, **options) -> Tensor:
         RuntimeError: `step` is 0, or leads away from `end`.
         TypeError: no end, or `dtype` is no `torch.dtype`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.arange(1, 2.5, 0.5)
     tensor([1.0000, 1.5000, 2.0000])
     """

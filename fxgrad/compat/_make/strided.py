@@ -36,7 +36,6 @@ def empty_strided(size, stride, **options) -> Tensor:
 def empty_permuted(size, physical_layout, **options) -> Tensor:
     """A Tensor of arbitrary numbers whose dimensions lie in memory in this order, the last one next to one another.
 
-    >>> import fxgrad.compat as torch
     >>> torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
     (12, 1, 3)
     """
@@ -59,7 +58,6 @@ def empty_permuted(size, physical_layout, **options) -> Tensor:
 def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
     """`empty_strided` in the dtype and on the device of this Tensor; under `vmap` one for each entry of a batch.
 
-    >>> import fxgrad.compat as torch
     >>> torch.ones(4).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """

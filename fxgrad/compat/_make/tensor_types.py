@@ -47,7 +47,6 @@ class TensorType(type):
     `dtype` is their dtype, `place` the namespace of torch in which the type is: "cuda" and "sparse" say where the
     entries of its Tensors are, and how they are kept.
 
-    >>> import fxgrad.compat as torch
     >>> torch.LongTensor([1, 2]), isinstance(torch.ones(2), torch.FloatTensor), isinstance(3, torch.cuda.FloatTensor)
     (tensor([1, 2]), True, False)
     """

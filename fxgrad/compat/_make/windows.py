@@ -50,7 +50,6 @@ def cosine_sum(*factors: float) -> Callable[[Any], Any]:
 def hann_window(window_length: int, periodic: bool = True, **options) -> Tensor:
     """The window sin²(π·place).
 
-    >>> import fxgrad.compat as torch
     >>> torch.hann_window(4)
     tensor([0.0000, 0.5000, 1.0000, 0.5000])
     """
@@ -126,7 +125,6 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options) -
         ValueError: M is negative, `a` empty, or the dtype another one.
         TypeError: `a` is no list or tuple.
 
-    >>> import fxgrad.compat as torch
     >>> torch.signal.windows.general_cosine(5, a=[0.5, 0.5])
     tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
     """

@@ -59,7 +59,6 @@ def make_wrapper(
     Raises:
         TypeError: the class is no subclass of Tensor, or has no `__torch_dispatch__`.
 
-    >>> import fxgrad.compat as torch
     >>> class Doubled(torch.Tensor):
     ...     @staticmethod
     ...     def __new__(cls, half):

@@ -25,7 +25,6 @@ def cond(
     Raises:
         TypeError: a branch is no function.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.tensor(0.0),))
     tensor(0.)
     """
@@ -43,7 +42,6 @@ def while_loop(
 ) -> tuple[Any, ...]:
     """Replace the carried values by body_fn(*values) as long as cond_fn(*values) is true, and return them.
 
-    >>> import fxgrad.compat as torch
     >>> torch.while_loop(lambda x: x < 10, lambda x: (x * 2,), (torch.tensor(3),))
     (tensor(12),)
     """

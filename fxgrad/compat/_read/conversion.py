@@ -63,7 +63,6 @@ def to(
     """The Tensor in another dtype and on another device: to(dtype), to(device), to(device, dtype), to(other). It is the
     Tensor itself where nothing changes and `copy` is not set. Differentiable. `non_blocking` changes nothing.
 
-    >>> import fxgrad.compat as torch
     >>> torch.tensor([1, 2]).to(torch.float64)
     tensor([1., 2.], dtype=torch.float64)
     """
@@ -187,7 +186,6 @@ def as_instance(self: Tensor, cls: type) -> Tensor:
 def make_instance(cls: type, data: Tensor, require_grad: bool = False) -> Tensor:
     """Make a leaf of a subclass of Tensor on the memory of another Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> class Point(torch.Tensor):
     ...     pass
     >>> type(torch.Tensor._make_subclass(Point, torch.ones(2)) + 1).__name__

@@ -59,7 +59,6 @@ def set_printoptions(
         profile: "default", "short" or "full": all of these at once, before the others are changed.
         sci_mode: whether numbers have an exponent; None, as it is after every call without it: where it helps.
 
-    >>> import fxgrad.compat as torch
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1 / 3])
     tensor([0.33])
@@ -271,7 +270,6 @@ def array_text(value) -> str:
 def representation(self: Tensor, *, tensor_contents=None) -> str:
     """The entries, and what there is to say of dtype, device and gradient.
 
-    >>> import fxgrad.compat as torch
     >>> torch.tensor([1.0, 2.0], requires_grad=True) * 2
     tensor([2., 4.], grad_fn=<MulBackward0>)
     """

@@ -74,7 +74,6 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray:
         RuntimeError: it requires a gradient, outside no_grad; or it has no memory, for it is traced.
         TypeError: it is on another device; or NumPy does not have its dtype.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.zeros(2)
     >>> x.numpy()[0] = 1
     >>> x

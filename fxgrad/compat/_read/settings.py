@@ -163,7 +163,6 @@ def is_storage(obj: Any) -> bool:
 def typename(obj: Any) -> str:
     """Return the name of an object's type, with the module: of a Tensor that of its dtype, "torch.FloatTensor".
 
-    >>> import fxgrad.compat as torch
     >>> torch.typename(torch.ones(2)), torch.typename(3)
     ('torch.FloatTensor', 'int')
     """

@@ -54,7 +54,6 @@ class autocast(ModeSwitch):
 
     Source of what is cast: https://docs.pytorch.org/docs/stable/amp.html.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.ones(2, 2, requires_grad=True)
     >>> with torch.autocast("cpu", dtype=torch.bfloat16):
     ...     y = torch.ones(1, 2) @ w
@@ -152,7 +151,6 @@ def custom_fwd(
         ArgumentValueError: `device_type` is no text.
         RuntimeError: there is no autocast for such devices.
 
-    >>> import fxgrad.compat as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
@@ -195,7 +193,6 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cud
         ArgumentValueError: `device_type` is no text.
         RuntimeError: there is no autocast for such devices.
 
-    >>> import fxgrad.compat as torch
     >>> class Double(torch.autograd.Function):
     ...     @staticmethod
     ...     @torch.amp.custom_fwd(device_type="cpu")
@@ -236,7 +233,6 @@ def is_autocast_available(device_type: str) -> bool:
         ValueError: the device type is no text.
         RuntimeError: there is no autocast for such devices.
 
-    >>> import fxgrad.compat as torch
     >>> torch.amp.is_autocast_available("cpu")
     True
     """

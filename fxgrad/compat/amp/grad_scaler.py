@@ -32,7 +32,6 @@ class GradScaler:
     Raises:
         NoGradientError: a factor out of its range; an AssertionError.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.ones(2, requires_grad=True)
     >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), torch.amp.GradScaler("cpu", init_scale=8.0)
     >>> scaler.scale(w.sum()).backward()

@@ -22,7 +22,7 @@ class detect_anomaly(ModeSwitch):
     Args:
         check_nan: NaN in a gradient is an error as well: backward raises RuntimeError, and names the operation.
 
-    >>> import fxgrad.compat as torch, warnings
+    >>> import warnings
     >>> x = torch.tensor(0.0, requires_grad=True)
     >>> with warnings.catch_warnings(record=True, action="always") as found, torch.autograd.detect_anomaly():
     ...     (torch.sqrt(x) * 0).backward()
@@ -54,7 +54,6 @@ class set_detect_anomaly(ImmediateModeSwitch):
         mode: whether to detect anomalies.
         check_nan: whether NaN in a gradient is one.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.set_detect_anomaly(True, check_nan=False):
     ...     torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
     (True, False)

@@ -33,7 +33,6 @@ class GradcheckError(TensorError):
     `gradcheck` and `gradgradcheck` raise it: a `backward` with a wrong factor, one that returns something else in its
     second run, single precision where double is needed.
 
-    >>> import fxgrad.compat as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):

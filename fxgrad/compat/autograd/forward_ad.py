@@ -33,7 +33,6 @@ class UnpackedDualTensor(NamedTuple):
         primal: the value.
         tangent: the tangent, a Tensor of the same shape, or None.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
@@ -55,7 +54,6 @@ def enter_dual_level() -> int:
     Raises:
         TensorError: a level is open.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> level = fwAD.enter_dual_level()
     >>> x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
@@ -78,7 +76,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
     Raises:
         TensorError: no level is open, or not this one.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> level = fwAD.enter_dual_level()
     >>> x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
@@ -101,7 +98,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class dual_level:
     """Context manager: a level is open in which duals are made and carry their tangents.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
@@ -137,7 +133,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ArgumentValueError: one of them is neither floating nor complex.
         TypeError: `tensor` or `tangent` is no Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
@@ -214,7 +209,6 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Raises:
         TypeError: `tensor` is no Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> torch.autograd.forward_ad.unpack_dual(torch.tensor(1.0)).tangent is None
     True
     """

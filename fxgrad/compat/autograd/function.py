@@ -47,7 +47,6 @@ class Function(SingleLevelFunction):
     Args:
         kwargs: no instance is to be made: `apply` is a class method.
 
-    >>> import fxgrad.compat as torch
     >>> class Cube(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -95,7 +94,6 @@ class Function(SingleLevelFunction):
         Returns:
             What `forward` returns, its Tensors with this history.
 
-        >>> import fxgrad.compat as torch
         >>> class Double(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -133,7 +131,6 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     Returns:
         A `backward` whose results raise a RuntimeError in their own backward.
 
-    >>> import fxgrad.compat as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -184,7 +181,6 @@ class InplaceFunction(Function):
     Args:
         inplace: the attribute.
 
-    >>> import fxgrad.compat as torch
     >>> issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
     True
     """
@@ -201,7 +197,6 @@ class NestedIOFunction(Function):
     Args:
         kwargs: no instance is to be made: `apply` is a class method.
 
-    >>> import fxgrad.compat as torch
     >>> class SumOfPair(torch.autograd.function.NestedIOFunction):
     ...     @staticmethod
     ...     def forward_extended(ctx, pair):

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 class FunctionCtx:
     """The part of `ctx` with which `forward` or `setup_context` describe an application of a Function.
 
-    >>> import fxgrad.compat as torch
     >>> class Square(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -68,7 +67,6 @@ class FunctionCtx:
         Raises:
             TypeError: one is neither a Tensor nor None.
 
-        >>> import fxgrad.compat as torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -106,7 +104,6 @@ class FunctionCtx:
         Args:
             args: the inputs.
 
-        >>> import fxgrad.compat as torch
         >>> class DoubleInPlace(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -130,7 +127,6 @@ class FunctionCtx:
         Args:
             args: the outputs.
 
-        >>> import fxgrad.compat as torch
         >>> class SortedWithPlaces(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -165,7 +161,6 @@ class FunctionCtx:
         Args:
             value: whether there are zeros.
 
-        >>> import fxgrad.compat as torch
         >>> class Split(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx, x):
@@ -212,7 +207,6 @@ class BackwardCFunction(Node, PullbackRule):
         tape: the level that records it.
         needs_input_grad: for each argument, whether it needs a gradient.
 
-    >>> import fxgrad.compat as torch
     >>> class Double(torch.autograd.Function):
     ...     @staticmethod
     ...     def forward(ctx, x):
@@ -499,7 +493,6 @@ class FunctionMeta(type):
         bases: as of every class.
         namespace: as of every class.
 
-    >>> import fxgrad.compat as torch
     >>> class Double(torch.autograd.Function):
     ...     pass
     >>> Double._backward_cls.__name__

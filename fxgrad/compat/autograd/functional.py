@@ -248,7 +248,6 @@ def vjp(
             independent of an input.
         TypeError: `inputs`, `v` or what `func` returns are no Tensors.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.autograd.functional.vjp(lambda x: x * x, x, torch.tensor([1.0, 0.0]))[1].numpy()
     array([2., 0.], dtype=float32)
@@ -288,7 +287,6 @@ def jvp(
             independent of an input.
         TypeError: `inputs`, `v` or what `func` returns are no Tensors.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.autograd.functional.jvp(lambda x: x * x, x, torch.tensor([1.0, 0.0]))[1]
     tensor([2., 0.])
@@ -324,7 +322,6 @@ def vhp(
     Raises:
         RuntimeError: as of `vjp`, or the output has several elements.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.autograd.functional.vhp(lambda x: (x * x * x).sum(), x, torch.tensor([1.0, 1.0]))[1]
     tensor([ 6., 12.])
@@ -353,7 +350,6 @@ def hvp(
     Raises:
         RuntimeError: as of `vjp`, or the output has several elements.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0])
     >>> torch.autograd.functional.hvp(lambda x: (x * x * x).sum(), x, torch.tensor([1.0, 1.0]))[1]
     tensor([ 6., 12.])
@@ -424,7 +420,6 @@ def jacobian(
         AssertionError: there is no such `strategy`.
         TypeError: `inputs`, or what `func` returns, are no Tensors.
 
-    >>> import fxgrad.compat as torch
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1.0, 2.0])).numpy()
     array([[2., 0.],
            [0., 4.]], dtype=float32)
@@ -537,7 +532,6 @@ def hessian(
     Raises:
         RuntimeError: the output has several elements; or as of `jacobian`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.autograd.functional.hessian(lambda x: (x * x * x).sum(), torch.tensor([1.0, 2.0])).numpy()
     array([[ 6.,  0.],
            [ 0., 12.]], dtype=float32)

@@ -62,7 +62,6 @@ def _construct_standard_basis_for(
 ) -> tuple[Tensor, ...]:
     """Return the unit vectors of all entries of several Tensors: for each, the columns that belong to it.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.autograd.functional_steps import _construct_standard_basis_for
     >>> [part.tolist() for part in _construct_standard_basis_for((torch.ones(1), torch.ones(1)), (1, 1))]
     [[[1.0], [0.0]], [[0.0], [1.0]]]

@@ -185,7 +185,6 @@ class no_grad(BareModeSwitch):
     Args:
         function: a function to decorate; None makes a context manager.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0], requires_grad=True)
     >>> with torch.no_grad():
     ...     y = x * 2
@@ -223,7 +222,6 @@ class enable_grad(BareModeSwitch):
     Args:
         function: a function to decorate; None makes a context manager.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0], requires_grad=True)
     >>> with torch.no_grad():
     ...     with torch.enable_grad():
@@ -270,7 +268,6 @@ class set_grad_enabled(ImmediateModeSwitch):
     Raises:
         TypeError: `mode` is no bool.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.set_grad_enabled(False):
     ...     torch.is_grad_enabled()
     False
@@ -293,7 +290,6 @@ class set_multithreading_enabled(ImmediateModeSwitch):
     Args:
         mode: the switch.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.set_multithreading_enabled(False):
     ...     print(torch.autograd.is_multithreading_enabled())
     False
@@ -314,7 +310,6 @@ class inference_mode(ModeSwitch):
     Args:
         mode: whether it is on, or a function to decorate.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0], requires_grad=True)
     >>> with torch.inference_mode():
     ...     y = x * 2
@@ -355,7 +350,6 @@ def is_multithreading_enabled() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.autograd.is_multithreading_enabled()
     True
     """

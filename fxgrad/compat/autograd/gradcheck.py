@@ -386,7 +386,6 @@ def gradcheck(
         ValueError: no input requires a gradient.
         AssertionError: options that contradict each other; outputs whose shape or dtype depends on values.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradcheck(torch.sin, (x,), check_forward_ad=True)
     True
@@ -453,7 +452,6 @@ def gradgradcheck(
         AssertionError: both ways of second derivatives are off, or reverse over reverse is, by which
             `check_undefined_grad` and `check_batched_grad` go.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([0.5, 1.0], dtype=torch.float64, requires_grad=True)
     >>> torch.autograd.gradgradcheck(torch.sin, (x,))
     True

@@ -20,7 +20,6 @@ class GradientEdge(NamedTuple):
         output_nr: the number of its result.
         ownership_token: what keeps a leaf alive, or None.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> y = x * x
     >>> edge = torch.autograd.graph.get_gradient_edge(y)
@@ -67,7 +66,6 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
         RuntimeError: it requires none.
         TypeError: `tensor` is no Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = x * x
     >>> edge = torch.autograd.graph.get_gradient_edge(y)

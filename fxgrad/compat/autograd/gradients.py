@@ -131,7 +131,6 @@ def backward(
         RuntimeError: a tensor requires no gradient, has several elements and no gradient given, or one of another
             shape; what the graph saved was freed, or modified in place.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> torch.autograd.backward(x * x, torch.tensor([1.0, 10.0]))
     >>> x.grad.tolist()
@@ -213,7 +212,6 @@ def grad(
     Raises:
         RuntimeError: as for `backward`; an input requires no gradient or is not used.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> (slope,) = torch.autograd.grad(x * x * x, x, create_graph=True)
     >>> slope.item(), torch.autograd.grad(slope, x)[0].item()

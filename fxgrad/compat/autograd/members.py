@@ -226,7 +226,6 @@ def register_hook(self: Tensor, hook: Callable[[Tensor], Tensor | None]) -> Remo
     Raises:
         RuntimeError: the Tensor requires no gradient.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> with x.register_hook(lambda grad: grad * 2):
     ...     (x * x).sum().backward()
@@ -252,7 +251,6 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
     Raises:
         RuntimeError: the Tensor is no leaf, or requires no gradient.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad.tolist()))
     >>> (x * x).sum().backward()

@@ -102,7 +102,6 @@ def register_multi_grad_hook(
         ValueError: the mode is neither.
         AssertionError: a Tensor requires no gradient, and all are to be waited for.
 
-    >>> import fxgrad.compat as torch
     >>> a = torch.rand(2, 3, requires_grad=True)
     >>> b = torch.rand(2, 3, requires_grad=True)
     >>> c, d = a * b, a * b

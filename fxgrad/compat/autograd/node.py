@@ -26,7 +26,6 @@ class Node(ABC):
 
     Its class is named after the operation, and what it has saved for backward are its attributes: see `dir`.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> y = x.exp()
     >>> isinstance(y.grad_fn, torch.autograd.graph.Node), type(y.grad_fn).__name__
@@ -39,7 +38,6 @@ class Node(ABC):
     def name(self) -> str:
         """Return the name of the operation.
 
-        >>> import fxgrad.compat as torch
         >>> x = torch.tensor(0.0, requires_grad=True)
         >>> x.clone().grad_fn.name()
         'CloneBackward0'
@@ -51,7 +49,6 @@ class Node(ABC):
         """The Nodes that made the operands, each with the number of its result; (None, 0) for an operand without
         gradient.
 
-        >>> import fxgrad.compat as torch
         >>> a = torch.tensor(0.0, requires_grad=True)
         >>> (a * 2).exp().grad_fn.next_functions
         ((<MulBackward0 object at 0x...>, 0),)
@@ -73,7 +70,6 @@ class Node(ABC):
         Returns:
             A handle that removes the hook.
 
-        >>> import fxgrad.compat as torch
         >>> x = torch.tensor(1.0, requires_grad=True)
         >>> y = x * 3
         >>> handle = y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 2, None))
@@ -92,7 +88,6 @@ class Node(ABC):
         Returns:
             A handle that removes the hook.
 
-        >>> import fxgrad.compat as torch
         >>> x = torch.tensor(1.0, requires_grad=True)
         >>> y = x * 3
         >>> handle = y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 2,))

@@ -44,7 +44,6 @@ def load_nvprof(path: str | PathLike[str]) -> EventList:
         FileNotFoundError: there is no such file.
         RuntimeError: it is no trace of nvprof, or a broken one.
 
-    >>> import fxgrad.compat as torch
     >>> try:
     ...     torch.autograd.profiler.load_nvprof("no such file")
     ... except FileNotFoundError:
@@ -67,7 +66,6 @@ def parse_nvprof_trace(path: str | PathLike[str]) -> list[FunctionEvent]:
         FileNotFoundError: there is no such file.
         RuntimeError: the file is no trace, or a broken one.
 
-    >>> import fxgrad.compat as torch
     >>> try:
     ...     torch.autograd.profiler.parse_nvprof_trace("no such file")
     ... except FileNotFoundError:

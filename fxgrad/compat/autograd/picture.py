@@ -45,7 +45,6 @@ def picture(
     Raises:
         RuntimeError: a Tensor that requires no gradient has no graph.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.ones(3, requires_grad=True)
     >>> y = (w.exp() * w).sum()
     >>> shown = str(torch.autograd.graph.picture(y, params={"weight": w}))
@@ -60,7 +59,6 @@ def picture(
 class Picture:
     """A picture of a recorded graph, made by `picture`: SVG where Graphviz is installed, and a tree of text.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> picture = torch.autograd.graph.picture(x * x)
     >>> type(picture).__name__
@@ -89,7 +87,6 @@ class Picture:
             RuntimeError: Graphviz is needed, and is not there or does not know the format.
 
         >>> import os, tempfile
-        >>> import fxgrad.compat as torch
         >>> y = torch.ones(3, requires_grad=True).sum()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     torch.autograd.graph.picture(y).save(os.path.join(folder, "graph.txt"))
@@ -245,7 +242,6 @@ def set_picture_in_notebooks(enabled: bool) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.autograd.graph.set_picture_in_notebooks(True)
     >>> y = torch.ones(3, requires_grad=True).sum()
     >>> "SumBackward0" in str(y._repr_mimebundle_())  # which notebooks call

@@ -76,7 +76,6 @@ class profile:
         RuntimeError: it is entered twice, or asked for events before its end.
         AssertionError: `use_cpu=False` without `use_kineto`.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.ones(1, 1, requires_grad=True)
     >>> with torch.autograd.profiler.profile() as prof:
     ...     for _ in range(100):
@@ -280,7 +279,6 @@ class record_function(ContextDecorator):
         name: the name of the event.
         args: a text that is kept with it, or None.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.profiler.profile() as prof:
     ...     with torch.autograd.profiler.record_function("label-z"):
     ...         y = torch.ones(2) * 2
@@ -334,7 +332,6 @@ class record_function(ContextDecorator):
 class EnforceUnique:
     """Raises an error if a key is seen more than once.
 
-    >>> import fxgrad.compat as torch
     >>> seen = torch.autograd.profiler.EnforceUnique()
     >>> seen.see("a", 1)
     >>> seen.see("a", 2)
@@ -357,7 +354,6 @@ class EnforceUnique:
 class KinetoStepTracker:
     """The number of the step in which the process is, where several parts of it count: the largest of their counts.
 
-    >>> import fxgrad.compat as torch
     >>> tracker = torch.autograd.profiler.KinetoStepTracker
     >>> tracker.init_step_count("example")
     >>> step = tracker.current_step()

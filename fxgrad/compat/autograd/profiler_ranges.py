@@ -78,7 +78,6 @@ class emit_nvtx:
     Raises:
         RuntimeError: there is no package `nvtx`; or it is entered twice.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.profiler.emit_nvtx(enabled=False):
     ...     y = torch.ones(2) * 2
     """
@@ -125,7 +124,6 @@ class emit_itt(emit_nvtx):
         enabled: False: nothing is done.
         record_shapes: whether the names of the tasks have the shapes of the operands.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.profiler.emit_itt(enabled=False):
     ...     y = torch.ones(2) * 2
     """

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 class ProfilerAction(Enum):
     """What a profile does in a step.
 
-    >>> import fxgrad.compat as torch
     >>> torch.profiler.schedule(wait=1, warmup=1, active=1)(1).name
     'WARMUP'
     """
@@ -40,7 +39,6 @@ def supported_activities() -> set[ProfilerActivity]:
     Returns:
         A set of ProfilerActivity.
 
-    >>> import fxgrad.compat as torch
     >>> torch.profiler.ProfilerActivity.CPU in torch.profiler.supported_activities()
     True
     """
@@ -67,7 +65,6 @@ def schedule(
     Raises:
         AssertionError: a number is negative, or there are no active steps.
 
-    >>> import fxgrad.compat as torch
     >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
     >>> [plan(step).name for step in range(5)]
     ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
@@ -119,7 +116,6 @@ def tensorboard_trace_handler(
     Returns:
         A function of a profile.
 
-    >>> import fxgrad.compat as torch
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     handler = torch.profiler.tensorboard_trace_handler(folder)
@@ -160,7 +156,6 @@ class profile:
     Raises:
         AssertionError: there are no activities.
 
-    >>> import fxgrad.compat as torch
     >>> seen = []
     >>> plan = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
     >>> with torch.profiler.profile(schedule=plan, on_trace_ready=lambda p: seen.append(p.step_num)) as p:

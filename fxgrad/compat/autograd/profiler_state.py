@@ -10,7 +10,6 @@ from ...core.interpreter import levels
 class DeviceType(IntEnum):
     """Where an event ran.
 
-    >>> import fxgrad.compat as torch
     >>> torch.autograd.DeviceType.CPU.name
     'CPU'
     """
@@ -28,7 +27,6 @@ class DeviceType(IntEnum):
 class ProfilerActivity(Enum):
     """What is measured.
 
-    >>> import fxgrad.compat as torch
     >>> torch.profiler.ProfilerActivity.CPU.name
     'CPU'
     """
@@ -47,7 +45,6 @@ def kineto_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.autograd.kineto_available()
     True
     """

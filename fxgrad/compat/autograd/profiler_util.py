@@ -148,7 +148,6 @@ class FunctionEvent(FormattedTimesMixin):
         input_dtypes: the dtypes of the operands.
         module_hierarchy: the names of the modules around it.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.profiler.profile() as prof:
     ...     y = torch.ones(2) * 2
     >>> event = prof.function_events[-1]
@@ -355,7 +354,6 @@ class EventList(list):
         profile_memory: whether memory is shown.
         with_flops: whether operations are counted.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.profiler.profile() as prof:
     ...     y = torch.ones(2) * 2
     >>> type(prof.function_events).__name__, "aten::mul" in [e.name for e in prof.function_events]

@@ -130,7 +130,6 @@ class allow_mutation_on_saved_tensors:
     Raises:
         RuntimeError: on entering, inside another one, or where saved-tensor hooks are disabled.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.graph.allow_mutation_on_saved_tensors():
     ...     a = torch.ones(3, requires_grad=True)
     ...     b = a.clone()

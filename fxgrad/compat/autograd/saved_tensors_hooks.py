@@ -32,7 +32,6 @@ class saved_tensors_hooks:
         TypeError: on entering, a hook cannot be called.
         RuntimeError: on entering, inside `disable_saved_tensors_hooks`.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.to(torch.float16), lambda t: t.to(torch.float32)):
     ...     y = x.square()
@@ -62,7 +61,6 @@ class save_on_cpu(saved_tensors_hooks):
     Args:
         pin_memory, device_type: accepted; memory is never pinned here.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> with torch.autograd.graph.save_on_cpu():
     ...     y = x * x
@@ -92,7 +90,6 @@ class disable_saved_tensors_hooks(ModeSwitch):
     Raises:
         RuntimeError: on entering, such hooks are in force.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.autograd.graph.disable_saved_tensors_hooks("no hooks here"):
     ...     with torch.autograd.graph.save_on_cpu():
     ...         pass

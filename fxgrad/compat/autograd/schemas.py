@@ -148,7 +148,6 @@ def infer_schema(
         op_name: a name that is to stand before the parentheses.
         tags: accepted, without meaning here.
 
-    >>> import fxgrad.compat as torch
     >>> def scale(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor: ...
     >>> torch.library.infer_schema(scale, mutates_args=())
     '(Tensor x, float factor=2.0) -> Tensor'

@@ -30,7 +30,6 @@ class Variable(metaclass=VariableMeta):
     Raises:
         TypeError: the data is no Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> v = torch.autograd.Variable(torch.tensor([1.0]), requires_grad=True)
     >>> v, isinstance(torch.tensor(1), torch.autograd.Variable)
     (tensor([1.], requires_grad=True), True)
@@ -64,7 +63,6 @@ def variable(*args, **kwargs) -> Tensor:
     Returns:
         A Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

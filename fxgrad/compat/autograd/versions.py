@@ -22,7 +22,6 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     Raises:
         RuntimeError: it is neither.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.ones(2)
     >>> x.numpy()[0] = 5.0
     >>> torch.autograd.graph.increment_version(x)

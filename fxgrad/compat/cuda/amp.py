@@ -29,7 +29,6 @@ class autocast(autocast_mode.autocast):
         dtype: the dtype of the casts.
         cache_enabled: whether casts of weights are kept.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -53,7 +52,6 @@ class GradScaler(grad_scaler.GradScaler):
         growth_interval: see `torch.amp.GradScaler`.
         enabled: whether it does anything.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -84,7 +82,6 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: dtype | None = None) -> Any:
     Returns:
         The decorated function.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -105,7 +102,6 @@ def custom_bwd(bwd: Any) -> Any:
     Returns:
         The decorated function.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

@@ -28,7 +28,6 @@ CUDAGraph, MemPool, graph = (
 class CudaError(RuntimeError):
     """The error of a CUDA device in torch; here it is CuPy's.
 
-    >>> import fxgrad.compat as torch
     >>> issubclass(torch.cuda.CudaError, Exception)
     True
     """
@@ -37,7 +36,6 @@ class CudaError(RuntimeError):
 class AcceleratorError(RuntimeError):
     """The error of an accelerator in torch; here it is CuPy's.
 
-    >>> import fxgrad.compat as torch
     >>> issubclass(torch.AcceleratorError, Exception)
     True
     """
@@ -46,7 +44,6 @@ class AcceleratorError(RuntimeError):
 class OutOfMemoryError(RuntimeError):
     """The error of torch where a device has no memory left; here it is CuPy's.
 
-    >>> import fxgrad.compat as torch
     >>> issubclass(torch.OutOfMemoryError, Exception)
     True
     """
@@ -58,7 +55,6 @@ def is_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.is_available() in (True, False)
     True
     """
@@ -81,7 +77,6 @@ def current_device() -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.current_device()
     """
@@ -94,7 +89,6 @@ def init() -> None:
     Raises:
         DeviceError: there is none; an AssertionError.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.init()
     """
@@ -109,7 +103,6 @@ def set_device(device: Any) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.set_device(-1)
     """
     if is_available() and device_number(device) >= 0:
@@ -120,7 +113,6 @@ def set_device(device: Any) -> None:
 def device(device: Any) -> Iterator[None]:
     """Context manager in which another device is used; None or a negative number changes nothing.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.cuda.device(None):
     ...     x = torch.zeros(2)
     """
@@ -137,7 +129,6 @@ def device_of(obj: Tensor) -> AbstractContextManager[None]:
     Args:
         obj: a Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.cuda.device_of(torch.zeros(2)):
     ...     x = torch.zeros(2)
     """
@@ -150,7 +141,6 @@ def synchronize(device: Any = None) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.synchronize()
     """
@@ -164,7 +154,6 @@ def get_device_properties(device: Any = None) -> Any:
     Returns:
         An object with these attributes.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.get_device_properties()
     """
@@ -186,7 +175,6 @@ def get_device_name(device: Any = None) -> str:
     Returns:
         A str.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.get_device_name()
     """
@@ -199,7 +187,6 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     Returns:
         A tuple (major, minor).
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.get_device_capability()
     """
@@ -213,7 +200,6 @@ def get_arch_list() -> list[str]:
     Returns:
         An empty list.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.get_arch_list()
     []
     """
@@ -229,7 +215,6 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.is_bf16_supported() in (True, False)
     True
     """
@@ -248,7 +233,6 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.can_device_access_peer(0, 0)
     """
@@ -264,7 +248,6 @@ def manual_seed(seed: int) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.manual_seed(0)
     """
     generators.manual_seed(seed)
@@ -276,7 +259,6 @@ def manual_seed_all(seed: int) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.manual_seed_all(0)
     """
     generators.manual_seed(seed)
@@ -288,7 +270,6 @@ def seed() -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.seed_all()
     """
     if is_available():
@@ -304,7 +285,6 @@ def initial_seed() -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.initial_seed()
     """
@@ -321,7 +301,6 @@ def get_rng_state(device: Any = "cuda") -> Tensor:
     Returns:
         A vector of uint8.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.get_rng_state()
     """
@@ -339,7 +318,6 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.set_rng_state(torch.cuda.get_rng_state())
     """
@@ -353,7 +331,6 @@ def get_rng_state_all() -> list[Tensor]:
     Returns:
         A list of vectors.
 
-    >>> import fxgrad.compat as torch
     >>> states = torch.cuda.get_rng_state_all()
     """
     return [generators.get_rng_state() for _ in range(device_count())]
@@ -368,7 +345,6 @@ def set_rng_state_all(new_states: list[Tensor]) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
     """
     for state in new_states:

@@ -30,7 +30,6 @@ def memory_allocated(device: Any = None) -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.memory_allocated() >= 0
     True
     """
@@ -46,7 +45,6 @@ def memory_reserved(device: Any = None) -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.memory_reserved() >= 0
     True
     """
@@ -60,7 +58,6 @@ def max_memory_allocated(device: Any = None) -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.max_memory_allocated()
     """
@@ -76,7 +73,6 @@ def max_memory_reserved(device: Any = None) -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.max_memory_reserved()
     """
@@ -112,7 +108,6 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.reset_peak_memory_stats()
     """
@@ -131,7 +126,6 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
     Returns:
         A tuple of two ints.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.mem_get_info()
     """
@@ -144,7 +138,6 @@ def empty_cache() -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.empty_cache()
     """
@@ -158,7 +151,6 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     Returns:
         A dict.
 
-    >>> import fxgrad.compat as torch
     >>> type(torch.cuda.memory_stats()).__name__ in ("dict", "OrderedDict")
     True
     """
@@ -182,7 +174,6 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     Returns:
         A str.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.memory_summary()
     """
@@ -195,7 +186,6 @@ def ipc_collect() -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.ipc_collect()
     """
 
@@ -209,7 +199,6 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.set_per_process_memory_fraction(0.5)
     """

@@ -15,7 +15,6 @@ def range_push(msg: str) -> int:
     Args:
         msg: the name.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     level = torch.cuda.nvtx.range_push("step")
     ...     level = torch.cuda.nvtx.range_pop()
@@ -26,7 +25,6 @@ def range_push(msg: str) -> int:
 def range_pop() -> int:
     """End the range that was begun last, and return 0.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     level = torch.cuda.nvtx.range_push("step")
     ...     level = torch.cuda.nvtx.range_pop()
@@ -40,7 +38,6 @@ def range_start(msg: str) -> int:
     Args:
         msg: the name.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
     """
@@ -56,7 +53,6 @@ def range_end(range_id: int) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
     """
@@ -71,7 +67,6 @@ def mark(msg: str) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.nvtx.mark("step")
     """
@@ -81,7 +76,6 @@ def mark(msg: str) -> None:
 def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
     """Context manager and decorator for a range whose name is `msg.format(*args, **kwargs)`.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.cuda.nvtx.range("step {}", 3):
     ...     torch.ones(1)
     tensor([1.])

@@ -36,7 +36,6 @@ class Stream:
     Raises:
         DeviceError: there is no CUDA device.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.Stream()
     """
@@ -126,7 +125,6 @@ class ExternalStream(Stream):
         stream_ptr: CUDA's pointer.
         device: the device, by its number or name; None: the one in use.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     pointer = torch.cuda.current_stream().cuda_stream
     ...     stream = torch.cuda.ExternalStream(pointer)
@@ -146,7 +144,6 @@ class Event:
         blocking: whether who waits for it sleeps.
         interprocess: accepted, and without a meaning here.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.Event()
     """
@@ -190,7 +187,6 @@ class Event:
 def stream(stream: Stream | None) -> AbstractContextManager[Any]:
     """Context manager for the stream of the work that is launched inside; None changes nothing.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.cuda.stream(None):
     ...     x = torch.zeros(2)
     """
@@ -206,7 +202,6 @@ def current_stream(device: Any = None) -> Stream:
     Raises:
         DeviceError: there is no CUDA device.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.current_stream()
     """
@@ -220,7 +215,6 @@ def default_stream(device: Any = None) -> Stream:
     Raises:
         DeviceError: there is no CUDA device.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.default_stream()
     """
@@ -234,7 +228,6 @@ def set_stream(stream: Stream) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> if torch.cuda.is_available():
     ...     torch.cuda.set_stream(torch.cuda.current_stream())
     """

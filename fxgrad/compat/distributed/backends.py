@@ -151,7 +151,6 @@ class BackendConfig:
     Raises:
         ValueError: a pair is not "device:backend".
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.BackendConfig("gloo").device_backend_map["cpu"]
     'gloo'
@@ -207,7 +206,6 @@ def is_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cuda.is_available() in (True, False)
     True
     """
@@ -220,7 +218,6 @@ def is_mpi_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.is_mpi_available() in (True, False)
     True
@@ -234,7 +231,6 @@ def is_gloo_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.is_gloo_available()
     True
@@ -248,7 +244,6 @@ def is_nccl_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.is_nccl_available() in (True, False)
     True
@@ -262,7 +257,6 @@ def is_ucc_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.is_ucc_available() in (True, False)
     True
@@ -279,7 +273,6 @@ def is_torchelastic_launched() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.is_torchelastic_launched() in (True, False)
     True
@@ -310,7 +303,6 @@ def get_default_backend_for_device(device: Any) -> str:
     Raises:
         ArgumentValueError: there is none.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.get_default_backend_for_device("cpu")
     'gloo'
@@ -326,7 +318,6 @@ def get_default_backend_for_device(device: Any) -> str:
 class DebugLevel(Enum):
     """How much is checked and told of: see `get_debug_level`.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.DebugLevel.OFF.name
     'OFF'
@@ -361,7 +352,6 @@ def set_debug_level(level: DebugLevel) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.set_debug_level(dist.get_debug_level())
     """
@@ -374,7 +364,6 @@ def set_debug_level_from_env() -> None:
     Raises:
         TensorError: it is none of OFF, INFO and DETAIL.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.set_debug_level_from_env()
     """

@@ -47,7 +47,7 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
         TypeError: it is no Tensor.
         ValueError, RuntimeError: numbers of this dtype are not reduced in this way.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> loss = torch.tensor(3.0)
     >>> dist.all_reduce(loss)
@@ -77,7 +77,7 @@ def all_reduce_coalesced(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> values = [torch.ones(2), torch.ones(1)]
     >>> dist.all_reduce_coalesced(values)
@@ -121,7 +121,7 @@ def reduce(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> x = torch.ones(2)
     >>> dist.reduce(x, dst=0)
@@ -160,7 +160,7 @@ def broadcast(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.broadcast(torch.ones(2), src=0)
     >>> dist.destroy_process_group()
@@ -192,7 +192,7 @@ def all_gather(
         RuntimeError: there are not as many Tensors as processes, or one is of another shape.
         ValueError: the dtypes differ.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> parts = [torch.zeros(2)]
     >>> dist.all_gather(parts, torch.ones(2))
@@ -227,7 +227,7 @@ def all_gather_single(
     Raises:
         RuntimeError: `output_tensor` is not of such a shape.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> whole = torch.zeros(2)
     >>> dist.all_gather_into_tensor(whole, torch.ones(2))
@@ -273,7 +273,7 @@ def all_gather_coalesced(
     Raises:
         ValueError: `output_tensor_lists` is no list.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> parts = [[torch.zeros(2)]]
     >>> dist.all_gather_coalesced(parts, [torch.ones(2)])
@@ -317,7 +317,7 @@ def gather(
     Raises:
         ValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> parts = [torch.zeros(2)]
     >>> dist.gather(torch.ones(2), parts, dst=0)
@@ -365,7 +365,7 @@ def scatter(
     Raises:
         ValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.scatter(x, [torch.ones(2)], src=0)
@@ -408,7 +408,7 @@ def reduce_scatter(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.reduce_scatter(x, [torch.ones(2)])
@@ -441,7 +441,7 @@ def reduce_scatter_single(
     Raises:
         RuntimeError: `input` is not of as many entries as all outputs together.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.reduce_scatter_tensor(x, torch.ones(2))
@@ -510,7 +510,7 @@ def monitored_barrier(
     Raises:
         CollectiveTimeoutError: some have not come; a TimeoutError.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.monitored_barrier()
     >>> dist.destroy_process_group()

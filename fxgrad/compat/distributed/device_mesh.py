@@ -188,7 +188,6 @@ def init_device_mesh(
     Raises:
         TensorError: there are not as many processes, or names twice or of another number.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> mesh = dist.init_device_mesh("cpu", (1,))
     >>> mesh.size()

@@ -36,7 +36,7 @@ def all_to_all(
     Raises:
         RuntimeError: not one Tensor for each process, or one of another size than what comes.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> received = [torch.zeros(2)]
     >>> dist.all_to_all(received, [torch.ones(2)])
@@ -85,7 +85,7 @@ def all_to_all_single(
     Raises:
         RuntimeError: the lengths do not add up to that of the Tensor.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> received = torch.zeros(2)
     >>> dist.all_to_all_single(received, torch.ones(2))

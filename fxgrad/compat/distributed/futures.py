@@ -18,7 +18,6 @@ class Future:
     Args:
         devices: accepted.
 
-    >>> import fxgrad.compat as torch
     >>> future = torch.futures.Future()
     >>> doubled = future.then(lambda f: f.value() * 2)
     >>> future.set_result(21)
@@ -145,7 +144,6 @@ def collect_all(futures: Iterable[Future]) -> Future:
     Args:
         futures: Futures.
 
-    >>> import fxgrad.compat as torch
     >>> future = torch.futures.Future()
     >>> every = torch.futures.collect_all([future])
     >>> future.set_result(1)
@@ -168,7 +166,6 @@ def wait_all(futures: Iterable[Future]) -> list[Any]:
     Args:
         futures: Futures.
 
-    >>> import fxgrad.compat as torch
     >>> future = torch.futures.Future()
     >>> future.set_result(1)
     >>> torch.futures.wait_all([future])

@@ -31,7 +31,7 @@ class ProcessGroup:
         name: the name of the group.
         description: a text.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.group.WORLD.size(), dist.group.WORLD.rank()
     (1, 0)
@@ -94,7 +94,7 @@ class DefaultGroup(type):
 class group(metaclass=DefaultGroup):
     """Where programs find the group of all processes: `group.WORLD`, None before `init_process_group`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.group.WORLD.size()
     1
@@ -105,7 +105,6 @@ class group(metaclass=DefaultGroup):
 class GroupMember(metaclass=DefaultGroup):
     """The same, and what `new_group` returns to processes outside the group.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.GroupMember.WORLD is None
     True
@@ -120,7 +119,6 @@ def is_initialized() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.is_initialized()
     False
@@ -199,7 +197,7 @@ def get_world_size(group: Any = None) -> int:
     Raises:
         ValueError: there is no such group, or none has been opened.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_world_size()
     1
@@ -215,7 +213,7 @@ def get_backend(group: Any = None) -> str:
     Raises:
         ArgumentValueError: this process is outside of the group.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_backend()
     'gloo'
@@ -227,7 +225,7 @@ def get_backend(group: Any = None) -> str:
 def get_backend_config(group: Any = None) -> str:
     """Return which backend serves which device in a group: "cpu:gloo,cuda:gloo".
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_backend_config()
     'cpu:gloo,cuda:gloo'
@@ -250,7 +248,7 @@ def ensure_inside(group: Any) -> ProcessGroup:
 def get_pg_count() -> int:
     """Return how many groups there are.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_pg_count()
     1
@@ -265,7 +263,7 @@ def get_process_group_ranks(group: Any) -> list[int]:
     Raises:
         ValueError: there is no such group, or none has been opened.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_process_group_ranks(dist.group.WORLD)
     [0]
@@ -283,7 +281,7 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     Raises:
         ArgumentValueError: it is not in it.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_group_rank(dist.group.WORLD, 0)
     0
@@ -306,7 +304,7 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     Raises:
         ArgumentValueError: there is no such member.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_global_rank(dist.group.WORLD, 0)
     0
@@ -327,7 +325,6 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     Raises:
         TensorError: it has not, and there is no `fallback_rank`.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.get_node_local_rank(fallback_rank=0) >= 0
     True
@@ -445,7 +442,7 @@ def new_subgroups_by_enumeration(
     Raises:
         ArgumentValueError: a process is in two of them, or there are none.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> own, groups = dist.new_subgroups_by_enumeration([[0]])
     >>> own.size()
@@ -493,7 +490,7 @@ def new_subgroups(
     Raises:
         ArgumentValueError: `group_size` does not divide the number of processes, or is not given.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> own, groups = dist.new_subgroups(1)
     >>> len(groups)
@@ -544,7 +541,7 @@ def split_group(
     Raises:
         ArgumentValueError: there are no parts, or one is empty, or a process comes twice.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.split_group(split_ranks=[[0]]).size()
     1

@@ -117,7 +117,7 @@ def destroy_process_group(group: Any = None) -> None:
         AssertionError: there is no group.
         ArgumentValueError: it is none, or has ended.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.is_initialized()
     True

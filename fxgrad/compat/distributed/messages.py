@@ -37,7 +37,7 @@ def isend(
     Raises:
         ValueError: there is no such process, or it is this one.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.isend(x, dst=1).wait()
@@ -74,7 +74,7 @@ def irecv(
     Raises:
         ValueError: `src` is this process.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.isend(x, dst=1).wait()
@@ -111,7 +111,7 @@ def send(
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)
@@ -138,7 +138,7 @@ def recv(
         tag: a number that both sides give.
         group_src: the number of the process in the group, in the place of `src`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)

@@ -60,7 +60,7 @@ def gather_object(
     Raises:
         ArgumentValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> objects = [None]
     >>> dist.gather_object("a", objects, dst=0)
@@ -99,7 +99,7 @@ def broadcast_object_list(
     Raises:
         RuntimeError: the list has another length than that of `src`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> objects = ["a"]
     >>> dist.broadcast_object_list(objects, src=0)
@@ -139,7 +139,7 @@ def scatter_object_list(
         TensorError: there is no place.
         ArgumentValueError: the process that is to have the objects has none.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> received = [None]
     >>> dist.scatter_object_list(received, ["a"], src=0)
@@ -184,7 +184,7 @@ def send_object_list(
     Raises:
         ArgumentValueError: it is this process.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(objects):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send_object_list(objects, dst=1)
@@ -222,7 +222,7 @@ def recv_object_list(
     Raises:
         ArgumentError: it is no list of their number.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(objects):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send_object_list(objects, dst=1)

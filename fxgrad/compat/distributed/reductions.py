@@ -13,7 +13,6 @@ from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 class RedOpType(Enum):
     """The ways of reduction, with the numbers that torch has for them.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> dist.RedOpType.SUM.name
     'SUM'
@@ -48,7 +47,6 @@ class ReduceOp:
         op: the way of reduction: see `ReduceOp`.
         factor: a number that multiplies, for PREMUL_SUM.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributed.ReduceOp.SUM
     <RedOpType.SUM: 0>
     """

@@ -228,7 +228,6 @@ class Store:
 class HashStore(Store):
     """A store of this process, which its threads share.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> store = dist.HashStore()
     >>> store.set("epoch", "3")
@@ -254,7 +253,6 @@ class FileStore(Store):
         file_name: the file, which is made if it is not there.
         world_size: accepted.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -289,7 +287,6 @@ class FileStore(Store):
 class PrefixStore(Store):
     """A part of a store: the keys with a prefix, which stands before a slash.
 
-    >>> import fxgrad.compat as torch
     >>> import fxgrad.compat.distributed as dist
     >>> store = dist.HashStore()
     >>> dist.PrefixStore("a", store).set("epoch", "3")
@@ -332,7 +329,7 @@ class TCPStore(HashStore):
     Raises:
         TensorError: several processes are to share it.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> store = dist.TCPStore("localhost", 0, is_master=True)
     >>> store.set("epoch", "3")
     >>> store.get("epoch")

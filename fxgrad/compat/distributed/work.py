@@ -23,7 +23,7 @@ class Work:
         finish: what is done at its end.
         source: the number of the sender.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> x = torch.ones(2)
     >>> work = dist.all_reduce(x, async_op=True)

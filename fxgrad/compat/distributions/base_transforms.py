@@ -35,7 +35,6 @@ class Transform:
     Raises:
         ArgumentValueError: another cache size.
 
-    >>> import fxgrad.compat as torch
     >>> exp = torch.distributions.ExpTransform()
     >>> x = torch.tensor([0.0, 1.0])
     >>> exp(x), exp.inv(torch.tensor(1.0)), exp.log_abs_det_jacobian(x, exp(x))
@@ -226,7 +225,6 @@ class ComposeTransform(Transform):
         parts: the transforms, the first one first.
         cache_size: see `Transform`.
 
-    >>> import fxgrad.compat as torch
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(1.0, 2.0)]
     >>> t = torch.distributions.ComposeTransform(parts)
     >>> x = torch.tensor(0.0)
@@ -328,7 +326,6 @@ class IndependentTransform(Transform):
         reinterpreted_batch_ndims: how many dimensions more make an event.
         cache_size: see `Transform`.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
     >>> x = torch.tensor([0.0, 1.0])
     >>> t(x), t.log_abs_det_jacobian(x, t(x))

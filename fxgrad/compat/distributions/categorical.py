@@ -10,7 +10,7 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .odds import Binomial, OddsWithShape
-from .utils import torch
+from .utils import attribute_of, torch
 
 CATEGORIES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
@@ -28,7 +28,6 @@ class Categorical(OddsWithShape):
     Raises:
         ArgumentValueError: both are given, or neither, or what has no dimension.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.Categorical(torch.tensor([1.0, 3.0])).probs
     tensor([0.2500, 0.7500])
     """
@@ -102,20 +101,9 @@ class OverCategorical(Distribution):
             self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args
         )
 
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
-
-    @property
-    def param_shape(self) -> Size:
-        """The shape of the parameter."""
-        return self._categorical.param_shape
+    probs = attribute_of("_categorical", "probs", "The probabilities.")
+    logits = attribute_of("_categorical", "logits", "Their logarithms.")
+    param_shape = attribute_of("_categorical", "param_shape", "The shape of the parameter.")
 
 
 class OneHotCategorical(OverCategorical):
@@ -128,7 +116,6 @@ class OneHotCategorical(OverCategorical):
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75]))
     >>> d.log_prob(torch.tensor([0.0, 1.0])), d.mean
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
@@ -183,7 +170,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
     >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
     >>> sample.sum().item(), sample.requires_grad
@@ -210,7 +196,6 @@ class Multinomial(OverCategorical):
     Raises:
         NotSupportedError: `total_count` is no int. It is a NotImplementedError.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Multinomial(3, torch.tensor([0.5, 0.5]))
     >>> d.log_prob(torch.tensor([1.0, 2.0])), d.mean
     (tensor(-0.9808), tensor([1.5000, 1.5000]))

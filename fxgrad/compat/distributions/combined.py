@@ -24,7 +24,6 @@ class Independent(Distribution):
     Raises:
         ArgumentValueError: the batch has fewer.
 
-    >>> import fxgrad.compat as torch
     >>> normals = torch.distributions.Normal(torch.zeros(3), torch.ones(3))
     >>> vector = torch.distributions.Independent(normals, 1)
     >>> vector.batch_shape, vector.event_shape, vector.log_prob(torch.zeros(3))
@@ -115,7 +114,6 @@ class MixtureSameFamily(Distribution):
     Raises:
         ArgumentValueError: one is no such distribution, or their batches do not fit.
 
-    >>> import fxgrad.compat as torch
     >>> D = torch.distributions
     >>> mixture = D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.tensor([-1.0, 1.0]), 0.5))
     >>> mixture.mean, mixture.cdf(torch.tensor(0.0))

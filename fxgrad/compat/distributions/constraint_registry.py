@@ -16,7 +16,6 @@ Factory = Callable[[Any], transforms.Transform]
 class ConstraintRegistry:
     """A table of functions from constraints to transforms, by the class of the constraint.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints, transform_to
     >>> transform_to(constraints.positive)(torch.tensor(0.0))
     tensor(1.)

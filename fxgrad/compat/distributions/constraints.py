@@ -59,7 +59,6 @@ class Constraint:
         is_discrete: whether the values are separate from one another.
         event_dim: how many dimensions from the right make one value.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.positive.check(torch.tensor([-1.0, 2.0]))
     tensor([False,  True])
     """
@@ -118,7 +117,6 @@ def is_dependent(constraint) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.is_dependent(constraints.dependent), constraints.is_dependent(constraints.positive)
     (True, False)
@@ -132,7 +130,6 @@ class _DependentProperty(property, _Dependent):
     Args:
         fn: the property's function.
 
-    >>> import fxgrad.compat as torch
     >>> class Shifted(torch.distributions.Distribution):
     ...     @torch.distributions.constraints.dependent_property(is_discrete=False, event_dim=0)
     ...     def support(self):
@@ -165,7 +162,6 @@ class _IndependentConstraint(Constraint):
     Raises:
         ValueError: `reinterpreted_batch_ndims` is no whole number from 0 on.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.independent(constraints.positive, 1).check(torch.tensor([1.0, -1.0]))
     tensor(False)
@@ -208,7 +204,6 @@ class MixtureSameFamilyConstraint(Constraint):
     Raises:
         TypeError: `base_constraint` is no Constraint.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.MixtureSameFamilyConstraint(constraints.positive).check(torch.tensor([1.0, -1.0]))
     tensor([ True, False])
@@ -291,7 +286,6 @@ class _GreaterThan(BoundedBelow):
     Args:
         lower_bound: the lower bound.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.greater_than(1.0).check(torch.tensor([0.0, 2.0]))
     tensor([False,  True])
     """
@@ -306,7 +300,6 @@ class _GreaterThanEq(BoundedBelow):
     Args:
         lower_bound: the lower bound.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.greater_than_eq(1.0).check(torch.tensor([1.0, 0.5]))
     tensor([ True, False])
     """
@@ -321,7 +314,6 @@ class _LessThan(BoundedAbove):
     Args:
         upper_bound: the upper bound.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.less_than(1.0).check(torch.tensor([0.0, 2.0]))
     tensor([ True, False])
     """
@@ -336,7 +328,6 @@ class _Interval(Bounded):
     Args:
         lower_bound, upper_bound: the bounds.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.interval(0.0, 1.0).check(torch.tensor([1.0, 1.5]))
     tensor([ True, False])
     """
@@ -351,7 +342,6 @@ class _HalfOpenInterval(Bounded):
     Args:
         lower_bound, upper_bound: the bounds.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.half_open_interval(0.0, 1.0).check(torch.tensor([0.0, 1.0]))
     tensor([ True, False])
     """
@@ -366,7 +356,6 @@ class _IntegerInterval(Bounded):
     Args:
         lower_bound, upper_bound: the bounds.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.integer_interval(0, 2).check(torch.tensor([1.0, 1.5]))
     tensor([ True, False])
     """
@@ -423,7 +412,6 @@ class _Multinomial(Constraint):
     Args:
         upper_bound: the upper bound.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.constraints.multinomial(3).check(torch.tensor([1.0, 2.0]))
     tensor(True)
     """
@@ -517,7 +505,6 @@ class _Cat(Constraint):
     Raises:
         ValueError: not one length for each constraint.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.cat([constraints.positive, constraints.real]).check(torch.tensor([-1.0, -1.0]))
     tensor([False,  True])
@@ -546,7 +533,6 @@ class _Stack(Constraint):
     Args:
         cseq, dim: the constraints, and the dimension.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import constraints
     >>> constraints.stack([constraints.positive, constraints.real]).check(torch.tensor([-1.0, -1.0]))
     tensor([False,  True])

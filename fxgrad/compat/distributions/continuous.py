@@ -24,7 +24,6 @@ class Normal(ExponentialFamily):
         scale: the standard deviation.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> normal = torch.distributions.Normal(0.0, 2.0)
     >>> normal, normal.log_prob(torch.tensor(0.0))
     (Normal(loc: 0.0, scale: 2.0), tensor(-1.6121))
@@ -91,7 +90,6 @@ class Laplace(Distribution):
         scale: the mean distance from it.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Laplace(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.variance
     (tensor(-1.6931), tensor(2.))
@@ -153,7 +151,6 @@ class Cauchy(Distribution):
         scale: the distance from there to the quartiles.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Cauchy(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0))
     tensor(-1.8379)
@@ -213,7 +210,6 @@ class StudentT(Distribution):
         loc, scale: by which its samples are shifted and stretched.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.StudentT(3.0)
     >>> d.log_prob(torch.tensor(1.0)), d.variance
     (tensor(-1.5763), tensor(3.))
@@ -285,7 +281,6 @@ class Uniform(Distribution):
     Raises:
         ArgumentValueError: low ≥ high.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Uniform(0.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.6931), tensor(1.))
@@ -354,7 +349,6 @@ class VonMises(Distribution):
         concentration: how closely samples lie about it.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.VonMises(0.0, 2.0)
     >>> d.log_prob(torch.tensor(0.5))
     tensor(-0.9067)
@@ -431,7 +425,6 @@ class GeneralizedPareto(Distribution):
         concentration: the shape: 0 is an exponential tail, above it is heavier, below the support is bounded.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.25)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1157), tensor(1.3333))

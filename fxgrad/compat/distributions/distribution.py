@@ -32,7 +32,6 @@ class Distribution:
     Raises:
         ArgumentValueError: a parameter does not satisfy its constraint. It is a ValueError.
 
-    >>> import fxgrad.compat as torch
     >>> normal = torch.distributions.Normal(torch.zeros(3), 2.0)
     >>> normal.sample((5,)).shape, normal.log_prob(torch.zeros(3)).shape
     (torch.Size([5, 3]), torch.Size([3]))

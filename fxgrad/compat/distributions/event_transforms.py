@@ -36,7 +36,6 @@ class ReshapeTransform(Transform):
     Raises:
         ArgumentValueError: they have different numbers of elements.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.ReshapeTransform((4,), (2, 2))(torch.arange(4.0))
     tensor([[0., 1.],
             [2., 3.]])
@@ -98,7 +97,6 @@ class SoftmaxTransform(Transform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
@@ -126,7 +124,6 @@ class StickBreakingTransform(Transform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.StickBreakingTransform()
     >>> x = torch.tensor([0.0, 0.0])
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -172,7 +169,6 @@ class LowerCholeskyTransform(Transform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [1.0, 0.0]]))
     tensor([[1., 0.],
             [1., 1.]])
@@ -194,7 +190,6 @@ class PositiveDefiniteTransform(Transform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [1.0, 0.0]]))
     tensor([[1., 1.],
             [1., 2.]])
@@ -218,7 +213,6 @@ class CorrCholeskyTransform(Transform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.CorrCholeskyTransform()
     >>> x = torch.tensor([0.0])
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -316,7 +310,6 @@ class CatTransform(PartsTransform):
     Raises:
         ValueError: not one length for each transform.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.CatTransform(
     ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)]
     ... )
@@ -378,7 +371,6 @@ class StackTransform(PartsTransform):
         dim: the dimension.
         cache_size: see `Transform`.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.StackTransform(
     ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)]
     ... )

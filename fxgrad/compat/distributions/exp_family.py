@@ -24,7 +24,6 @@ class ExponentialFamily(Distribution):
         event_shape: the shape of one sample.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> exponential = torch.distributions.Exponential(torch.tensor(2.0))
     >>> bool(torch.isclose(torch.distributions.ExponentialFamily.entropy(exponential), exponential.entropy()))
     True

@@ -17,7 +17,7 @@ from .transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from .utils import broadcast_all, euler_constant, torch
+from .utils import attribute_of, broadcast_all, euler_constant, torch
 
 
 class LogNormal(TransformedDistribution):
@@ -29,7 +29,6 @@ class LogNormal(TransformedDistribution):
         loc, scale: mean and standard deviation of the logarithm.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.LogNormal(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.9189), tensor(1.6487))
@@ -42,15 +41,8 @@ class LogNormal(TransformedDistribution):
         base = Normal(loc, scale, validate_args=False)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the logarithm."""
-        return self.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the logarithm."""
-        return self.base_dist.scale
+    loc = attribute_of("base_dist", "loc", "The mean of the logarithm.")
+    scale = attribute_of("base_dist", "scale", "The standard deviation of the logarithm.")
 
     @property
     def mean(self) -> Tensor:
@@ -78,7 +70,6 @@ class LogisticNormal(TransformedDistribution):
         loc, scale: mean and standard deviation of these, (…, K - 1); events have K entries.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.LogisticNormal(torch.zeros(1), torch.ones(1))
     >>> d.log_prob(torch.tensor([0.5, 0.5]))
     tensor(0.4674)
@@ -110,10 +101,7 @@ class Half(TransformedDistribution):
     arg_constraints: ClassVar = {"scale": constraints.positive}
     support = constraints.nonnegative
 
-    @property
-    def scale(self) -> Tensor:
-        """The scale of the symmetric distribution."""
-        return self.base_dist.scale
+    scale = attribute_of("base_dist", "scale", "The scale of the symmetric distribution.")
 
     @property
     def mode(self) -> Tensor:
@@ -136,7 +124,6 @@ class HalfNormal(Half):
         scale: their standard deviation.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.HalfNormal(1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.7258), tensor(0.7979))
@@ -170,7 +157,6 @@ class HalfCauchy(Half):
         scale: their scale.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.HalfCauchy(1.0)
     >>> d.log_prob(torch.tensor(1.0))
     tensor(-1.1447)
@@ -205,7 +191,6 @@ class Gumbel(TransformedDistribution):
         scale: the scale.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Gumbel(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3679), tensor(0.5772))
@@ -270,7 +255,6 @@ class Weibull(TransformedDistribution):
         concentration: the shape: above 1 what is old fails more often.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Weibull(1.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.3069), tensor(0.8862))
@@ -319,7 +303,6 @@ class Pareto(TransformedDistribution):
         alpha: the power with which the probability of more falls.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Pareto(1.0, 2.0)
     >>> d.log_prob(torch.tensor(2.0)), d.mean
     (tensor(-1.3863), tensor(2.))
@@ -365,7 +348,6 @@ class Kumaraswamy(TransformedDistribution):
         concentration0: b.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Kumaraswamy(2.0, 1.0)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(0.), tensor(0.6667))
@@ -422,7 +404,6 @@ class InverseGamma(TransformedDistribution):
         concentration, rate: of these.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.InverseGamma(3.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.6137), tensor(1.))
@@ -436,15 +417,8 @@ class InverseGamma(TransformedDistribution):
         power = PowerTransform(torch.tensor(-1.0, dtype=base.rate.dtype, device=base.rate.device))
         super().__init__(base, power, validate_args=validate_args)
 
-    @property
-    def concentration(self) -> Tensor:
-        """The shape of the gamma variables."""
-        return self.base_dist.concentration
-
-    @property
-    def rate(self) -> Tensor:
-        """Their rate."""
-        return self.base_dist.rate
+    concentration = attribute_of("base_dist", "concentration", "The shape of the gamma variables.")
+    rate = attribute_of("base_dist", "rate", "Their rate.")
 
     @property
     def mean(self) -> Tensor:

@@ -26,7 +26,6 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Any], Any]:
     Raises:
         ArgumentError: they are no such classes. It is a TypeError.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.distributions import Normal, kl_divergence, register_kl
     >>> class Shifted(Normal): ...
     >>> @register_kl(Shifted, Shifted)
@@ -70,7 +69,6 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     Raises:
         NotSupportedError: none is known of these. It is a NotImplementedError.
 
-    >>> import fxgrad.compat as torch
     >>> D = torch.distributions
     >>> D.kl_divergence(D.Normal(0.0, 1.0), D.Normal(1.0, 1.0))
     tensor(0.5000)

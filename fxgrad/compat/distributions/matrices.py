@@ -21,7 +21,6 @@ from .utils import broadcast_all, draw_normal, known_truth, torch
 class MissingMatrixError(FxgradError, AssertionError):
     """Not exactly one matrix where one is waited for: an AssertionError, as in torch.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.Wishart(df=torch.tensor(3.0))
     Traceback (most recent call last):
         ...
@@ -53,7 +52,6 @@ class Wishart(MatrixParameter, ExponentialFamily):
         MissingMatrixError: not exactly one matrix is given. It is an AssertionError.
         ArgumentValueError: the matrix has too few dimensions, or `df` is too small.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Wishart(3.0, torch.eye(2))
     >>> d.log_prob(torch.eye(2)), d.mean
     (tensor(-3.5310), tensor([[3., 0.],
@@ -193,7 +191,6 @@ class LKJCholesky(Distribution):
     Raises:
         ArgumentValueError: `dim` is less than 2.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> L = torch.distributions.LKJCholesky(3).sample()
     >>> torch.allclose((L @ L.T).diagonal(), torch.ones(3))

@@ -138,7 +138,6 @@ class MultivariateNormal(MatrixParameter):
     Raises:
         ArgumentValueError: not exactly one matrix is given, or what has too few dimensions.
 
-    >>> import fxgrad.compat as torch
     >>> normal = torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2))
     >>> normal.log_prob(torch.zeros(2))
     tensor(-1.8379)
@@ -214,7 +213,6 @@ class LowRankMultivariateNormal(Distribution):
     Raises:
         ArgumentValueError: these do not fit together.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.LowRankMultivariateNormal(torch.zeros(2), torch.ones(2, 1), torch.ones(2))
     >>> d.log_prob(torch.zeros(2)), d.covariance_matrix
     (tensor(-2.3872), tensor([[2., 1.],

@@ -29,7 +29,6 @@ class ExpTransform(ElementwiseTransform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.ExpTransform()
     >>> x = torch.tensor(1.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -59,7 +58,6 @@ class PowerTransform(ElementwiseTransform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.PowerTransform(torch.tensor(2.0))
     >>> x = torch.tensor(3.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -104,7 +102,6 @@ class SigmoidTransform(ElementwiseTransform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.SigmoidTransform()
     >>> x = torch.tensor(0.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -132,7 +129,6 @@ class SoftplusTransform(ElementwiseTransform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.SoftplusTransform()
     >>> x = torch.tensor(0.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -157,7 +153,6 @@ class TanhTransform(ElementwiseTransform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.TanhTransform()
     >>> x = torch.tensor(0.5)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -183,7 +178,6 @@ class AbsTransform(Transform):
     Args:
         cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -206,7 +200,6 @@ class AffineTransform(Transform):
         event_dim: how many dimensions are an event.
         cache_size: see `Transform`.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.AffineTransform(1.0, 2.0)
     >>> x = torch.tensor(3.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -262,7 +255,6 @@ class CumulativeDistributionTransform(ElementwiseTransform):
         distribution: what has `cdf`, `icdf` and `log_prob`.
         cache_size: see `Transform`.
 
-    >>> import fxgrad.compat as torch
     >>> t = torch.distributions.CumulativeDistributionTransform(torch.distributions.Normal(0.0, 1.0))
     >>> x = torch.tensor(0.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))

@@ -85,7 +85,6 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
     Raises:
         ArgumentValueError: both are given, or neither.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Bernoulli(0.25)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3863), tensor(0.2500))
@@ -145,7 +144,6 @@ class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
         lims: between which p is so near to ½ that Taylor's series are used.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.ContinuousBernoulli(0.25)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(-0.0498), tensor(0.4102))
@@ -237,7 +235,6 @@ class Geometric(Odds):
     Raises:
         ArgumentValueError: a probability is 0.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Geometric(0.25)
     >>> d.log_prob(torch.tensor(2.0)), d.mean
     (tensor(-1.9617), tensor(3.))
@@ -296,7 +293,6 @@ class Binomial(OddsWithShape):
         logits: its log odds.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Binomial(3, torch.tensor(0.5))
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.9808), tensor(1.5000))
@@ -375,7 +371,6 @@ class NegativeBinomial(OddsWithShape):
         logits: its log odds.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.NegativeBinomial(3.0, torch.tensor(0.25))
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1507), tensor(1.))
@@ -430,7 +425,6 @@ class Poisson(ExponentialFamily):
         rate: their mean.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Poisson(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3069), tensor(2.))

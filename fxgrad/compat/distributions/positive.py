@@ -27,7 +27,6 @@ class Exponential(ExponentialFamily):
         rate: of events; the mean is 1/rate.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Exponential(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3069), tensor(0.5000))
@@ -93,7 +92,6 @@ class Gamma(ExponentialFamily):
         rate: the inverse of the scale.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> a = torch.tensor(0.5, requires_grad=True)
     >>> torch.distributions.Gamma(a, 2.0).rsample((3,)).sum().backward()
     >>> a.grad is not None
@@ -162,7 +160,6 @@ class Chi2(Gamma):
         df: their number, the degrees of freedom.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Chi2(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1931), tensor(2.))
@@ -192,7 +189,6 @@ class FisherSnedecor(Distribution):
         df1, df2: their degrees of freedom.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.FisherSnedecor(3.0, 4.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.0684), tensor(2.))
@@ -249,7 +245,6 @@ class Dirichlet(ExponentialFamily):
     Raises:
         ArgumentValueError: `concentration` has no dimension.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Dirichlet(torch.tensor([1.0, 3.0]))
     >>> d.log_prob(torch.tensor([0.5, 0.5])), d.mean
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
@@ -321,7 +316,6 @@ class Beta(ExponentialFamily):
         concentration0: the second, often β; the mean is α/(α + β).
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.Beta(2.0, 3.0)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(0.4055), tensor(0.4000))

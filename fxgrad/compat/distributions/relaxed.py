@@ -12,7 +12,7 @@ from .categorical import CATEGORIES, OverCategorical
 from .odds import Odds
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform, SigmoidTransform
-from .utils import clamp_probs, torch
+from .utils import attribute_of, clamp_probs, torch
 
 ODDS = {"probs": constraints.unit_interval, "logits": constraints.real}
 
@@ -68,7 +68,6 @@ class RelaxedBernoulli(TransformedDistribution):
         logits: its log odds.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor(0.25))
     >>> d.log_prob(torch.tensor(0.5))
     tensor(-0.9808)
@@ -81,20 +80,9 @@ class RelaxedBernoulli(TransformedDistribution):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """The log odds."""
-        return self.base_dist.logits
+    temperature = attribute_of("base_dist", "temperature", "The temperature.")
+    probs = attribute_of("base_dist", "probs", "The probabilities.")
+    logits = attribute_of("base_dist", "logits", "The log odds.")
 
 
 class ExpRelaxedCategorical(OverCategorical):
@@ -144,7 +132,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         logits: log probabilities but for a constant.
         validate_args: see `Distribution`.
 
-    >>> import fxgrad.compat as torch
     >>> d = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), probs=torch.tensor([0.25, 0.75]))
     >>> d.log_prob(torch.tensor([0.5, 0.5]))
     tensor(-0.9808)
@@ -157,17 +144,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    @property
-    def temperature(self) -> Tensor:
-        """The temperature."""
-        return self.base_dist.temperature
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self.base_dist.logits
+    temperature = attribute_of("base_dist", "temperature", "The temperature.")
+    probs = attribute_of("base_dist", "probs", "The probabilities.")
+    logits = attribute_of("base_dist", "logits", "Their logarithms.")

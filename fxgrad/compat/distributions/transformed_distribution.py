@@ -26,7 +26,6 @@ class TransformedDistribution(Distribution):
     Raises:
         ArgumentValueError: these are no transforms, or take events of more dimensions than the base has.
 
-    >>> import fxgrad.compat as torch
     >>> D = torch.distributions
     >>> lognormal = D.TransformedDistribution(D.Normal(0.0, 1.0), D.ExpTransform())
     >>> lognormal.log_prob(torch.tensor(1.0)) == D.LogNormal(0.0, 1.0).log_prob(torch.tensor(1.0))

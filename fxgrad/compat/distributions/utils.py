@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import update_wrapper
 from numbers import Number
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +36,6 @@ def broadcast_all(*values) -> tuple[Tensor, ...]:
     Raises:
         ArgumentValueError: one is neither.
 
-    >>> import fxgrad.compat as torch
     >>> [x.shape for x in torch.distributions.utils.broadcast_all(torch.ones(2), 3.0)]
     [torch.Size([2]), torch.Size([2])]
     """
@@ -54,6 +54,11 @@ def broadcast_all(*values) -> tuple[Tensor, ...]:
 def absent_member(one: Any, name: str) -> NotSupportedError:
     """Return the error that a distribution or a transform does not define a part."""
     return NotSupportedError(f"{type(one).__name__} has no `{name}`")
+
+
+def attribute_of(part: str, name: str, text: str) -> Any:
+    """Return a property, of this docstring, that is an attribute of a part of the distribution."""
+    return property(attrgetter(f"{part}.{name}"), doc=text)
 
 
 def sum_rightmost(value: Tensor, count: int) -> Tensor:
@@ -121,7 +126,6 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """Convert probabilities to log odds (if binary) or log probabilities; 0 and 1 become the nearest finite ones.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.utils.probs_to_logits(torch.tensor(0.5), is_binary=True)
     tensor(0.)
     """
@@ -173,7 +177,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
     Raises:
         ArgumentValueError: there is no such diagonal.
 
-    >>> import fxgrad.compat as torch
     >>> torch.distributions.utils.tril_matrix_to_vec(torch.tensor([[1, 2], [3, 4]])).tolist()
     [1, 3, 4]
     """

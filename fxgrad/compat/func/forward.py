@@ -48,7 +48,6 @@ def jvp(
         RuntimeError: structures or shapes do not fit, or what must be Tensors are none.
         ValueError: Tensors of integers or booleans.
 
-    >>> import fxgrad.compat as torch
     >>> y, t = torch.func.jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
     >>> y.numpy(), t.numpy()
     (array(0., dtype=float32), array(2., dtype=float32))
@@ -152,7 +151,6 @@ def linearize(func: Callable[..., Any], *primals) -> tuple[Any, Callable[..., An
         RuntimeError: by `jvp_fn`, the tangents have another structure, shape or dtype than the primals.
         ValueError: Tensors of integers or booleans.
 
-    >>> import fxgrad.compat as torch
     >>> y, jvp_fn = torch.func.linearize(torch.mul, torch.tensor(3.0), torch.tensor(4.0))
     >>> jvp_fn(torch.tensor(1.0), torch.tensor(0.0)).numpy()
     array(4., dtype=float32)

@@ -26,7 +26,6 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
     Raises:
         RuntimeError: `remove` is something else.
 
-    >>> import fxgrad.compat as torch
     >>> torch.func.functionalize(torch.sin) is torch.sin
     False
     """

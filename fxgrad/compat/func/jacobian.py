@@ -80,7 +80,6 @@ def jacrev(
         RuntimeError: an argument or a result is complex.
         ValueError: `chunk_size` is not positive.
 
-    >>> import fxgrad.compat as torch
     >>> torch.func.jacrev(torch.sin)(torch.tensor([0.0, 0.0])).numpy()
     array([[1., 0.],
            [0., 1.]], dtype=float32)
@@ -134,7 +133,6 @@ def jacfwd(
     Raises:
         RuntimeError: an argument or a result is complex.
 
-    >>> import fxgrad.compat as torch
     >>> torch.func.jacfwd(torch.sin)(torch.tensor([0.0, 0.0])).numpy()
     array([[1., 0.],
            [0., 1.]], dtype=float32)
@@ -174,7 +172,6 @@ def hessian(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0) -> Cal
         A function of the same arguments, giving a Tensor of shape argument.shape + argument.shape for every pair of
         Tensors in the arguments.
 
-    >>> import fxgrad.compat as torch
     >>> torch.func.hessian(lambda x: (x * x * x).sum())(torch.tensor([1.0, 2.0])).numpy()
     array([[ 6.,  0.],
            [ 0., 12.]], dtype=float32)

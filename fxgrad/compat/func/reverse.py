@@ -46,7 +46,6 @@ def grad(
         RuntimeError: the output is no Tensor of one real element, or `argnums` fits no argument.
         ValueError: an argument is no Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> torch.func.grad(torch.sin)(torch.tensor(0.0)).numpy()
     array(1., dtype=float32)
     """
@@ -78,7 +77,6 @@ def grad_and_value(
     Raises:
         RuntimeError: the value has several elements.
 
-    >>> import fxgrad.compat as torch
     >>> g, y = torch.func.grad_and_value(lambda x: x * x)(torch.tensor(3.0))
     >>> g.numpy(), y.numpy()
     (array(6., dtype=float32), array(9., dtype=float32))
@@ -180,7 +178,6 @@ def vjp(func: Callable[..., Any], *primals, has_aux: bool = False) -> Any:
         ValueError: one of `primals` is no Tensor.
         RuntimeError: the output has what is no Tensor; by `vjp_fn`, the cotangents do not fit it.
 
-    >>> import fxgrad.compat as torch
     >>> y, pullback = torch.func.vjp(torch.mul, torch.tensor(3.0), torch.tensor(4.0))
     >>> [g.numpy() for g in pullback(torch.tensor(1.0))]
     [array(4., dtype=float32), array(3., dtype=float32)]

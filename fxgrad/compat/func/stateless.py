@@ -41,7 +41,6 @@ def functional_call(
         TensorError: `strict`, and names that differ.
         TypeError: a value is no Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Linear(2, 1, bias=False)
     >>> torch.func.functional_call(model, {"weight": torch.tensor([[1.0, 2.0]])}, torch.tensor([3.0, 4.0]))
     tensor([11.])
@@ -184,7 +183,6 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dic
         TensorError: there are none, or they are of different classes, or some in training and some not, or parameters
             of one name require a gradient in some and not in others.
 
-    >>> import fxgrad.compat as torch
     >>> models = [torch.nn.Linear(2, 3) for _ in range(4)]
     >>> params, buffers = torch.func.stack_module_state(models)
     >>> params["weight"].shape
@@ -220,7 +218,6 @@ def replace_all_batch_norm_modules_(root: Module) -> Module:
     Returns:
         The module.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.ReLU())
     >>> torch.func.replace_all_batch_norm_modules_(model)[0].running_mean is None
     True

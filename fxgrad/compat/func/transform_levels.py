@@ -146,7 +146,6 @@ WORDS = {
 class BatchedValueError(TensorError, ConcretizationError):
     """Code inside `vmap` that asks for the one value of a batched Tensor: by `if`, `.item()`, `float()`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.func.vmap(lambda x: x if x > 0 else -x)(torch.tensor([1.0, -2.0]))
     Traceback (most recent call last):
         ...

@@ -54,7 +54,6 @@ def vmap(
         ValueError: what is mapped is no Tensor, or sizes or structures do not fit.
         RuntimeError: `func` asks for the value of a mapped Tensor, or for random numbers without `randomness`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.vmap(torch.add, in_dims=(0, None))(torch.tensor([1.0, 2.0]), torch.tensor(3.0)).numpy()
     array([4., 5.], dtype=float32)
     """

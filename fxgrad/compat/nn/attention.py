@@ -19,7 +19,6 @@ WARN_FOR_UNFUSED_KERNELS = False
 class SDPBackend(Enum):
     """The kernels of torch's for attention.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.attention import SDPBackend
     >>> SDPBackend.MATH.name
     'MATH'
@@ -40,7 +39,6 @@ def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool 
     Args:
         set_priority: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.attention import SDPBackend, sdpa_kernel
     >>> with sdpa_kernel(SDPBackend.MATH):
     ...     torch.nn.functional.scaled_dot_product_attention(*[torch.ones(1, 2)] * 3)

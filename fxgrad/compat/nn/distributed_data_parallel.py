@@ -63,7 +63,7 @@ class DistributedDataParallel(Module, Joinable):
             the last backward pass has left parameters without a gradient, and `find_unused_parameters` is False.
         ValueError: there is no group yet, or devices are given for a module on the CPU.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
     >>> model(torch.ones(3, 2)).sum().backward()
@@ -252,7 +252,7 @@ class DistributedDataParallel(Module, Joinable):
         """A context manager in which gradients are not averaged, but add up in each process; the first backward pass
         of a forward pass after it averages the sums.
 
-        >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+        >>> import fxgrad.compat.distributed as dist
         >>> dist.init_process_group("gloo")
         >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
         >>> with model.no_sync():

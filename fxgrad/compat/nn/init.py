@@ -29,7 +29,6 @@ def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     Returns:
         A function.
 
-    >>> import fxgrad.compat as torch
     >>> @torch.nn.init.initializer
     ... def fill(tensor, value):
     ...     return tensor.fill_(value)
@@ -59,7 +58,6 @@ def calculate_gain(nonlinearity: str, param=None) -> float:
     Raises:
         ValueError: there is no such nonlinearity, or `param` is no number.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.calculate_gain("relu") ** 2
     2.0000000000000004
     """
@@ -115,7 +113,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> 
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.uniform_(torch.empty(3))
     tensor([0.4963, 0.7682, 0.0885])
@@ -136,7 +133,6 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None)
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.normal_(torch.empty(2, 3)).shape
     torch.Size([2, 3])
@@ -163,7 +159,6 @@ def trunc_normal_(
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.trunc_normal_(torch.empty(2, 3)).shape
     torch.Size([2, 3])
@@ -214,7 +209,6 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.constant_(torch.empty(2, 3), 3.0)
     tensor([[3., 3., 3.],
             [3., 3., 3.]])
@@ -231,7 +225,6 @@ def ones_(tensor: Tensor) -> Tensor:
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.ones_(torch.empty(2, 3))
     tensor([[1., 1., 1.],
             [1., 1., 1.]])
@@ -248,7 +241,6 @@ def zeros_(tensor: Tensor) -> Tensor:
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.zeros_(torch.empty(2, 3))
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
@@ -275,7 +267,6 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor
     Raises:
         ValueError: the Tensor has fewer than two dimensions.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_uniform_(torch.empty(1, 2))
     tensor([[-0.0106,  0.7586]])
@@ -302,7 +293,6 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     Raises:
         ValueError: the Tensor has fewer than two dimensions.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.xavier_normal_(torch.empty(2, 3)).shape
     torch.Size([2, 3])
@@ -327,7 +317,6 @@ def kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float
     Raises:
         ValueError: the Tensor has fewer than two dimensions, or there is no such `mode`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.kaiming_std(torch.empty(3, 4), 0, "fan_in", "linear")
     0.5
     """
@@ -351,7 +340,6 @@ def kaiming_uniform_(
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_uniform_(torch.empty(1, 2))
     tensor([[-0.0130,  0.9291]])
@@ -379,7 +367,6 @@ def kaiming_normal_(
     Returns:
         The Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_normal_(torch.empty(2, 3)).shape
     torch.Size([2, 3])
@@ -395,7 +382,6 @@ def warn_if_empty(tensor: Tensor) -> bool:
     Args:
         tensor: the Tensor that is filled, in place; nothing is recorded.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.warn_if_empty(torch.zeros(2))
     False
     """
@@ -431,7 +417,6 @@ def eye_(tensor: Tensor) -> Tensor:
     Raises:
         ValueError: the Tensor is no matrix.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -451,7 +436,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     Raises:
         ValueError: the Tensor has not 3 to 5 dimensions, or the first is not divisible by `groups`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.dirac_(torch.empty(1, 1, 3))
     tensor([[[0., 1., 0.]]])
     """
@@ -490,7 +474,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     Raises:
         ValueError: the Tensor has fewer than two dimensions.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> w = torch.nn.init.orthogonal_(torch.empty(2, 3))
     >>> torch.allclose(w @ w.T, torch.eye(2), atol=1e-6)
@@ -529,7 +512,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) 
     Raises:
         ValueError: the Tensor is no matrix.
 
-    >>> import fxgrad.compat as torch
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.sparse_(torch.empty(2, 3), 0.5).shape
     torch.Size([2, 3])
@@ -549,7 +531,6 @@ def under_older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     Returns:
         A function.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.init.under_older_name(torch.nn.init.zeros_).__name__
     'zeros'
     """
@@ -572,7 +553,6 @@ def under_older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         The Tensor.
 
     >>> import warnings
-    >>> import fxgrad.compat as torch
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
     ...     x = torch.nn.init.{old}({OF_OLDER_NAMES.get(old, "torch.empty(2, 3)")})

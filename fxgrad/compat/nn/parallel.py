@@ -23,7 +23,6 @@ class DataParallel(Module):
         module: the module, in the attribute `module`; its parameters are `module.…` in the `state_dict`.
         device_ids, output_device, dim: accepted, and kept.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.DataParallel(torch.nn.Linear(2, 3))
     >>> model(torch.ones(4, 2)).shape, [name for name, _ in model.named_parameters()]
     (torch.Size([4, 3]), ['module.weight', 'module.bias'])

@@ -28,7 +28,6 @@ def as_member(data: Tensor | None, cls: type) -> Any:
 class Parameter(Tensor):
     """A Tensor that is a Module's parameter as soon as it is one of its attributes. It shares the memory of `data`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Parameter(torch.ones(2))
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
@@ -55,7 +54,6 @@ class Buffer(Tensor):
         data: a Tensor.
         persistent: whether it is in the `state_dict`.
 
-    >>> import fxgrad.compat as torch
     >>> module = torch.nn.Module()
     >>> module.mean = torch.nn.Buffer(torch.tensor([1.0]))
     >>> list(module.state_dict())
@@ -79,7 +77,6 @@ for _member in (Parameter, Buffer):  # operations on their subclasses give Tenso
 class UninitializedTensorMixin:
     """What a parameter or buffer without a shape is besides; `cls_to_become` is its class once it has one.
 
-    >>> import fxgrad.compat as torch
     >>> issubclass(torch.nn.UninitializedParameter, torch.nn.parameter.UninitializedTensorMixin)
     True
     """
@@ -137,7 +134,6 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
         requires_grad: whether it will require a gradient.
         device, dtype: those that it will have.
 
-    >>> import fxgrad.compat as torch
     >>> p = torch.nn.UninitializedParameter()
     >>> p.materialize((2, 3))
     >>> type(p).__name__, p.shape
@@ -158,7 +154,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         device, dtype: those that it will have.
         persistent: whether it is in the `state_dict` of its module.
 
-    >>> import fxgrad.compat as torch
     >>> buffer = torch.nn.parameter.UninitializedBuffer()
     >>> buffer.materialize((2, 3))
     >>> buffer.shape
@@ -183,7 +178,6 @@ def is_lazy(param: Any) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.parameter.is_lazy(torch.nn.UninitializedParameter())
     True
     """

@@ -65,7 +65,6 @@ def scale_by_alpha(value, alpha, result) -> Any:
 def add(input, other, *, alpha=1) -> Any:
     """The sum input + alpha · other.
 
-    >>> import fxgrad.compat as torch
     >>> torch.add(torch.tensor([1, 2]), 0.5).dtype
     torch.float32
     """
@@ -376,7 +375,6 @@ def power_overload(numbers: set[str], params: dict[str, Any]) -> int:
 def pow(input, exponent) -> Any:
     """The power of `input` with an exponent.
 
-    >>> import fxgrad.compat as torch
     >>> torch.pow(2, torch.tensor([3, 4])).tolist()
     [8, 16]
     """
@@ -464,7 +462,6 @@ def clamp_values(x, low, high) -> Any:
 def clamp(input, min=None, max=None) -> Any:
     """Each entry, limited to the interval [min, max].
 
-    >>> import fxgrad.compat as torch
     >>> torch.clamp(torch.tensor([-2.0, 0.5]), min=0.0).tolist()
     [0.0, 0.5]
     """

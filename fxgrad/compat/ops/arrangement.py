@@ -118,7 +118,6 @@ def rot90(input: Tensor, k: int = 1, dims=(0, 1)) -> Tensor:
 def repeat(self, repeats) -> Any:
     """Copies beside one another, so many along each dimension.
 
-    >>> import fxgrad.compat as torch
     >>> torch.tensor([1, 2]).repeat(2, 2).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """

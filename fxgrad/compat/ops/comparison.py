@@ -153,7 +153,6 @@ def where(condition: Tensor, input=None, other=None, *, out=None) -> Any:
     """The entries of one Tensor or another: input where the condition holds, else other; of a condition alone the
     places where it holds.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([-1.0, 2.0])
     >>> torch.where(x > 0, x, 0.0).tolist()
     [0.0, 2.0]

@@ -38,7 +38,6 @@ def check_parts(first, second) -> None:
 def complex(real, imag) -> Any:
     """The complex numbers real + i·imag.
 
-    >>> import fxgrad.compat as torch
     >>> torch.complex(torch.tensor(1.0), torch.tensor(2.0)).item()
     (1+2j)
     """
@@ -71,7 +70,6 @@ def conj_values(input) -> Any:
 def conj(input: Tensor) -> Tensor:
     """The complex conjugate, a view: what is written into it is written into `input`; a real Tensor itself.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1 + 2j])
     >>> x.conj()[0] = 3j
     >>> x
@@ -246,7 +244,6 @@ def view_as_real(input: Tensor) -> Tensor:
     Raises:
         RuntimeError: they are not complex; or it is a conjugate view, whose imaginary parts are not in memory.
 
-    >>> import fxgrad.compat as torch
     >>> torch.view_as_real(torch.tensor([1 + 2j])).tolist()
     [[1.0, 2.0]]
     """

@@ -63,7 +63,6 @@ def einsum(operands, equation: str) -> Any:
     """Sums of products by Einstein's convention: einsum("ij,jk->ik", a, b), or with sublists of numbers instead of
     letters, einsum(a, [0, 1], b, [1, 2], [0, 2]).
 
-    >>> import fxgrad.compat as torch
     >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.einsum("ij,ij->", a, a).item()
     30.0

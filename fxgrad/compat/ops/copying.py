@@ -125,7 +125,6 @@ fill_values = operation("src", spaces="", name="fill", out=False, composite=Tran
 def copy_(self: Tensor, src, non_blocking: bool = False) -> Tensor:
     """Write another Tensor, broadcast and converted, into this one.
 
-    >>> import fxgrad.compat as torch
     >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
     tensor([[1., 2.],
             [1., 2.]])

@@ -42,7 +42,6 @@ def accumulate_precisely(function, x, dim) -> Any:
 def cumsum(input, dim: int, *, dtype=None) -> Any:
     """The sums of all elements up to each.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cumsum(torch.tensor([1, 2, 3]), dim=0).tolist()
     [1, 3, 6]
     """

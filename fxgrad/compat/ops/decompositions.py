@@ -221,7 +221,6 @@ def linalg_svd(A, full_matrices: bool = True, *, driver: str | None = None) -> A
     """A = U·diag(S)·Vh with descending S ≥ 0. Derivatives where singular values repeat: see `fxgrad.ops.spectral`.
     Those that are 0 have torch's, uᴴ·dA·v with the null vectors u and v that are returned.
 
-    >>> import fxgrad.compat as torch
     >>> torch.linalg.svd(torch.tensor([[3.0, 0.0], [0.0, 2.0]])).S.tolist()
     [3.0, 2.0]
     """

@@ -14,7 +14,6 @@ from .linalg import check_square
 def linalg_matrix_exp(A) -> Any:
     """The exponentials of square matrices.
 
-    >>> import fxgrad.compat as torch
     >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]])).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """

@@ -90,7 +90,6 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False,
     """The entries at places along a dimension; entries along the others are matched. With `sparse_grad` the gradient
     of `input`, where that is a leaf, is a sparse Tensor of the entries that were read.
 
-    >>> import fxgrad.compat as torch
     >>> torch.tensor([[1, 2], [3, 4]]).gather(1, torch.tensor([[1], [0]])).tolist()
     [[2], [3]]
     """

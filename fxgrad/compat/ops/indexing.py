@@ -292,7 +292,6 @@ def take_directly(self: Tensor, key) -> Any:
 def getitem(self: Tensor, key) -> Tensor:
     """Part of a Tensor: a view for integers, slices, None and `...`; a copy where Tensors, masks or lists are used.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.arange(6).view(2, 3)
     >>> x[1], x[:, [0, 2]], x[x > 3]
     (tensor([3, 4, 5]), tensor([[0, 2],

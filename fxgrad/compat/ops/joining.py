@@ -152,7 +152,6 @@ def value_shape(x: Tensor) -> tuple[int, ...]:
 def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
     """Tensors joined along a dimension. Empty vectors among them are passed over.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cat([torch.zeros(1, 2), torch.ones(2, 2)]).tolist()
     [[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]]
     """

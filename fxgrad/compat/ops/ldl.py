@@ -131,7 +131,6 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     Returns:
         (LD, pivots) in LAPACK's form, for `ldl_solve`. There is no derivative.
 
-    >>> import fxgrad.compat as torch
     >>> LD, pivots = torch.linalg.ldl_factor(torch.tensor([[0.0, 2.0], [2.0, 0.0]]))
     >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[2.0], [6.0]])).flatten()
     tensor([3., 1.])

@@ -117,7 +117,6 @@ def linalg_inv(A) -> Any:
     Raises:
         LinAlgError: a matrix is singular.
 
-    >>> import fxgrad.compat as torch
     >>> torch.linalg.inv(torch.tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
     [[0.5, 0.0], [0.0, 0.25]]
     """
@@ -301,7 +300,6 @@ def linalg_solve(A, B, *, left: bool = True) -> Any:
     Raises:
         LinAlgError: a matrix is singular.
 
-    >>> import fxgrad.compat as torch
     >>> torch.linalg.solve(torch.tensor([[2.0, 0.0], [0.0, 4.0]]), torch.tensor([2.0, 4.0])).tolist()
     [1.0, 1.0]
     """

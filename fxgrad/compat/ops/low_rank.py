@@ -50,7 +50,6 @@ def svd_lowrank(
         niter: how often the vectors are multiplied by A and its adjoint.
         M: what is subtracted from A.
 
-    >>> import fxgrad.compat as torch
     >>> A = torch.outer(torch.tensor([3.0, 4.0]), torch.tensor([0.0, 1.0]))
     >>> round(torch.svd_lowrank(A, q=1)[1].item(), 4)
     5.0
@@ -130,7 +129,6 @@ def lobpcg(
         ValueError: m is less than 3k.
         RuntimeError: `A` is not square.
 
-    >>> import fxgrad.compat as torch
     >>> torch.lobpcg(torch.diag(torch.tensor([1.0, 5.0, 3.0])))[0]
     tensor([5.])
     """

@@ -159,7 +159,6 @@ matrix_product = declare_primitive(
 def mm(input, mat2) -> Any:
     """The product of two matrices.
 
-    >>> import fxgrad.compat as torch
     >>> a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     >>> torch.mm(a, a).sum().backward()
     >>> a.grad
@@ -274,7 +273,6 @@ def matmul(input, other, *, out=None) -> Any:
     """The product of matrices in the last two dimensions; a vector is a row on the left, a column on the right, and
     the dimensions before broadcast.
 
-    >>> import fxgrad.compat as torch
     >>> (torch.tensor([[1.0, 2.0], [3.0, 4.0]]) @ torch.tensor([1.0, 1.0])).tolist()
     [3.0, 7.0]
     """

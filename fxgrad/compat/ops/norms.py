@@ -30,7 +30,6 @@ def norm_values(input, p, dim, keepdim: bool, dtype) -> Any:
 def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtype=None) -> Tensor:
     """The norm of order p of the elements.
 
-    >>> import fxgrad.compat as torch
     >>> torch.norm(torch.tensor([3.0, 4.0])).item()
     5.0
     """

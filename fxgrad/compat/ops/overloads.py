@@ -110,7 +110,6 @@ class AtenOperation:
 class AtenNamespace:
     """`torch.ops.aten`, which has an `AtenOperation` for every name that an operation is known by.
 
-    >>> import fxgrad.compat as torch
     >>> torch.ops.aten.mm.default
     <OpOverload(op='aten.mm', overload='default')>
     >>> hasattr(torch.ops.aten, "linear")  # which is made of others

@@ -39,7 +39,6 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     Raises:
         RuntimeError: the Tensor requires a gradient.
 
-    >>> import fxgrad.compat as torch
     >>> torch.tensor([1.0, 2.0]).apply_(lambda v: v + 1)
     tensor([2., 3.])
     """

@@ -45,7 +45,6 @@ def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min: int, qu
         zero_point: that of a whole number, which stands for 0.
         quant_min, quant_max: the limits of q.
 
-    >>> import fxgrad.compat as torch
     >>> torch.fake_quantize_per_tensor_affine(torch.tensor([0.26, 9.0]), 0.5, 0, 0, 7).tolist()
     [0.5, 3.5]
     """

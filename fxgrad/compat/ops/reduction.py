@@ -57,7 +57,6 @@ def sum_operand(x, dtype) -> Any:
 def sum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The sum over some dimensions, or all.
 
-    >>> import fxgrad.compat as torch
     >>> torch.sum(torch.ones(2, 3), dim=1).tolist()
     [3.0, 3.0]
     """

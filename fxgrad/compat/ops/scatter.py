@@ -186,7 +186,6 @@ def scatter_reduce(input, dim: int, index, src, reduce: str, *, include_self: bo
         reduce: "sum", "prod", "mean", "amax" or "amin".
         include_self: whether what is there already takes part.
 
-    >>> import fxgrad.compat as torch
     >>> places = torch.tensor([0, 0, 1])
     >>> torch.zeros(2).scatter_reduce(0, places, torch.tensor([1.0, 5.0, 2.0]), "amax")
     tensor([5., 2.])
@@ -357,7 +356,6 @@ def unravel_index(indices: Tensor, shape) -> tuple[Tensor, ...]:
         TypeError: indices that are no integers.
         ValueError: a negative size.
 
-    >>> import fxgrad.compat as torch
     >>> torch.unravel_index(torch.tensor([1, 5]), (2, 3))
     (tensor([0, 1]), tensor([1, 2]))
     """

@@ -49,7 +49,6 @@ def segment_reduce(
     Raises:
         RuntimeError: lengths that do not sum up to the size of the dimension, or neither lengths nor offsets.
 
-    >>> import fxgrad.compat as torch
     >>> torch.segment_reduce(torch.tensor([1.0, 2.0, 4.0]), "sum", lengths=torch.tensor([1, 2]))
     tensor([1., 6.])
     """

@@ -143,7 +143,6 @@ def split_with_sizes(input, split_sizes, dim: int = 0) -> Any:
 def split(self: Tensor, split_size, dim: int = 0) -> tuple[Tensor, ...]:
     """Views of `split_size` entries along a dimension, or of as many each as a list says.
 
-    >>> import fxgrad.compat as torch
     >>> torch.arange(5).split([2, 3])
     (tensor([0, 1]), tensor([2, 3, 4]))
     """
@@ -284,7 +283,6 @@ def diagonal(input, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
 def unfold(input, dimension: int, size: int, step: int) -> Any:
     """Windows of `size` entries along a dimension, `step` apart, as the last dimension.
 
-    >>> import fxgrad.compat as torch
     >>> torch.arange(4).unfold(0, 2, 1).tolist()
     [[0, 1], [1, 2], [2, 3]]
     """

@@ -46,7 +46,6 @@ def gradient(input, coordinates, steps, single: bool, dim, edge_order: int) -> A
     Raises:
         RuntimeError: fewer samples than edge_order + 1 along a dimension, or too few spacings.
 
-    >>> import fxgrad.compat as torch
     >>> torch.gradient(torch.tensor([0.0, 1.0, 4.0]), spacing=2.0)[0].tolist()
     [0.5, 1.0, 1.5]
     """

@@ -57,7 +57,6 @@ def sort(input, dim: int, descending: bool) -> Any:
     """The entries in order: (values, indices) in order along a dimension. Equal elements always keep their order, NaN
     is the greatest.
 
-    >>> import fxgrad.compat as torch
     >>> torch.sort(torch.tensor([3.0, 1.0, 2.0]), descending=True).indices.tolist()
     [0, 2, 1]
     """

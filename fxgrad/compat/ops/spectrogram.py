@@ -127,7 +127,6 @@ def stft(
     Raises:
         RuntimeError: lengths that do not fit; half of the frequencies of a complex signal; no `return_complex`.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.cos(torch.arange(64) * torch.pi / 4)
     >>> torch.stft(x, 16, window=torch.hann_window(16), return_complex=True).abs()[:, 8].argmax().item()
     2
@@ -201,7 +200,6 @@ def istft(
     Raises:
         RuntimeError: lengths that do not fit; a place that no window reaches.
 
-    >>> import fxgrad.compat as torch
     >>> x, window = torch.rand(32), torch.hann_window(8)
     >>> spectra = torch.stft(x, 8, window=window, return_complex=True)
     >>> torch.allclose(torch.istft(spectra, 8, window=window), x, atol=1e-6)

@@ -80,7 +80,6 @@ def cov(input, *, correction: int = 1, fweights=None, aweights=None) -> Any:
         fweights: how often each observation occurs (integers).
         aweights: how much each observation counts.
 
-    >>> import fxgrad.compat as torch
     >>> torch.cov(torch.tensor([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
     tensor([[ 1., -1.],
             [-1.,  1.]])
@@ -162,7 +161,6 @@ def histogramdd(
     Raises:
         RuntimeError: `bins` are not as many as the points have coordinates.
 
-    >>> import fxgrad.compat as torch
     >>> torch.histogramdd(torch.tensor([[0.0, 0.0], [1.0, 3.0]]), [2, 2]).hist.tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """

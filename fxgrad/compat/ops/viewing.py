@@ -40,7 +40,6 @@ VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
 def permute(input, dims) -> Any:
     """The dimensions in another order.
 
-    >>> import fxgrad.compat as torch
     >>> torch.zeros(2, 3, 5).permute(2, 0, 1).shape
     torch.Size([5, 2, 3])
     """
@@ -171,7 +170,6 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
         RuntimeError: there are too few or too many entries, or their strides do not allow it.
         TypeError: the arguments are neither sizes nor a dtype.
 
-    >>> import fxgrad.compat as torch
     >>> torch.arange(6).view(2, -1).shape
     torch.Size([2, 3])
     """
@@ -327,7 +325,6 @@ def expand_values(input, size) -> Any:
 def expand(self: Tensor, size=(), *, implicit: bool = False) -> Tensor:
     """A view with dimensions of length one, and new ones before all others, made longer; -1 leaves one as it is.
 
-    >>> import fxgrad.compat as torch
     >>> torch.arange(3).expand(2, -1)
     tensor([[0, 1, 2],
             [0, 1, 2]])
@@ -468,7 +465,6 @@ expose("method", "swapdims_")(to_inplace_view(transpose, "swapdims_"))
 def sum_to_size(self: Tensor, *size) -> Tensor:
     """The sum over the dimensions in which the Tensor is larger than `size`, from which it could be broadcast.
 
-    >>> import fxgrad.compat as torch
     >>> torch.ones(2, 3).sum_to_size(1, 3)
     tensor([[2., 2., 2.]])
     """

@@ -32,7 +32,6 @@ class Adafactor(
         foreach: accepted and without effect on the numbers.
         maximize: climb, not descend.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([x], lr=0.1)
     >>> (x * x).sum().backward()

@@ -40,7 +40,6 @@ class Muon(
     Raises:
         ValueError: a parameter that is no matrix, an option out of range.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.eye(2).requires_grad_()
     >>> optimizer = torch.optim.Muon([x], lr=0.1)
     >>> (x * x).sum().backward()

@@ -34,7 +34,6 @@ class Adagrad(
         differentiable: steps are recorded, so that they can be differentiated.
         fused: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([x], lr=0.1)
     >>> (x * x).sum().backward()

@@ -28,7 +28,6 @@ class Adamax(
         differentiable: steps are recorded, so that they can be differentiated.
         capturable: accepted and without effect.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([x], lr=0.1)
     >>> (x * x).sum().backward()

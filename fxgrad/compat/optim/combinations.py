@@ -74,7 +74,6 @@ class SequentialLR(CombinedScheduler):
         ValueError: not one milestone less than schedulers, or they have different optimizers, or one goes by a loss.
         TypeError: one has no optimizer.
 
-    >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     >>> first = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=2)
     >>> then = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -142,7 +141,6 @@ class ChainedScheduler(CombinedScheduler):
         ValueError: there are no schedulers, they have different optimizers, or one goes by a loss.
         TypeError: one has no optimizer.
 
-    >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     >>> decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
     >>> start = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.1, total_iters=1)

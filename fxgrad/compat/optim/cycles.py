@@ -36,7 +36,6 @@ class CyclicLR(LRScheduler):
     Raises:
         ValueError: an unknown mode; lists of the wrong length; an optimizer without momentum where it is to move.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(
@@ -144,7 +143,6 @@ class OneCycleLR(LRScheduler):
     Raises:
         ValueError: an argument out of range; in `step`, more steps than there are.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=5)
@@ -290,7 +288,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     Raises:
         ValueError: lengths that are no positive integers.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)

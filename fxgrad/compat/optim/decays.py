@@ -19,7 +19,6 @@ class StepLR(LRScheduler):
     Args:
         last_epoch: the last epoch that was run; −1: none.
 
-    >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
     >>> for epoch in range(4):
@@ -48,7 +47,6 @@ class MultiStepLR(LRScheduler):
         optimizer: the optimizer whose learning rates are set.
         last_epoch: the last epoch that was run; −1: none.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
@@ -82,7 +80,6 @@ class ExponentialLR(LRScheduler):
         optimizer: the optimizer whose learning rates are set.
         last_epoch: the last epoch that was run; −1: none.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -142,7 +139,6 @@ class LambdaLR(FunctionScheduler):
         lr_lambda: a function of the epoch, or one for each group.
         last_epoch: the last epoch that was run; −1: none.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
@@ -167,7 +163,6 @@ class MultiplicativeLR(FunctionScheduler):
         lr_lambda: a function of the epoch, or one for each group.
         last_epoch: the last epoch that was run; −1: none.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.9)
@@ -197,7 +192,6 @@ class LinearLR(LRScheduler):
     Raises:
         ValueError: `start_factor` is outside (0, 1], or `end_factor` outside [0, 1].
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
@@ -259,7 +253,6 @@ class ConstantLR(LRScheduler):
     Raises:
         ValueError: `factor` is outside [0, 1].
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
@@ -305,7 +298,6 @@ class PolynomialLR(LRScheduler):
         total_iters: the number of epochs.
         last_epoch: the last epoch that was run; −1: none.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
@@ -343,7 +335,6 @@ class CosineAnnealingLR(LRScheduler):
         optimizer: the optimizer whose learning rates are set.
         last_epoch: the last epoch that was run; −1: none.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)

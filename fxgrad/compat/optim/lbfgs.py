@@ -36,7 +36,6 @@ class LBFGS(Optimizer):
         ValueError: there are several groups of parameters.
         RuntimeError: in `step`, another line search.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.tensor([3.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.LBFGS([w], line_search_fn="strong_wolfe")
     >>> def closure():

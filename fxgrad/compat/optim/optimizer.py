@@ -125,7 +125,6 @@ class Optimizer:
     Raises:
         TypeError, ValueError: see `add_param_group`; no parameters at all.
 
-    >>> import fxgrad.compat as torch
     >>> class Descent(torch.optim.Optimizer):
     ...     def __init__(self, params, lr):
     ...         super().__init__(params, {"lr": lr})
@@ -299,7 +298,6 @@ class Optimizer:
         Returns:
             A handle whose `remove()` takes it away again.
 
-        >>> import fxgrad.compat as torch
         >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)])
         >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("a step"))
         >>> optimizer.step()

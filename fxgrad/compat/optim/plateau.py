@@ -25,7 +25,6 @@ class ReduceLROnPlateau(LRScheduler):
         ValueError: `factor` is 1 or more, there is no such `mode` or `threshold_mode`, or not one `min_lr` for each
             group.
 
-    >>> import fxgrad.compat as torch
     >>> optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
     >>> for measure in (3.0, 3.0, 3.0):

@@ -31,7 +31,6 @@ class RAdam(
         capturable: accepted and without effect.
         differentiable: steps are recorded, so that they can be differentiated.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.RAdam([x], lr=0.1)
     >>> (x * x).sum().backward()

@@ -29,7 +29,6 @@ class RMSprop(
         maximize: climb, not descend.
         differentiable: steps are recorded, so that they can be differentiated.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([x], lr=0.1)
     >>> (x * x).sum().backward()

@@ -33,7 +33,6 @@ class LRScheduler:
         TypeError: what is no optimizer.
         KeyError: a schedule that goes on, and groups without "initial_lr".
 
-    >>> import fxgrad.compat as torch
     >>> class Halving(torch.optim.lr_scheduler.LRScheduler):
     ...     def get_lr(self):
     ...         return [rate * 0.5**self.last_epoch for rate in self.base_lrs]

@@ -36,7 +36,6 @@ class SGD(
         ValueError: an option out of range.
         RuntimeError: options that exclude each other.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.tensor([1.0], requires_grad=True)
     >>> optimizer = torch.optim.SGD([w], lr=0.1)
     >>> (w * w).sum().backward()

@@ -32,7 +32,6 @@ class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, 
         ValueError: an option out of range.
         RuntimeError: in `step`, a gradient that is not sparse.
 
-    >>> import fxgrad.compat as torch
     >>> table = torch.nn.Embedding(3, 1, sparse=True)
     >>> before = table.weight.detach().clone()
     >>> optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)

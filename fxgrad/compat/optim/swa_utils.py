@@ -27,7 +27,6 @@ def get_swa_avg_fn() -> Average:
 
     Source: P. Izmailov et al., Averaging weights leads to wider optima and better generalization, UAI 2018.
 
-    >>> import fxgrad.compat as torch
     >>> mean = torch.optim.swa_utils.get_swa_avg_fn()
     >>> mean(torch.tensor(0.0), torch.tensor(1.0), 1)
     tensor(0.5000)
@@ -46,7 +45,6 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     Raises:
         ValueError: a decay that is not from 0 to 1.
 
-    >>> import fxgrad.compat as torch
     >>> mean = torch.optim.swa_utils.get_ema_avg_fn(0.9)
     >>> mean(torch.tensor(0.0), torch.tensor(1.0), 1)
     tensor(0.1000)
@@ -65,7 +63,6 @@ def get_swa_multi_avg_fn() -> ListAverage:
 
     Source: P. Izmailov et al., Averaging weights leads to wider optima and better generalization, UAI 2018.
 
-    >>> import fxgrad.compat as torch
     >>> mean = torch.optim.swa_utils.get_swa_multi_avg_fn()
     >>> averages = [torch.tensor(0.0)]
     >>> mean(averages, [torch.tensor(1.0)], 1)
@@ -81,7 +78,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> ListAverage:
     Args:
         decay: how much of the average remains.
 
-    >>> import fxgrad.compat as torch
     >>> mean = torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
     >>> averages = [torch.tensor(0.0)]
     >>> mean(averages, [torch.tensor(1.0)], 1)
@@ -125,7 +121,6 @@ class AveragedModel(Module):
     Raises:
         AssertionError: both `avg_fn` and `multi_avg_fn` are given.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Linear(1, 1, bias=False)
     >>> averaged = torch.optim.swa_utils.AveragedModel(model)
     >>> for value in (1.0, 2.0, 6.0):
@@ -194,7 +189,6 @@ def update_bn(loader: Iterable[Any], model: Module, device=None) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.BatchNorm1d(1)
     >>> torch.optim.swa_utils.update_bn([torch.tensor([[1.0], [3.0]])], model)
     >>> model.running_mean
@@ -233,7 +227,6 @@ class SWALR(LRScheduler):
     Raises:
         ValueError: there is no such `anneal_strategy`, or `anneal_epochs` is negative.
 
-    >>> import fxgrad.compat as torch
     >>> parameter = torch.nn.Parameter(torch.zeros(1))
     >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.swa_utils.SWALR(optimizer, swa_lr=0.1, anneal_epochs=2)

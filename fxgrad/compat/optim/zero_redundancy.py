@@ -28,7 +28,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         overlap_with_ddp: to be False.
         defaults: the options of `optimizer_class`.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> from fxgrad.compat.optim.zero_redundancy import ZeroRedundancyOptimizer
     >>> dist.init_process_group("gloo")
     >>> w = torch.ones(2, requires_grad=True)

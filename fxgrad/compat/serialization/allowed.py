@@ -69,7 +69,6 @@ def add_safe_globals(safe_globals: Iterable[Callable[..., Any] | tuple[Callable[
     Raises:
         TypeError, ValueError: one of them is neither.
 
-    >>> import fxgrad.compat as torch
     >>> class Config: pass
     >>> torch.serialization.add_safe_globals([Config])
     >>> Config in torch.serialization.get_safe_globals()
@@ -89,7 +88,6 @@ def get_safe_globals() -> list[Any]:
     Returns:
         A list.
 
-    >>> import fxgrad.compat as torch
     >>> torch.serialization.get_safe_globals()
     []
     """
@@ -102,7 +100,6 @@ def clear_safe_globals() -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.serialization.clear_safe_globals()
     >>> torch.serialization.get_safe_globals()
     []
@@ -117,7 +114,6 @@ class safe_globals:
     Args:
         safe_globals: classes and functions.
 
-    >>> import fxgrad.compat as torch
     >>> class Point:
     ...     pass
     >>> with torch.serialization.safe_globals([Point]):

@@ -19,7 +19,6 @@ class UnpicklingError(FxgradError, PythonUnpicklingError):
     Nothing in a file is ever executed: classes are built only if they are known or allowed.
 
     >>> import io, datetime
-    >>> import fxgrad.compat as torch
     >>> file = io.BytesIO()
     >>> torch.save(datetime.date(2020, 2, 29), file)
     >>> _ = file.seek(0)
@@ -45,7 +44,6 @@ class PicklingError(FxgradError, PythonPicklingError, AttributeError):
     (Python has two errors for that; this one is both.)
 
     >>> import io
-    >>> import fxgrad.compat as torch
     >>> torch.save({"activation": lambda x: x}, io.BytesIO())
     Traceback (most recent call last):
         ...
@@ -63,7 +61,6 @@ class TruncatedError(FxgradError, EOFError):
     """A file that ends too early: a copy that was cut off, or one that is still being written.
 
     >>> import io
-    >>> import fxgrad.compat as torch
     >>> torch.load(io.BytesIO(b""))
     Traceback (most recent call last):
         ...

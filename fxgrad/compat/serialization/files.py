@@ -98,7 +98,6 @@ def save(
         RuntimeError: a Tensor is traced, or several see the same memory as different types.
 
     >>> import io
-    >>> import fxgrad.compat as torch
     >>> file = io.BytesIO()
     >>> torch.save({"weight": torch.ones(2), "epoch": 3}, file)
     >>> _ = file.seek(0)
@@ -233,7 +232,6 @@ def load(
         TypeError: there is no such option.
 
     >>> import io
-    >>> import fxgrad.compat as torch
     >>> file, x = io.BytesIO(), torch.arange(3)
     >>> torch.save([x, x[1:]], file)
     >>> _ = file.seek(0)
@@ -346,7 +344,6 @@ def get_unsafe_globals_in_checkpoint(f: FileLike) -> list[str]:
         AttributeError: `f` is neither a path nor a file that can be read and sought.
 
     >>> import io, datetime
-    >>> import fxgrad.compat as torch
     >>> file = io.BytesIO()
     >>> torch.save(datetime.date(2020, 2, 29), file)
     >>> _ = file.seek(0)

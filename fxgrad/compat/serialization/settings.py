@@ -15,7 +15,6 @@ MAP_SHARED, MAP_PRIVATE = getattr(mmap, "MAP_SHARED", 1), getattr(mmap, "MAP_PRI
 class LoadEndianness(Enum):
     """The order of the bytes of numbers in archives that do not say it, which torch before 2.1 wrote.
 
-    >>> import fxgrad.compat as torch
     >>> torch.serialization.LoadEndianness.LITTLE.name
     'LITTLE'
     """
@@ -34,7 +33,6 @@ def get_default_load_endianness() -> LoadEndianness | None:
     Returns:
         A LoadEndianness, or None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.serialization.get_default_load_endianness() is None
     True
     """
@@ -50,7 +48,6 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
     Raises:
         TypeError: it is no LoadEndianness.
 
-    >>> import fxgrad.compat as torch
     >>> try:
     ...     torch.serialization.set_default_load_endianness("little")
     ... except TypeError:
@@ -72,7 +69,6 @@ def get_default_mmap_options() -> int:
     Returns:
         An int.
 
-    >>> import fxgrad.compat as torch
     >>> import mmap
     >>> torch.serialization.get_default_mmap_options() == mmap.MAP_PRIVATE
     True
@@ -89,7 +85,6 @@ class set_default_mmap_options:
     Raises:
         ValueError: it is neither `mmap.MAP_PRIVATE` nor `mmap.MAP_SHARED`.
 
-    >>> import fxgrad.compat as torch
     >>> import mmap
     >>> with torch.serialization.set_default_mmap_options(mmap.MAP_SHARED):
     ...     torch.serialization.get_default_mmap_options() == mmap.MAP_SHARED

@@ -31,7 +31,6 @@ class StorageType:
     Args:
         name: the name.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.serialization.storages import StorageType
     >>> StorageType("FloatStorage").dtype
     torch.float32
@@ -64,7 +63,6 @@ MapLocation = Callable[..., Any] | device | str | dict[str, str] | None
 def location_tag(storage: UntypedStorage) -> str:
     """Return what a file says about where a storage was: "cpu", "cuda:0".
 
-    >>> import fxgrad.compat as torch
     >>> torch.serialization.location_tag(torch.zeros(2).untyped_storage())
     'cpu'
     """
@@ -80,7 +78,6 @@ def default_restore_location(storage: UntypedStorage, location: str) -> UntypedS
     Raises:
         RuntimeError: there is no such device.
 
-    >>> import fxgrad.compat as torch
     >>> storage = torch.zeros(2).untyped_storage()
     >>> torch.serialization.default_restore_location(storage, "cpu") is storage
     True

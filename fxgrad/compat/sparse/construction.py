@@ -119,7 +119,6 @@ def sparse_coo_tensor(
         TensorError: the numbers of places and entries, or of dimensions, do not fit; places outside of the shape.
         TypeError: neither entries nor a size.
 
-    >>> import fxgrad.compat as torch
     >>> s = torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
     >>> s.to_dense()
     tensor([[0., 0., 3.],
@@ -197,7 +196,6 @@ def sparse_csr_tensor(
     Raises:
         TensorError: the numbers do not fit.
 
-    >>> import fxgrad.compat as torch
     >>> torch.sparse_csr_tensor([0, 1, 2], [2, 0], [3.0, 4.0], (2, 3)).to_dense()
     tensor([[0., 0., 3.],
             [4., 0., 0.]])
@@ -236,7 +234,6 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
         TensorError: there are not so many dimensions.
         NotImplementedError: the layout is no sparse one that there is.
 
-    >>> import fxgrad.compat as torch
     >>> torch.eye(2).to_sparse().indices()
     tensor([[0, 1],
             [0, 1]])
@@ -335,7 +332,6 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: An
     Raises:
         RuntimeError: not one offset for each diagonal, one comes twice, or they are traced.
 
-    >>> import fxgrad.compat as torch
     >>> torch.sparse.spdiags(torch.ones(1, 2), torch.tensor([1]), (2, 2)).to_dense()
     tensor([[0., 1.],
             [0., 0.]])
@@ -388,7 +384,6 @@ class check_sparse_tensor_invariants:
     Args:
         enable: whether they are looked at.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.sparse.check_sparse_tensor_invariants():
     ...     torch.sparse_coo_tensor([[5]], [1.0], (3,))
     Traceback (most recent call last):

@@ -115,7 +115,6 @@ def sparse_compressed_tensor(
         TensorError: no layout is given.
         NotSupportedError: another layout.
 
-    >>> import fxgrad.compat as torch
     >>> torch.sparse_compressed_tensor([0, 1], [1], [3.0], (1, 2), layout=torch.sparse_csr).to_dense()
     tensor([[0., 3.]])
     """

@@ -90,7 +90,6 @@ def mm(mat1: Tensor, mat2: Tensor) -> Any:
     Raises:
         TensorError: shapes or dtypes that do not fit.
 
-    >>> import fxgrad.compat as torch
     >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> torch.sparse.mm(s, torch.eye(2))
     tensor([[0., 2.],
@@ -104,7 +103,6 @@ def mm(mat1: Tensor, mat2: Tensor) -> Any:
 def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Any:
     """Return beta · mat + alpha · mat1 @ mat2, where mat1 is sparse: see `mm`.
 
-    >>> import fxgrad.compat as torch
     >>> a = torch.tensor([[0.0, 2.0]]).to_sparse()
     >>> torch.sparse.addmm(torch.ones(1, 1), a, torch.tensor([[3.0], [4.0]]))
     tensor([[9.]])
@@ -124,7 +122,6 @@ def sampled_addmm(
     Raises:
         TensorError: `input` is not sparse, or shapes do not fit.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

@@ -60,7 +60,6 @@ def sum(input: Tensor, dim: int | Sequence[int] | None = None, dtype: torch_dtyp
         ArgumentError: the Tensor is dense.
         NotImplementedError: `keepdim=True`.
 
-    >>> import fxgrad.compat as torch
     >>> s = torch.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3))
     >>> torch.sparse.sum(s, 0).to_dense()
     tensor([4., 0., 8.])
@@ -94,7 +93,6 @@ def log_softmax(input: Tensor, dim: int, *, dtype: torch_dtype | None = None) ->
     Raises:
         TypeError: `input` is not sparse.
 
-    >>> import fxgrad.compat as torch
     >>> torch.sparse.log_softmax(torch.tensor([[0.0, 2.0]]).to_sparse(), dim=1).values()
     tensor([0.])
     """
@@ -125,7 +123,6 @@ def softmax(input: Tensor, dim: int, *, dtype: torch_dtype | None = None) -> Spa
     Raises:
         ArgumentError: the Tensor is dense.
 
-    >>> import fxgrad.compat as torch
     >>> s = torch.sparse_coo_tensor([[0, 0], [0, 2]], [1.0, 1.0], (1, 3))
     >>> torch.sparse.softmax(s, 1).to_dense()
     tensor([[0.5000, 0.0000, 0.5000]])

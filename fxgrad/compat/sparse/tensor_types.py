@@ -41,7 +41,6 @@ def new(self: SparseTensor, *args: Any) -> SparseTensor:
 class SparseTensorType(TensorType):
     """The class of types such as `torch.sparse.FloatTensor`.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.sparse.FloatTensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([2.0, 3.0]), (2, 2))
     >>> x.to_dense().tolist(), isinstance(x, torch.sparse.FloatTensor), isinstance(x, torch.FloatTensor)
     ([[0.0, 2.0], [3.0, 0.0]], True, False)

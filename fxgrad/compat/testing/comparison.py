@@ -108,7 +108,6 @@ def assert_close(
         ArgumentError: they cannot be compared.
         ArgumentValueError: only one tolerance is given.
 
-    >>> import fxgrad.compat as torch
     >>> torch.testing.assert_close(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.0 + 1e-7]))
     >>> torch.testing.assert_close({"a": torch.ones(2)}, {"a": torch.tensor([1.0, 3.0])})
     Traceback (most recent call last):
@@ -153,7 +152,6 @@ def assert_allclose(
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

@@ -41,7 +41,6 @@ def make_tensor(
         ArgumentValueError: low ≥ high, or NaN; a gradient for integers; `noncontiguous` and a `memory_format`.
         ArgumentError: there is no such dtype here.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.testing.make_tensor(2, 3, dtype=torch.float32, device="cpu", low=0, high=1)
     >>> x.shape, bool((x >= 0).all() and (x < 1).all())
     (torch.Size([2, 3]), True)

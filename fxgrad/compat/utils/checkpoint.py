@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 def noop_context_fn() -> tuple[Any, Any]:
     """Return two context managers, for the first and the second run, that do nothing.
 
-    >>> import fxgrad.compat as torch
     >>> first, second = torch.utils.checkpoint.noop_context_fn()
     >>> with first:
     ...     x = torch.zeros(2)
@@ -73,7 +72,6 @@ def checkpoint(
         CheckpointError: in backward, the second run was different.
         ValueError: options that do not fit.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(0.0, requires_grad=True)
     >>> y = torch.utils.checkpoint.checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False)
     >>> y.backward()
@@ -151,7 +149,6 @@ def checkpoint_sequential(
     Raises:
         ValueError: there is no such option.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     >>> x = torch.ones(3, 2)
     >>> y = torch.utils.checkpoint.checkpoint_sequential(model, 2, x, use_reentrant=False)
@@ -194,7 +191,6 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
     Args:
         enable: the option.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
     ...     y = torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(1), use_reentrant=False)
     """
@@ -212,7 +208,6 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
     Args:
         enabled: the option; None: that of each.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.utils.checkpoint.set_checkpoint_debug_enabled(False):
     ...     y = torch.utils.checkpoint.checkpoint(torch.sin, torch.ones(1), use_reentrant=False)
     """
@@ -275,7 +270,6 @@ def detach_variable(inputs: tuple) -> tuple:
 class DefaultDeviceType:
     """The type of the devices whose generators checkpoints keep besides the CPU's. There is one generator here.
 
-    >>> import fxgrad.compat as torch
     >>> torch.utils.checkpoint.DefaultDeviceType.get_device_type()
     'cuda'
     """
@@ -301,7 +295,6 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     Args:
         args: any objects.
 
-    >>> import fxgrad.compat as torch
     >>> torch.utils.checkpoint.get_device_states(torch.ones(2), 3)
     ([], [])
     """
@@ -321,7 +314,6 @@ def set_device_states(
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> devices, states = torch.utils.checkpoint.get_device_states(torch.zeros(2))
     >>> torch.utils.checkpoint.set_device_states(devices, states)
     """

@@ -13,7 +13,6 @@ def to_dlpack(tensor: Tensor) -> object:
     Args:
         tensor: the Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> capsule = torch.to_dlpack(torch.zeros(2))
     >>> type(capsule).__name__
     'PyCapsule'

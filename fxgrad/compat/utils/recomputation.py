@@ -60,7 +60,6 @@ class CheckpointError(TensorError):
     `torch.utils.checkpoint` runs a function a second time in the backward pass. It must save the same Tensors then: it
     must not depend on a counter, on the time, or on random numbers other than torch's.
 
-    >>> import fxgrad.compat as torch
     >>> runs = []
     >>> def layer(x):
     ...     runs.append(1)
@@ -85,7 +84,6 @@ class StopRecomputation(BaseException):
 class GraphExecGroup:
     """A context manager in which backward passes that use different values of a checkpointed call share its second run.
 
-    >>> import fxgrad.compat as torch
     >>> runs = []
     >>> x = torch.ones(3, requires_grad=True)
     >>> parts = torch.utils.checkpoint.checkpoint(

@@ -30,7 +30,6 @@ class CheckpointPolicy(Enum):
     """What becomes of the result of an operation: it is kept, computed again, or kept in the memory of the CPU. MUST
     and PREFER are the same here.
 
-    >>> import fxgrad.compat as torch
     >>> torch.utils.checkpoint.CheckpointPolicy.MUST_SAVE.name
     'MUST_SAVE'
     """
@@ -57,7 +56,6 @@ class SelectiveCheckpointContext:
     """What a policy is told of an operation beside its operands: `op_output`, its result. `is_recompute` is always
     False: policies are asked in the first run only.
 
-    >>> import fxgrad.compat as torch
     >>> torch.utils.checkpoint.SelectiveCheckpointContext(is_recompute=False).is_recompute
     False
     """
@@ -179,7 +177,6 @@ def create_selective_checkpoint_contexts(
         RuntimeError: in backward, a result that was kept has been modified.
 
     >>> from functools import partial
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
     >>> x = torch.eye(2, requires_grad=True)
     >>> keep_products = partial(create_selective_checkpoint_contexts, [torch.ops.aten.mm.default])

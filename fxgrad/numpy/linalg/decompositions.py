@@ -35,7 +35,6 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> a = fnp.array([[4.0, 2.0], [2.0, 5.0]])
     >>> fx.grad(lambda a: fnp.linalg.cholesky(a)[1, 1])(a)
     array([[ 0.0625, -0.125 ],
@@ -64,7 +63,6 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array:
         ValueError: there is no such `mode`.
         UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.qr(a, mode="r")[0, 0])(fnp.array([[3.0], [4.0]]))
     array([[-0.6],
            [-0.8]])
@@ -100,7 +98,6 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     Returns:
         (U, S, Vh), or s.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
     array([[1., 0.],
            [0., 1.]])
@@ -116,7 +113,6 @@ def svdvals(x: ArrayLike, /) -> Array:
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
     array([4., 3.])
     """
@@ -143,7 +139,6 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Array:
     Returns:
         (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> a = fnp.array([[2.0, 1.0], [1.0, 2.0]])
     >>> fx.grad(lambda a: fnp.linalg.eigh(a).eigenvalues[1])(a)
     array([[0.5, 0.5],
@@ -163,7 +158,6 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
     array([1., 3.])
     """
@@ -184,7 +178,6 @@ def eig(a: ArrayLike) -> Array:
     Returns:
         (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> a = fnp.array([[1.0, 2.0], [0.0, 3.0]])
     >>> fx.grad(lambda a: fnp.max(fnp.linalg.eig(a).eigenvalues.real))(a)
     array([[0., 0.],
@@ -200,7 +193,6 @@ def eigvals(a: ArrayLike) -> Array:
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]])).real
     array([2., 3.])
     """
@@ -217,7 +209,6 @@ def det(a: ArrayLike) -> Array:
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
     array([[0., 0.],
            [0., 1.]])
@@ -234,7 +225,6 @@ def slogdet(a: ArrayLike) -> Array:
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.slogdet(a).logabsdet)(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0.  ],
            [0.  , 0.25]])

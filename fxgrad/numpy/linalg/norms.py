@@ -96,7 +96,6 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
     Raises:
         ValueError: there is no such `ord`, or it is given for neither one axis nor two.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.linalg.norm)(fnp.array([3.0, 4.0]))
     array([0.6, 0.8])
     >>> fx.grad(fnp.linalg.norm)(fnp.zeros(2))
@@ -125,7 +124,6 @@ def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, o
     Raises:
         ValueError: there is no such `ord`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.vector_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]))
     np.float64(5.0)
     """
@@ -137,7 +135,6 @@ def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, o
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """The norm of the matrices in the last two axes; orders and derivatives are those of `norm`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.matrix_norm(fnp.array([[3.0, 0.0], [0.0, 4.0]]), ord="nuc").round(6)
     np.float64(7.0)
     """
@@ -151,7 +148,6 @@ def cond(x: ArrayLike, p: ArrayLike = None) -> Array:
     Raises:
         LinAlgError: `x` is empty.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.linalg.cond)(fnp.array([[4.0, 0.0], [0.0, 2.0]]))
     array([[ 0.5,  0. ],
            [ 0. , -1. ]])

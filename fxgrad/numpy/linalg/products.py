@@ -18,7 +18,6 @@ from ..manipulation import matrix_transpose
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """The sum Σ conj(x1)·x2 along an axis, the other axes broadcast.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.vecdot(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
     np.float64(11.0)
     """
@@ -32,7 +31,6 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     Raises:
         ValueError: the vectors have not 3 components.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.cross(fnp.array([1.0, 0.0, 0.0]), fnp.array([0.0, 1.0, 0.0]))
     array([0., 0., 1.])
     """
@@ -52,7 +50,6 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     Raises:
         ValueError: an operand has not one axis.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.outer(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
     array([[3., 4.],
            [6., 8.]])
@@ -68,7 +65,6 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axis = 2) -> Array:
     """The sum over pairs of axes of two arrays, as `fxgrad.numpy.tensordot`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.tensordot(fnp.ones((2, 3)), fnp.ones((3, 4)), axes=1).shape
     (2, 4)
     """
@@ -79,7 +75,6 @@ def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axis = 2) -> Array:
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """The diagonals of the matrices in the last two axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.diagonal(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 4.])
     """
@@ -90,7 +85,6 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DType = None) -> Array:
     """The traces of the matrices in the last two axes.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.trace(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     np.float64(5.0)
     """

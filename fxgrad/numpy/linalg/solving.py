@@ -61,7 +61,6 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> a, b = fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([2.0, 4.0])
     >>> fx.grad(lambda a: fnp.linalg.solve(a, b).sum())(a)
     array([[-0.5 , -0.5 ],
@@ -83,7 +82,6 @@ def inv(a: ArrayLike) -> Array:
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.inv(a).sum())(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[-0.25  , -0.125 ],
            [-0.125 , -0.0625]])
@@ -119,7 +117,6 @@ def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any 
         ValueError: both `rcond` and `rtol` are given.
         UnsupportedError: the tolerance is an array.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.pinv(a).sum())(fnp.array([[1.0], [1.0]]))
     array([[-0.5],
            [-0.5]])
@@ -150,7 +147,6 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> Array:
     Raises:
         LinAlgError: the operands are no matrices, or their rows differ in number.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> a, b = fnp.array([[1.0], [1.0], [1.0], [1.0]]), fnp.array([1.0, 3.0, 5.0, 3.0])
     >>> fx.grad(lambda b: fnp.linalg.lstsq(a, b)[0][0])(b).round(12)
     array([0.25, 0.25, 0.25, 0.25])
@@ -190,7 +186,6 @@ def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol:
     Raises:
         ValueError: both `tol` and `rtol` are given.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.matrix_rank(fnp.array([[1.0, 2.0], [2.0, 4.0]]))
     np.int64(1)
     """
@@ -219,7 +214,6 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda a: fnp.linalg.matrix_power(a, 3)[0, 0])(fnp.array([[1.0, 1.0], [0.0, 1.0]]))
     array([[3., 0.],
            [3., 0.]])
@@ -245,7 +239,6 @@ def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Array:
         ValueError: there are fewer than two arrays.
         LinAlgError: an array has not two axes; the first and the last may have one.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.multi_dot([fnp.array([1.0, 2.0]), fnp.eye(2), fnp.array([3.0, 4.0])])
     np.float64(11.0)
     """
@@ -278,7 +271,6 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
     Raises:
         LinAlgError: `a` is no square matrix of the axes of `b`.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.tensorsolve(2 * fnp.eye(4).reshape(2, 2, 2, 2), fnp.ones((2, 2)))
     array([[0.5, 0.5],
            [0.5, 0.5]])
@@ -304,7 +296,6 @@ def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     Raises:
         ValueError: `ind` is not positive.
 
-    >>> import fxgrad.numpy as fnp
     >>> fnp.linalg.tensorinv(2 * fnp.eye(2), ind=1)
     array([[0.5, 0. ],
            [0. , 0.5]])

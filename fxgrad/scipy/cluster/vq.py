@@ -25,7 +25,6 @@ def whiten(obs: ArrayLike, check_finite: bool = True) -> Array:
     """The observations `obs` [n, d] with each column divided by its standard deviation, where it has one.
     `check_finite` has no effect: NaN and ∞ are handed on.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.cluster.vq.whiten([[0.0, 1.0], [2.0, 1.0]]))
     [[0. 1.]
      [2. 1.]]
@@ -52,7 +51,6 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
     Raises:
         ShapeError: observations and code book have not the same number of columns.
 
-    >>> import fxgrad as fx
     >>> code, distance = fx.scipy.cluster.vq.vq([[1.0, 1.0], [5.0, 4.0]], [[1.0, 0.0], [5.0, 4.0]])
     >>> print(code, distance)
     [0 1] [1. 0.]
@@ -102,7 +100,6 @@ def kmeans2(
         StructureError: `iter` is not positive, there is no such `minit`, or no `rng`.
         ShapeError: the centres have not the axes of the observations.
 
-    >>> import fxgrad as fx
     >>> centres, label = fx.scipy.cluster.vq.kmeans2([0.0, 1.0, 8.0, 10.0], [0.0, 5.0], minit="matrix")
     >>> print(centres, label)
     [0.5 9. ] [0 0 1 1]
@@ -186,7 +183,6 @@ def kmeans(
     Raises:
         StructureError: `iter` or the number of clusters is not positive, or there is no `rng`.
 
-    >>> import fxgrad as fx
     >>> centres, distance = fx.scipy.cluster.vq.kmeans([0.0, 1.0, 8.0, 10.0], [0.0, 5.0])
     >>> print(centres, distance)
     [0.5 9. ] 0.75

@@ -107,7 +107,6 @@ def quad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), f
     Raises:
         UnsupportedError: full_output, weight or complex_func with traced values.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import integrate
     >>> f = lambda p, b: integrate.quad(lambda x: x**p, 0.0, b)[0]
     >>> [round(float(v), 6) for v in (f(2.0, 1.0), *fx.grad(f, argnums=(0, 1))(2.0, 1.0))]
@@ -159,7 +158,6 @@ def tplquad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfu
 
     Source of the method: R. Piessens et al., QUADPACK, 1983; the derivative is Leibniz' rule.
 
-    >>> import fxgrad as fx
     >>> round(fx.scipy.integrate.tplquad(lambda z, y, x: x, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0)[0], 6)
     0.5
     """
@@ -196,7 +194,6 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
     Raises:
         ShapeError: not one entry of `opts` for each range.
 
-    >>> import fxgrad as fx
     >>> round(fx.scipy.integrate.nquad(lambda x, y: x * y, [(0.0, 1.0), (0.0, 2.0)])[0], 6)
     1.0
     """
@@ -237,7 +234,6 @@ def fixed_quad(
     Raises:
         ValueError: a limit is infinite.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import integrate
     >>> round(float(fx.grad(lambda b: integrate.fixed_quad(fx.numpy.cos, 0.0, b)[0])(0.0)), 6)
     1.0

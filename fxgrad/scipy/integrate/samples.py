@@ -42,7 +42,6 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int
     Raises:
         ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import integrate
     >>> fx.grad(integrate.trapezoid)(fx.numpy.array([0.0, 1.0, 4.0]))
     array([0.5, 1. , 0.5])
@@ -62,7 +61,6 @@ def cumulative_trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0
         ValueError: `x` has neither the shape of `y` nor its length along the axis, there are no samples, or `initial`
             is neither None nor 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.integrate.cumulative_trapezoid(fnp.array([0.0, 1.0, 4.0]), initial=0)
     array([0. , 0.5, 3. ])
     """
@@ -99,7 +97,6 @@ def simpson(y: ArrayLike, x: ArrayLike | None = None, *, dx: Any = 1.0, axis: in
     Raises:
         ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import integrate
     >>> fx.grad(integrate.simpson)(fx.numpy.array([0.0, 1.0, 4.0])).round(4)
     array([0.3333, 1.3333, 0.3333])
@@ -129,7 +126,6 @@ def cumulative_simpson(y: ArrayLike, *, x: ArrayLike | None = None, dx: Any = 1.
     Raises:
         ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.integrate.cumulative_simpson(fnp.array([0.0, 1.0, 4.0]))
     array([0.33333333, 2.66666667])
     """
@@ -168,7 +164,6 @@ def romb(y: ArrayLike, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Arr
     Raises:
         ValueError: the number of samples is not a power of 2 plus 1.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.integrate.romb(fnp.array([0.0, 1.0, 4.0])).round(6)
     np.float64(2.666667)
     """

@@ -37,7 +37,6 @@ class RegularGridInterpolator:
     Raises:
         ValueError: the grid does not fit the values, or there is no such `method`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import interpolate
     >>> f = interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 2.0]), [[0.0, 2.0], [1.0, 3.0]])
     >>> f([0.5, 1.0]), fx.grad(lambda x: f(x)[0])(fnp.array([0.5, 1.0]))
@@ -213,7 +212,6 @@ def interpn(
 ) -> Array:  # fmt: skip
     """The values at places `xi` (…, axes) of the function through values on a grid: see `RegularGridInterpolator`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.interpolate.interpn([fnp.array([0.0, 1.0])], fnp.array([1.0, 3.0]), fnp.array([[0.5]]))
     array([2.])
     """

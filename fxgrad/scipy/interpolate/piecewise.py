@@ -66,7 +66,6 @@ class PPoly:
     Raises:
         ShapeError: the coefficients do not fit the breakpoints.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
     >>> p = interpolate.PPoly([[1.0], [0.0], [2.0]], [0.0, 1.0])
     >>> float(p(0.5)), float(fx.grad(p)(0.5)), float(p.derivative()(0.5)), round(float(p.integrate(0.0, 1.0)), 6)
@@ -241,7 +240,6 @@ class PchipInterpolator(PPoly):
     Raises:
         ShapeError: `x` has not one axis of at least two entries, or `y` another length.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
     >>> f = lambda y: interpolate.PchipInterpolator([0.0, 1.0, 2.0], y)(1.0)
     >>> fx.grad(f)(fx.numpy.array([0.0, 1.0, 3.0]))
@@ -342,7 +340,6 @@ class CubicSpline(PPoly):
         ValueError: `x` has not one axis of at least two entries, `y` another length, or there are no such conditions
             at the ends.
 
-    >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import interpolate
     >>> x = np.linspace(0, 3, 4)
     >>> print(round(float(interpolate.CubicSpline(x, x**3)(1.5)), 6))

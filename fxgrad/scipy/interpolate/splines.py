@@ -51,7 +51,6 @@ class BSpline:
     Raises:
         ShapeError: the knots, the coefficients and the degree do not fit each other.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import interpolate
     >>> spline = interpolate.BSpline([0.0, 0.0, 1.0, 2.0, 2.0], [0.0, 1.0, 4.0], 1)
     >>> float(spline(1.5)), float(fx.grad(spline)(1.5)), float(spline.derivative()(1.5))
@@ -245,7 +244,6 @@ def make_interp_spline(
         ValueError: the conditions at the ends are too few, too many or unknown.
         UnsupportedError: `bc_type` is "periodic".
 
-    >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import interpolate
     >>> x = np.arange(5.0)
     >>> print(round(float(interpolate.make_interp_spline(x, x**3)(2.5)), 6))
@@ -284,7 +282,6 @@ def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Array:
     """The values at `x`, or derivatives of order `der`, of a spline `tck` = (t, c, k). Outside of its knots it goes on
     (ext=0), is 0 (1), raises ValueError (2), or stays what it is at the end (3).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> knots = fnp.array([0.0, 0.0, 1.0, 1.0])
     >>> fx.scipy.interpolate.splev(0.25, (knots, fnp.array([1.0, 3.0, 0.0, 0.0]), 1))
     array(1.5)

@@ -35,7 +35,6 @@ def cholesky(
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cholesky(a)[1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.0625, -0.125 ],
@@ -54,7 +53,6 @@ def cho_factor(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cho_factor(a)[0][0, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[0.25, 0.  ],
@@ -72,7 +70,6 @@ def cho_solve(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> factor = linalg.cho_factor(fnp.array([[4.0, 0.0], [0.0, 1.0]]))
     >>> fx.grad(lambda b: linalg.cho_solve(factor, b).sum())(fnp.ones(2))
@@ -96,7 +93,6 @@ def cholesky_banded(
     Raises:
         numpy.linalg.LinAlgError: the matrix is not positive definite.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda ab: linalg.cholesky_banded(ab)[1, 0])(fnp.array([[0.0, 1.0], [4.0, 2.0]]))
     array([[0.  , 0.  ],
@@ -133,7 +129,6 @@ def lu(
         permute_l: return (PL, U).
         p_indices: P as positions, with A = L[P] U.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.lu(a)[1][1, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[-0.125,  0.   ],
@@ -156,7 +151,6 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
     triangular factorization", 2011.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.lu_factor(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
@@ -182,7 +176,6 @@ def lu_solve(
     Raises:
         ValueError: the right-hand side does not fit the factors.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> def solution(a):
     ...     return linalg.lu_solve(linalg.lu_factor(a), fnp.ones(2))
@@ -234,7 +227,6 @@ def ldl(
         lower: which triangle is read; without it L is an upper triangle.
         hermitian: whether a complex A is Hermitian, or symmetric.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.ldl(a)[1][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
@@ -281,7 +273,6 @@ def qr(
         ValueError: there is no such `mode`.
         UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.qr(a, mode="economic")[1][0, 0])(fnp.array([[3.0], [4.0]]))
     array([[-0.6],
@@ -325,7 +316,6 @@ def qr_multiply(
         ValueError: `mode` is neither "left" nor "right".
         UnsupportedError: the product takes columns of Q beyond those of R, which are an arbitrary basis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[3.0], [4.0]])
     >>> fx.grad(lambda c: linalg.qr_multiply(a, c)[0].sum())(fnp.ones((1, 2)))
@@ -363,7 +353,6 @@ def rq(
         ValueError: there is no such `mode`.
         UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.rq(a, mode="economic")[0][0, 0])(fnp.array([[3.0, 4.0]]))
     array([[-0.6, -0.8]])

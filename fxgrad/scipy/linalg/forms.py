@@ -31,7 +31,6 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Array, Array]:
     Raises:
         ValueError: `side` is neither "right" nor "left".
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.polar(a)[0][0, 1])(fnp.array([[2.0, 0.0], [0.0, 2.0]])).round(12)
     array([[ 0.  ,  0.25],
@@ -54,7 +53,6 @@ def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True)
     Raises:
         ValueError: the matrices have different shapes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[2.0, 0.0], [0.0, 2.0]])
     >>> fx.grad(lambda b: linalg.orthogonal_procrustes(a, b)[0][0, 1])(a).round(12)
@@ -95,7 +93,6 @@ def schur(
         ValueError: `output` is neither "real" nor "complex".
         UnsupportedError: `sort` of traced values.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.schur(a)[0][1, 1])(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
@@ -117,7 +114,6 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013, chapter 7.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> T, Z = fx.scipy.linalg.rsf2csf(fnp.array([[0.0, -1.0], [1.0, 0.0]]), fnp.eye(2))
     >>> fnp.sort(fnp.diag(T).imag).round(6)
     array([-1.,  1.])
@@ -137,7 +133,6 @@ def hessenberg(
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013, chapter 7.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[1.0, 0.0, 0.0], [3.0, 1.0, 0.0], [4.0, 0.0, 1.0]])
     >>> fx.grad(lambda a: linalg.hessenberg(a)[1, 0])(a).round(12)

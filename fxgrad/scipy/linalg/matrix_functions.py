@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 def expm(A: ArrayLike) -> Array:
     """eᴬ of matrices (…, n, n), by Padé's approximant, scaling and squaring (N. J. Higham 2005).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.expm(a)[0, 1])(fnp.zeros((2, 2)))
     array([[0., 1.],
@@ -54,7 +53,6 @@ def expm_frechet(
     Raises:
         ValueError: `A` and `E` have different shapes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> e = fnp.array([[0.0, 1.0], [0.0, 0.0]])
     >>> fx.grad(lambda a: linalg.expm_frechet(a, e, compute_expm=False)[0, 1])(fnp.zeros((2, 2)))
@@ -75,7 +73,6 @@ def expm_cond(A: ArrayLike, check_finite: bool = True) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(linalg.expm_cond)(fnp.array([[2.0]])).round(12)
     array([[1.]])
@@ -97,7 +94,6 @@ def logm(A: ArrayLike) -> Array:
     Of a real matrix with such eigenvalues a traced result is NaN; take A.astype(complex). The values are SciPy's
     (A. H. Al-Mohy and N. J. Higham, SIAM J. Sci. Comput. 34, 2012).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.logm(a).sum())(fnp.array([[2.0, 0.0], [0.0, 4.0]]))[0].round(12)
     array([0.5       , 0.34657359])
@@ -114,7 +110,6 @@ def sqrtm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.sqrtm(a).sum())(fnp.array([[1.0, 0.0], [0.0, 9.0]])).round(12)
     array([[0.5       , 0.25      ],
@@ -129,7 +124,6 @@ def signm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.signm(a).sum())(fnp.array([[1.0, 0.0], [0.0, -3.0]])).round(12)
     array([[0. , 0.5],
@@ -145,7 +139,6 @@ def fractional_matrix_power(A: ArrayLike, t: float) -> Array:
     Of a real matrix with eigenvalues that are zero or negative numbers a traced result is NaN; take A.astype(complex).
     The values are SciPy's (N. J. Higham and L. Lin, SIAM J. Matrix Anal. Appl. 32, 2011).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.fractional_matrix_power(a, 0.5)[1, 1])(fnp.array([[1.0, 0.0], [0.0, 4.0]])).round(12)
     array([[0.  , 0.  ],
@@ -170,7 +163,6 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array:
     Args:
         func: a function of complex arrays, entry by entry, of `fxgrad.numpy`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[1.0, 0.0], [0.0, 2.0]])
     >>> fx.grad(lambda a: linalg.funm(a, lambda w: w**3).sum())(a).round(12)
@@ -205,7 +197,6 @@ def cosm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cosm(a)[0, 1])(fnp.array([[0.0, 1.0], [0.0, 0.0]])).round(12) + 0.0
     array([[-0.5,  0. ],
@@ -220,7 +211,6 @@ def sinm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.sinm(fnp.diag(fnp.array([0.0, fnp.pi / 2]))).round(6)
     array([[0., 0.],
            [0., 1.]])
@@ -234,7 +224,6 @@ def tanm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.tanm(fnp.diag(fnp.array([0.0, fnp.pi / 4]))).round(6)
     array([[0., 0.],
            [0., 1.]])
@@ -248,7 +237,6 @@ def coshm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.coshm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
     array([[1.      , 0.      ],
            [0.      , 1.543081]])
@@ -262,7 +250,6 @@ def sinhm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.sinhm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
     array([[0.      , 0.      ],
            [0.      , 1.175201]])
@@ -276,7 +263,6 @@ def tanhm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.tanhm(fnp.diag(fnp.array([0.0, 1.0]))).round(6)
     array([[0.      , 0.      ],
            [0.      , 0.761594]])

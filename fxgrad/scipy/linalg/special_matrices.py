@@ -69,7 +69,6 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     r is the conjugate of c unless it is given.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.toeplitz(c).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([3., 4., 2.])
@@ -87,7 +86,6 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.hankel(c).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([1., 2., 3.])
@@ -103,7 +101,6 @@ def circulant(c: ArrayLike) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.circulant(c)[0].sum())(fnp.array([1.0, 2.0, 3.0]))
     array([1., 1., 1.])
@@ -118,7 +115,6 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda s: linalg.leslie(fnp.array([0.1, 2.0]), s)[1, 0])(fnp.array([0.5]))
     array([1.])
@@ -133,7 +129,6 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.convolution_matrix(a, 2).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([2., 2., 2.])
@@ -146,7 +141,6 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 def block_diag(*arrs: ArrayLike) -> Array:
     """The matrices with blocks (…, mᵢ, nᵢ) on the diagonal; vectors count as rows.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda x: linalg.block_diag(x, x).sum())(fnp.array([1.0, 2.0]))
     array([2., 2.])
@@ -162,7 +156,6 @@ def diagsvd(s: ArrayLike, M: int, N: int) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda s: linalg.diagsvd(s, 2, 3)[1, 1])(fnp.array([2.0, 1.0]))
     array([0., 1.])
@@ -197,7 +190,6 @@ def companion(a: ArrayLike) -> Array:
     Raises:
         ValueError: there are fewer than two coefficients, or the first is 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.companion(a).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([ 5., -1., -1.])
@@ -212,7 +204,6 @@ def fiedler_companion(a: ArrayLike) -> Array:
     Raises:
         ValueError: there are fewer than two coefficients, or the first is 0.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.fiedler_companion(a).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([ 5., -1., -1.])
@@ -227,7 +218,6 @@ def fiedler(a: ArrayLike) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.fiedler(a).sum())(fnp.array([1.0, 2.0, 4.0]))
     array([-4.,  0.,  4.])
@@ -243,7 +233,6 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
     Raises:
         ValueError: the matrices have different numbers of columns.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.khatri_rao(a, fnp.ones((3, 2))).sum())(fnp.ones((1, 2)))
     array([[3., 3.]])
@@ -263,7 +252,6 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
 def hilbert(n: int) -> Array:
     """The Hilbert matrix 1/(i + j + 1) of order n.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.linalg.hilbert(2).round(6)
     array([[1.      , 0.5     ],
            [0.5     , 0.333333]])
@@ -275,7 +263,6 @@ def hilbert(n: int) -> Array:
 def invhilbert(n: int, exact: bool = False) -> Array:
     """The inverse of the Hilbert matrix of order n; with `exact` of integers.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.linalg.invhilbert(2)
     array([[ 4., -6.],
            [-6., 12.]])
@@ -287,7 +274,6 @@ def invhilbert(n: int, exact: bool = False) -> Array:
 def hadamard(n: int, dtype: Any = int) -> Array:
     """The Hadamard matrix of order n, a power of two: ValueError for others.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.linalg.hadamard(2)
     array([[ 1,  1],
            [ 1, -1]])
@@ -299,7 +285,6 @@ def hadamard(n: int, dtype: Any = int) -> Array:
 def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
     """The Pascal matrix of binomial coefficients of order n: "symmetric", "lower" or "upper".
 
-    >>> import fxgrad as fx
     >>> fx.scipy.linalg.pascal(3, "lower").astype(int)
     array([[1, 0, 0],
            [1, 1, 0],
@@ -312,7 +297,6 @@ def pascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
 def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
     """The inverse of the Pascal matrix of order n.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.linalg.invpascal(2).astype(int)
     array([[ 2, -1],
            [-1,  1]])
@@ -324,7 +308,6 @@ def invpascal(n: int, kind: str = "symmetric", exact: bool = True) -> Array:
 def dft(n: int, scale: str | None = None) -> Array:
     """The matrix of the discrete Fourier transform of order n; `scale` is None, "sqrtn" or "n".
 
-    >>> import fxgrad as fx
     >>> fx.scipy.linalg.dft(2).real.round(6)
     array([[ 1.,  1.],
            [ 1., -1.]])
@@ -336,7 +319,6 @@ def dft(n: int, scale: str | None = None) -> Array:
 def helmert(n: int, full: bool = False) -> Array:
     """The Helmert matrix of order n, without its first, constant row unless `full`.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.linalg.helmert(2).round(6)
     array([[ 0.707107, -0.707107]])
     """
@@ -359,7 +341,6 @@ def matches(a: Any, other: Any, atol: float | None, rtol: float | None) -> Any:
 def issymmetric(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> Any:
     """Whether square matrices equal their transposes, to atol + rtol·|a|. It has no derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.issymmetric(fnp.array([[1.0, 2.0], [2.0, 1.0]]))
     True
     """
@@ -371,7 +352,6 @@ def issymmetric(a: ArrayLike, atol: float | None = None, rtol: float | None = No
 def ishermitian(a: ArrayLike, atol: float | None = None, rtol: float | None = None) -> Any:
     """Whether square matrices equal their adjoints, to atol + rtol·|a|. It has no derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.ishermitian(fnp.array([[1.0, 2j], [-2j, 1.0]]))
     True
     """
@@ -384,7 +364,6 @@ def ishermitian(a: ArrayLike, atol: float | None = None, rtol: float | None = No
 def bandwidth(a: ArrayLike) -> Any:
     """(the number of diagonals below the main one that are not zero, the number above). It has no derivative.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.bandwidth(fnp.array([[1.0, 0.0], [2.0, 1.0]]))
     (1, 0)
     """

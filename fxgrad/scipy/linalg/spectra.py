@@ -35,7 +35,6 @@ def svd(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
     array([[1., 0.],
@@ -52,7 +51,6 @@ def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
     array([4., 3.])
     """
@@ -82,7 +80,6 @@ def orth(A: ArrayLike, rcond: float | None = None) -> Array:
     Raises:
         ConcretizationError: under `jit` and `vmap`, where the rank is not known.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> def shadow(a):
     ...     q = linalg.orth(a)
@@ -107,7 +104,6 @@ def null_space(
 ) -> Array:
     """An orthonormal basis (n, n − k) of the null space of a matrix (m, n) of rank k: see `orth`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> abs(fx.scipy.linalg.null_space(fnp.array([[1.0, 1.0]]))).round(6)
     array([[0.707107],
            [0.707107]])
@@ -127,7 +123,6 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Array:
     Raises:
         ValueError: the matrices have different numbers of rows.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> b = fnp.array([[1.0], [0.0]])
     >>> fx.grad(lambda a: linalg.subspace_angles(a, b)[0])(fnp.array([[1.0], [1.0]]))
@@ -185,7 +180,6 @@ def eig(
     Raises:
         UnsupportedError: `homogeneous_eigvals` of traced values.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: fnp.max(linalg.eig(a)[0].real))(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
@@ -221,7 +215,6 @@ def eigvals(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]])).real
     array([2., 3.])
     """
@@ -303,7 +296,6 @@ def eigh(
         ConcretizationError: those between bounds are asked for, of a traced matrix: their number is not known.
         StructureError: positions of eigenvalues that a traced matrix has not.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 1.0], [1.0, 2.0]]), 2 * fnp.eye(2)
     >>> fx.grad(lambda a: linalg.eigh(a, b, eigvals_only=True)[1])(a)
@@ -350,7 +342,6 @@ def eigvalsh(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
     array([1., 3.])
     """
@@ -399,7 +390,6 @@ def eig_banded(
         ConcretizationError: those between bounds are asked for, of a traced matrix: their number is not known.
         StructureError: positions of eigenvalues that a traced matrix has not.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eig_banded(fnp.array([[0.0, 1.0], [2.0, 2.0]]))[0].round(6)
     array([1., 3.])
     """
@@ -425,7 +415,6 @@ def eigvals_banded(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvals_banded(fnp.array([[0.0, 1.0], [2.0, 2.0]])).round(6)
     array([1., 3.])
     """
@@ -455,7 +444,6 @@ def eigh_tridiagonal(
     Raises:
         ValueError: `d` has not one entry more than `e`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda e: linalg.eigh_tridiagonal(fnp.ones(2), e, eigvals_only=True)[1])(fnp.array([3.0]))
     array([1.])
@@ -485,7 +473,6 @@ def eigvalsh_tridiagonal(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.linalg.eigvalsh_tridiagonal(fnp.array([2.0, 2.0]), fnp.array([1.0])).round(6)
     array([1., 3.])
     """

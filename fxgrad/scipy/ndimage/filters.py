@@ -90,7 +90,6 @@ def convolve(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: Any
         RuntimeError: the weights have another number of axes, or there is no such `mode`.
         ValueError: the origin lies outside of the weights.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.convolve(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
     array([1., 2., 3.])
     """
@@ -110,7 +109,6 @@ def correlate1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: An
         RuntimeError: the weights have not one axis, or there is no such `mode`.
         ValueError: the origin lies outside of the weights.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.correlate1d(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
     array([3., 2., 1.])
     """
@@ -122,7 +120,6 @@ def convolve1d(input: ArrayLike, weights: ArrayLike, axis: int = -1, output: Any
                cval: Any = 0.0, origin: int = 0) -> Array:  # fmt: skip
     """The convolution of an image with a vector of weights along an axis; modes are those of `correlate`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.convolve1d(fnp.array([0.0, 1.0, 0.0]), fnp.array([1.0, 2.0, 3.0]))
     array([1., 2., 3.])
     """
@@ -167,7 +164,6 @@ def gaussian_filter1d(input: ArrayLike, sigma: ArrayLike, axis: int = -1, order:
         RuntimeError: there is no such `mode`.
         ValueError: `order` is negative.
 
-    >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import ndimage
     >>> f = lambda s: ndimage.gaussian_filter1d(np.array([0.0, 0.0, 1.0, 0.0, 0.0]), s)[2]
     >>> round(float(f(0.5)), 4), round(float(fx.grad(f)(0.5)), 4)
@@ -216,7 +212,6 @@ def gaussian_filter(
         RuntimeError: not one number for each axis, or no such `mode`.
         ShapeError: not one number for each axis of a traced image.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.gaussian_filter(fnp.array([0.0, 1.0, 0.0]), 1.0).round(4)
     array([0.2961, 0.4078, 0.2961])
     """
@@ -237,7 +232,6 @@ def uniform_filter1d(input: ArrayLike, size: int, axis: int = -1, output: Any = 
         RuntimeError: `size` is not positive, or there is no such `mode`.
         ValueError: the origin lies outside of the filter.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.uniform_filter1d(fnp.array([0.0, 3.0, 0.0]), 3)
     array([1., 1., 1.])
     """
@@ -257,7 +251,6 @@ def uniform_filter(input: ArrayLike, size: Any = 3, output: Any = None, mode: An
         RuntimeError: not one number for each axis, or no such `mode`.
         ShapeError: not one number for each axis of a traced image.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.uniform_filter(fnp.array([0.0, 3.0, 0.0]), 3)
     array([1., 1., 1.])
     """
@@ -290,7 +283,6 @@ def sobel(
     Raises:
         RuntimeError: there is no such `mode`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.sobel(fnp.array([0.0, 1.0, 4.0]))
     array([1., 4., 3.])
     """
@@ -306,7 +298,6 @@ def prewitt(
     Raises:
         RuntimeError: there is no such `mode`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.prewitt(fnp.array([0.0, 1.0, 4.0]))
     array([1., 4., 3.])
     """
@@ -322,7 +313,6 @@ def laplace(
     Raises:
         RuntimeError: there is no such `mode`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.laplace(fnp.array([0.0, 1.0, 4.0]))
     array([ 1.,  2., -3.])
     """
@@ -339,7 +329,6 @@ def gaussian_laplace(input: ArrayLike, sigma: Any, output: Any = None, mode: Any
                      axes: Any = None, **kwargs: Any) -> Array:  # fmt: skip
     """The sum of the second derivatives of an image smoothed by a Gaussian.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.gaussian_laplace(fnp.array([0.0, 1.0, 0.0]), 1.0).round(4)
     array([ 0.164, -0.328,  0.164])
     """
@@ -357,7 +346,6 @@ def gaussian_gradient_magnitude(input: ArrayLike, sigma: Any, output: Any = None
                                 cval: Any = 0.0, *, axes: Any = None, **kwargs: Any) -> Array:  # fmt: skip
     """The length of the gradient of an image smoothed by a Gaussian.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.gaussian_gradient_magnitude(fnp.array([0.0, 1.0, 4.0]), 1.0).round(4)
     array([0.5643, 1.3977, 0.8334])
     """

@@ -75,7 +75,6 @@ def spline_filter1d(input: ArrayLike, order: int = 3, axis: int = -1, output: An
     Raises:
         RuntimeError: there is no such `mode` or `order`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.spline_filter1d(fnp.array([0.0, 1.0, 0.0])).round(4)
     array([-1.,  2., -1.])
     """
@@ -90,7 +89,6 @@ def spline_filter1d(input: ArrayLike, order: int = 3, axis: int = -1, output: An
 def spline_filter(input: ArrayLike, order: int = 3, output: Any = None, mode: str = "mirror") -> Array:
     """The coefficients of the spline of this order through an image.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.spline_filter(fnp.array([0.0, 1.0, 0.0])).round(4)
     array([-1.,  2., -1.])
     """
@@ -220,7 +218,6 @@ def map_coordinates(input: ArrayLike, coordinates: ArrayLike, output: Any = None
         RuntimeError: not one row of coordinates for each axis, or no such `mode` or `order`.
         ShapeError: not one row of coordinates for each axis of a traced image.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import ndimage
     >>> f = lambda x: ndimage.map_coordinates(fnp.array([0.0, 1.0, 4.0]), [x], order=1)[0]
     >>> float(f(fnp.array([1.5]))), fx.grad(f)(fnp.array([1.5]))
@@ -266,7 +263,6 @@ def affine_transform(input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, out
         RuntimeError: the matrix does not fit the axes, or there is no such `mode` or `order`.
         ShapeError: the matrix does not fit the axes of a traced image.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.affine_transform(fnp.array([0.0, 1.0, 2.0]), fnp.array([0.5]), order=1)
     array([0. , 0.5, 1. ])
     """
@@ -295,7 +291,6 @@ def shift(input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode
     Raises:
         RuntimeError: there is no such `mode` or `order`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import ndimage
     >>> f = lambda s: ndimage.shift(fnp.array([0.0, 1.0, 4.0, 9.0]), s, order=1)[2]
     >>> float(f(0.5)), float(fx.grad(f)(0.5))
@@ -317,7 +312,6 @@ def zoom(input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: 
     Raises:
         RuntimeError: there is no such `mode` or `order`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.zoom(fnp.array([0.0, 1.0]), 2, order=1).round(4)
     array([0.    , 0.3333, 0.6667, 1.    ])
     """
@@ -347,7 +341,6 @@ def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), r
     Raises:
         ValueError: fewer than two axes, or `axes` are not two different ones.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.ndimage.rotate(fnp.array([[0.0, 1.0], [2.0, 3.0]]), 90).round(4)
     array([[ 1.,  3.],
            [-0.,  2.]])

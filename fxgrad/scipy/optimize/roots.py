@@ -50,7 +50,6 @@ def root(
     Raises:
         StructureError: `fun` gives more or fewer numbers than there are unknowns.
 
-    >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.root(lambda x: x**2 - a, np.ones(2)).x
     >>> fx.jacobian(f)(np.array([1.0, 4.0])).round(6) + 0.0
@@ -121,7 +120,6 @@ def fixed_point(
     Raises:
         StructureError: the function gives not as many numbers as there are unknowns.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.fixed_point(lambda x: fx.numpy.cos(a * x), 0.5)
     >>> round(float(f(1.0)), 6), round(float(fx.grad(f)(1.0)), 6)
@@ -178,7 +176,6 @@ def root_scalar(
     Raises:
         StructureError: neither `bracket` nor `x0` is given.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.root_scalar(lambda x: x**3 - a, bracket=(0.0, 3.0)).root
     >>> round(float(f(8.0)), 6), round(float(fx.grad(f)(8.0)), 6)
@@ -274,7 +271,6 @@ def bracketed(name: str) -> Bracketed:
 
     https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.{name}.html
 
-    >>> import fxgrad as fx
     >>> root = lambda c: fx.scipy.optimize.{name}(lambda x: x**2 - c, 0.0, 2.0)
     >>> round(float(root(2.0)), 6), round(float(fx.grad(root)(2.0)), 6)
     (1.414214, 0.353553)
@@ -311,7 +307,6 @@ def newton(
     Raises:
         StructureError: the function gives not as many numbers as there are unknowns.
 
-    >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.newton(lambda x: x**2 - a, np.ones(2))
     >>> f(np.array([1.0, 4.0])), fx.grad(lambda a: f(a).sum())(np.array([1.0, 4.0]))

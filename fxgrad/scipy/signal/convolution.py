@@ -130,7 +130,6 @@ def convolve(
     Raises:
         ShapeError: (a ValueError) for axes that do not fit, or an unknown mode.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import signal
     >>> signal.convolve([1.0, 2.0, 3.0], [1.0, 1.0])
     array([1., 3., 5., 3.])
@@ -200,7 +199,6 @@ def convolve_axes(x: Any, y: Any, mode: str, axes: Any, dot_axes: Any) -> Any:
 def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Array:
     """The correlation Σ in1[n + k]·conj(in2[n]) of two arrays; modes as those of `convolve`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.correlate(fnp.array([1.0, 2.0, 3.0]), fnp.array([0.0, 1.0]), "valid")
     array([2., 3.])
     """
@@ -256,7 +254,6 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axis =
 def oaconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axis = None) -> Array:
     """The convolution `fftconvolve` of two arrays; SciPy computes plain ones block by block.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.oaconvolve(fnp.array([1.0, 2.0, 3.0]), fnp.array([1.0, 1.0])).round(6)
     array([1., 3., 5., 3.])
     """
@@ -312,7 +309,6 @@ def correlate2d(
 ) -> Array:
     """The correlation of two matrices; modes and boundaries as those of `convolve2d`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.correlate2d(fnp.array([[1.0, 2.0], [3.0, 4.0]]), fnp.array([[0.0, 1.0]]), "valid")
     array([[2.],
            [4.]])

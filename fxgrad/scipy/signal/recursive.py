@@ -68,7 +68,6 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayL
     Raises:
         ValueError: `b` and `a` are no sequences, or `zi` has another shape than the state.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import signal
     >>> signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
     array([1.  , 0.5 , 0.25])
@@ -108,7 +107,6 @@ def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike | None = None
     Raises:
         ValueError: the coefficients are no sequences.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.lfiltic(fnp.array([0.5]), fnp.array([1.0, -0.5]), fnp.array([2.0]))
     array([1.])
     """
@@ -175,7 +173,6 @@ def sosfilt_zi(sos: ArrayLike) -> Array:
     Raises:
         ValueError: `sos` has not the shape (sections, 6).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.sosfilt_zi(fnp.array([[0.5, 0.0, 0.0, 1.0, -0.5, 0.0]])).round(6)
     array([[0.5, 0. ]])
     """
@@ -258,7 +255,6 @@ def sosfiltfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, padtype: str | Non
         ValueError: `sos` has not the shape (sections, 6), there is no such `padtype`, or the signal is not longer
             than `padlen`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> sos = fnp.array([[0.5, 0.0, 0.0, 1.0, -0.5, 0.0]])
     >>> fx.scipy.signal.sosfiltfilt(sos, fnp.ones(8)).round(6)
     array([1., 1., 1., 1., 1., 1., 1., 1.])

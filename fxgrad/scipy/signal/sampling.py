@@ -40,7 +40,6 @@ def detrend(
     Raises:
         ValueError: there is no such `type`, or a breakpoint lies outside.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.scipy import signal
     >>> signal.detrend([1.0, 2.0, 3.0]).round(12) + 0.0
     array([0., 0., 0.])
@@ -76,7 +75,6 @@ def savgol_filter(x: ArrayLike, window_length: int, polyorder: int, deriv: int =
     Raises:
         ValueError: there is no such `mode`, or with "interp" the window is longer than the signal.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.savgol_filter(fnp.array([0.0, 1.0, 4.0, 9.0, 16.0]), 3, 2).round(6) + 0.0
     array([ 0.,  1.,  4.,  9., 16.])
     """
@@ -126,7 +124,6 @@ def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Array:
     Raises:
         ValueError: `x` is complex, or `N` is not positive.
 
-    >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> np.abs(signal.hilbert(np.cos(np.linspace(0, 2 * np.pi, 8, endpoint=False)))).round(12)
     array([1., 1., 1., 1., 1., 1., 1., 1.])
@@ -160,7 +157,6 @@ def resample(x: ArrayLike, num: int, t: Any = None, axis: int = 0, window: Any =
     Raises:
         ValueError: there is no such `domain`, or the window has another length.
 
-    >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> signal.resample([1.0, 0.0, -1.0, 0.0], 8).round(3)[:5] + 0.0
     array([ 1.   ,  0.707,  0.   , -0.707, -1.   ])
@@ -213,7 +209,6 @@ def upfirdn(h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = 
     Raises:
         ValueError: `h` is no sequence, or traced values with another `mode` than zeros outside.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.upfirdn(fnp.array([1.0, 1.0]), fnp.array([1.0, 2.0, 3.0]), up=2)
     array([1., 1., 2., 2., 3., 3.])
     """
@@ -246,7 +241,6 @@ def resample_poly(x: ArrayLike, up: int, down: int, axis: int = 0, window: Any =
     Raises:
         ValueError: `up` or `down` is not positive, or traced values with a `padtype` that is no constant.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.resample_poly(fnp.ones(4), 1, 2).shape
     (2,)
     """
@@ -312,7 +306,6 @@ def decimate(x: ArrayLike, q: int, n: int | None = None, ftype: Any = "iir", axi
     Raises:
         ValueError: traced values without `zero_phase`, or with a filter of the caller's own.
 
-    >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> signal.decimate(np.ones(40), 8).round(1)
     array([1., 1., 1., 1., 1.])

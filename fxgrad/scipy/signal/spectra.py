@@ -163,7 +163,6 @@ def csd(x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic"
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `average`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.csd(fnp.arange(8.0), fnp.ones(8), nperseg=4)[0]
     array([0.  , 0.25, 0.5 ])
     """
@@ -207,7 +206,6 @@ def welch(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: i
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `average`.
 
-    >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> f, p = signal.welch(np.sin(np.arange(64) * np.pi / 4), nperseg=16)
     >>> print(f[np.argmax(p)])
@@ -227,7 +225,6 @@ def periodogram(x: ArrayLike, fs: Any = 1.0, window: Any = "boxcar", nfft: int |
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `average`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.periodogram(fnp.array([1.0, -1.0, 1.0, -1.0]))[1].round(6)
     array([0., 0., 4.])
     """
@@ -253,7 +250,6 @@ def coherence(x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_per
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `average`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> x = fnp.array([0.0, 1.0, 0.0, 2.0, 1.0, 3.0, 0.0, 1.0])
     >>> fx.scipy.signal.coherence(x, 2 * x, nperseg=4)[1].round(6)
     array([1., 1., 1.])
@@ -278,7 +274,6 @@ def spectrogram(x: ArrayLike, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `mode` or `scaling`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.signal.spectrogram(fnp.arange(8.0), nperseg=4, noverlap=0)[2].shape
     (3, 2)
     """
@@ -321,7 +316,6 @@ def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: in
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `mode` or `scaling`.
 
-    >>> import numpy as np
     >>> from fxgrad.scipy import signal
     >>> signal.stft(np.ones(16), nperseg=8)[2].shape
     (5, 5)
@@ -364,7 +358,6 @@ def istft(Zxx: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg:
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other, `Zxx` has fewer than two axes,
             or there is no such `scaling`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> spectra = fx.scipy.signal.stft(fnp.arange(8.0), nperseg=4)[2]
     >>> fx.scipy.signal.istft(spectra, nperseg=4)[1].round(6) + 0.0
     array([0., 1., 2., 3., 4., 5., 6., 7.])

@@ -76,7 +76,6 @@ class coo_array:
     Raises:
         ValueError: the entries and their positions are not equally many.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse
     >>> a = sparse.coo_array((fnp.array([2.0, 3.0]), ([0, 1], [1, 0])))
     >>> a @ fnp.array([1.0, 10.0])
@@ -228,7 +227,6 @@ class coo_array:
 def issparse(value: Any) -> bool:
     """Whether a value is a sparse matrix, one of this library or of SciPy: a bool.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.scipy.sparse.issparse(fnp.eye(2))
     False
     """
@@ -274,7 +272,6 @@ def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
         arg1: entries row by row, their columns, and where rows begin; or another matrix.
         shape: (rows, columns); None: as many as are needed.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse
     >>> def product(data):
     ...     return sparse.csr_array((data, [1, 0], [0, 1, 2])) @ fnp.array([1.0, 10.0])
@@ -297,7 +294,6 @@ def csc_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
         arg1: entries column by column, their rows, and where columns begin; or another matrix.
         shape: (rows, columns); None: as many as are needed.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> m = fx.scipy.sparse.csc_array((fnp.array([3.0, 4.0]), fnp.array([0, 1]), fnp.array([0, 1, 2])))
     >>> m.toarray()
     array([[3., 0.],
@@ -319,7 +315,6 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] |
     Raises:
         ValueError: not one offset for each diagonal, or a diagonal of the wrong length.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse
     >>> def product(d):
     ...     return sparse.diags_array([d, d[1:]], offsets=[0, 1]) @ fnp.ones(2)

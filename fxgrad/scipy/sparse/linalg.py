@@ -192,7 +192,6 @@ def cg(
     Returns:
         (x, info): info is 0, or the number of steps where the tolerance was not reached.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy.sparse import linalg
     >>> b = fnp.array([1.0, 8.0])
     >>> fx.grad(lambda d: fnp.sum(linalg.cg(lambda x: d * x, b)[0]))(fnp.array([1.0, 2.0])).round(6)
@@ -243,7 +242,6 @@ def bicgstab(
 
     H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992).
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy.sparse import linalg
     >>> a = fnp.array([[2.0, 1.0], [0.0, 4.0]])
     >>> fx.grad(lambda b: fnp.sum(linalg.bicgstab(a, b)[0]))(fnp.ones(2)).round(6)
@@ -308,7 +306,6 @@ def gmres(
         maxiter: the greatest number of such spaces.
         solve_method: "batched" or "incremental", which are one here.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy.sparse import linalg
     >>> a = fnp.array([[2.0, 1.0], [0.0, 4.0]])
     >>> fx.grad(lambda b: fnp.sum(linalg.gmres(a, b)[0]))(fnp.ones(2)).round(6)
@@ -383,7 +380,6 @@ def minres(
 ) -> tuple[PyTree, Any]:
     """x with Ax = b for a Hermitian A that need not be definite, by minimal residuals: see `cg`.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy.sparse import linalg
     >>> b = fnp.array([1.0, 8.0])
     >>> fx.grad(lambda d: fnp.sum(linalg.minres(lambda x: d * x, b)[0]))(fnp.array([1.0, -2.0])).round(6)
@@ -440,7 +436,6 @@ def spsolve(A: Any, b: ArrayLike, permc_spec: str | None = None, use_umfpack: bo
     Raises:
         numpy.linalg.LinAlgError: A is singular.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> from fxgrad.scipy import sparse
     >>> def solution(data):
     ...     return sparse.linalg.spsolve(sparse.coo_array((data, ([0, 1], [0, 1]))), fnp.array([2.0, 4.0]))

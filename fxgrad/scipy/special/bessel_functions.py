@@ -338,7 +338,6 @@ def jvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     Raises:
         ValueError: `n` is no whole number from 0 on.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.special.jvp(0, 1.0):.12f}")
     -0.440050585745
     """
@@ -357,7 +356,6 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     Returns:
         Array of shape (v + 1, *z.shape).
 
-    >>> import fxgrad as fx
     >>> fx.scipy.special.bessel_jn(0.0, v=2)
     array([1., 0., 0.])
     """
@@ -374,7 +372,6 @@ def yvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     Raises:
         ValueError: `n` is no whole number from 0 on.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.special.yvp(1.0, 2.0).round(6)
     np.float64(0.563892)
     """
@@ -390,7 +387,6 @@ def ivp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     Raises:
         ValueError: `n` is no whole number from 0 on.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.special.ivp(1.0, 2.0).round(6)
     np.float64(1.484267)
     """
@@ -406,7 +402,6 @@ def kvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     Raises:
         ValueError: `n` is no whole number from 0 on.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.special.kvp(1.0, 2.0).round(6)
     np.float64(-0.183827)
     """
@@ -422,7 +417,6 @@ def h1vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     Raises:
         ValueError: `n` is no whole number from 0 on.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.special.h1vp(1.0, 2.0).round(6)
     np.complex128(-0.064472+0.563892j)
     """
@@ -438,7 +432,6 @@ def h2vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     Raises:
         ValueError: `n` is no whole number from 0 on.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.special.h2vp(1.0, 2.0).round(6)
     np.complex128(-0.064472-0.563892j)
     """
@@ -478,7 +471,6 @@ def spherical_jn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     Returns:
         Array of the common shape.
 
-    >>> import fxgrad as fx
     >>> fx.testing.check_grads(fx.scipy.special.spherical_jn, (2, 1.7), order=1)
     """
     n, z = operand(n), operand(z)
@@ -491,7 +483,6 @@ def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 
     Source: https://dlmf.nist.gov/10.47.
 
-    >>> import fxgrad as fx
     >>> fx.testing.check_grads(fx.scipy.special.spherical_yn, (2, 1.7), order=1)
     """
     n, z = operand(n), operand(z)
@@ -504,7 +495,6 @@ def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 
     Source: https://dlmf.nist.gov/10.47.
 
-    >>> import fxgrad as fx
     >>> fx.testing.check_grads(fx.scipy.special.spherical_in, (2, 1.7), order=1)
     """
     n, z = operand(n), operand(z)
@@ -517,7 +507,6 @@ def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 
     Source: https://dlmf.nist.gov/10.47.
 
-    >>> import fxgrad as fx
     >>> fx.testing.check_grads(fx.scipy.special.spherical_kn, (2, 1.7), order=1)
     """
     n, z = operand(n), operand(z)

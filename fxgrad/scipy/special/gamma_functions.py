@@ -116,7 +116,6 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
     Raises:
         ValueError: an order is no such number.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.special.polygamma(1, 1.0):.12f}")  # π²/6
     1.644934066848
     """
@@ -153,7 +152,6 @@ def multigammaln(a: ArrayLike, d: int) -> Array:
     Raises:
         ValueError: d is no positive whole number.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.special.multigammaln(5.0, 3):.12f}")
     9.140644699193
     """
@@ -247,7 +245,6 @@ def factorial(n: ArrayLike, exact: bool = False, extend: str = "zero") -> Array:
     Raises:
         UnsupportedError: `exact` with traced n.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.factorial(4.0), f"{fx.grad(fx.scipy.special.factorial)(0.0):.12f}")
     24.0 -0.577215664902
     """
@@ -281,7 +278,6 @@ def comb(N: ArrayLike, k: ArrayLike, *, exact: bool = False, repetition: bool = 
     Raises:
         UnsupportedError: `exact=True` of a traced value.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.comb(5, 2), fx.scipy.special.comb(5, 2, exact=True))
     10.0 10
     """
@@ -310,7 +306,6 @@ def perm(N: ArrayLike, k: ArrayLike, exact: bool = False) -> Array:
     Raises:
         UnsupportedError: `exact=True` of a traced value.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.perm(5, 2))
     20.0
     """
@@ -373,7 +368,6 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None, out: None = None) -> Array:
     Returns:
         Array of the common shape.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.special.zeta(2.0):.12f}")  # π²/6
     1.644934066848
     """

@@ -108,7 +108,6 @@ def lambertw(z: ArrayLike, k: ArrayLike = 0, tol: float = 1e-8) -> Array:
     Returns:
         Complex array of the common shape.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.special.lambertw(1.0).real:.12f}")
     0.567143290410
     """

@@ -247,7 +247,6 @@ def sph_harm_y(
     Raises:
         UnsupportedError: `diff_n` with traced values.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.special.sph_harm_y(1, 0, 0.0, 0.0).real:.12f}")  # √(3/4π)
     0.488602511903
     """

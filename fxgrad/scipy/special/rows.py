@@ -26,7 +26,6 @@ def logsumexp(
     Source: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately computing the log-sum-exp and softmax functions",
     2021.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.logsumexp([1000.0, 1000.0]))
     1000.6931471805599
     """
@@ -40,7 +39,6 @@ def softmax(x: ArrayLike, axis: Axis = None) -> Array:
     Source: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately computing the log-sum-exp and softmax functions",
     2021.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.softmax([0.0, 0.0]))
     [0.5 0.5]
     """
@@ -54,7 +52,6 @@ def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
     Source: P. Blanchard, D. J. Higham and N. J. Higham, "Accurately computing the log-sum-exp and softmax functions",
     2021.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.log_softmax([0.0, 1000.0]))
     [-1000.     0.]
     """
@@ -67,7 +64,6 @@ def log_softmax(x: ArrayLike, axis: Axis = None) -> Array:
 def softplus(x: ArrayLike) -> Array:
     """log(1 + eˣ), without overflow.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.softplus(1000.0))
     1000.0
     """
@@ -78,7 +74,6 @@ def softplus(x: ArrayLike) -> Array:
 def sinc(x: ArrayLike) -> Array:
     """sin(πx)/(πx), with 1 at 0: see `fxgrad.numpy.sinc`.
 
-    >>> import fxgrad as fx
     >>> fx.scipy.special.sinc(0.5).round(6)
     np.float64(0.63662)
     """
@@ -96,7 +91,6 @@ def diric(x: ArrayLike, n: ArrayLike) -> Array:
     Returns:
         Array of the common shape.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.special.diric(0.0, 3))
     1.0
     """

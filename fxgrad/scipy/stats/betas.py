@@ -22,7 +22,6 @@ class Beta(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
-    >>> import fxgrad as fx
     >>> cdf = fx.scipy.stats.beta.cdf
     >>> print(f"{cdf(0.5, 2.0, 3.0):.6f}", f"{fx.grad(cdf, argnums=1)(0.5, 2.0, 3.0):.6f}")
     0.687500 -0.195289
@@ -76,7 +75,6 @@ class Arcsine(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.arcsine.cdf(0.25):.6f}")
     0.333333
     """
@@ -117,7 +115,6 @@ class BetaPrime(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.betaprime.sf(1e10, 2.0, 3.0):.6e}")
     4.000000e-30
     """
@@ -172,7 +169,6 @@ class F(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.f.ppf(0.95, 2.0, 10.0):.6f}")
     4.102821
     """
@@ -220,7 +216,6 @@ class T(Symmetric):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.t.ppf(0.975, 5.0):.6f}", f"{fx.grad(fx.scipy.stats.t.logpdf, argnums=1)(1.0, 5.0):.6f}")
     2.570582 0.018653
     """

@@ -22,7 +22,6 @@ class VonMises(Symmetric):
 
     Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.vonmises.logpdf(0.0, 2.0):.6f}", f"{fx.scipy.stats.vonmises.cdf(0.0, 2.0):.6f}")
     -0.661871 0.500000
     """
@@ -60,7 +59,6 @@ class VonMisesLine(VonMises):
 
     Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.vonmises_line.pdf(4.0, 2.0))
     0.0
     """
@@ -77,7 +75,6 @@ class WrapCauchy(rv_continuous):
 
     Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.wrapcauchy.pdf(0.0, 0.5):.6f}")
     0.477465
     """

@@ -25,7 +25,6 @@ class Binom(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.binom.pmf(2, 4, 0.5):.6f}", fx.scipy.stats.binom.ppf(0.5, 10, 0.3))
     0.375000 3.0
     """
@@ -62,7 +61,6 @@ class Bernoulli(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.bernoulli.pmf(1, 0.25), fx.scipy.stats.bernoulli.ppf(0.9, 0.25))
     0.25 1.0
     """
@@ -95,7 +93,6 @@ class Poisson(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 4.
 
-    >>> import fxgrad as fx
     >>> logpmf = fx.scipy.stats.poisson.logpmf
     >>> print(f"{logpmf(3, 2.0):.6f}", fx.grad(logpmf, argnums=1)(3, 2.0))
     -1.712318 0.5
@@ -139,7 +136,6 @@ class Geom(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.geom.pmf(3, 0.5):.6f}", fx.scipy.stats.geom.ppf(0.9, 0.5))
     0.125000 4.0
     """
@@ -177,7 +173,6 @@ class NBinom(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.nbinom.pmf(0, 2, 0.5), fx.scipy.stats.nbinom.mean(2, 0.5))
     0.25 2.0
     """
@@ -208,7 +203,6 @@ class BetaBinom(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.betabinom.pmf(1, 3, 1.0, 1.0):.6f}")
     0.250000
     """
@@ -246,7 +240,6 @@ class HyperGeom(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.hypergeom.pmf(1, 10, 4, 3):.6f}")
     0.500000
     """
@@ -276,7 +269,6 @@ class RandInt(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.randint.pmf(3, 1, 5), fx.scipy.stats.randint.ppf(0.5, 1, 5))
     0.25 2.0
     """
@@ -310,7 +302,6 @@ class Zipf(rv_discrete):
 
     Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 11.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.zipf.pmf(1, 2.0):.6f}", f"{fx.scipy.stats.zipf.sf(1, 2.0):.6f}")
     0.607927 0.392073
     """
@@ -337,7 +328,6 @@ class DLaplace(rv_discrete):
 
     Source: S. Inusah and T. J. Kozubowski, "A discrete analogue of the Laplace distribution", 2006.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.dlaplace.pmf(0, 2.0):.6f}")
     0.761594
     """

@@ -22,7 +22,6 @@ class rv_continuous(Distribution):
     `_cdf` the distribution function. All else may be stated too and is derived otherwise: `_ppf` by search, with
     derivatives by the implicit function theorem.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> class Ramp(fx.scipy.stats.rv_continuous):
     ...     def _logpdf(self, x, slope):
     ...         return fnp.log(slope) + (slope - 1) * fnp.log(x)

@@ -22,7 +22,6 @@ class Uniform(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.uniform.cdf(2.5, loc=2.0, scale=2.0), fx.scipy.stats.uniform.pdf(1.0))
     0.25 1.0
     """
@@ -60,7 +59,6 @@ class LogUniform(Transformed):
 
     Source: R. W. Hamming, "On the distribution of numbers", 1970.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.loguniform.ppf(0.5, 1.0, 100.0):.6f}")
     10.000000
     """
@@ -94,7 +92,6 @@ class Triang(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.triang.pdf(0.25, 0.5), fx.scipy.stats.triang.cdf(0.5, 0.5))
     1.0 0.5
     """
@@ -140,7 +137,6 @@ class Logistic(Symmetric):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.logistic.cdf(0.0), fx.scipy.stats.logistic.logcdf(-1000.0))
     0.5 -1000.0
     """
@@ -172,7 +168,6 @@ class Fisk(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.fisk.cdf(1.0, 3.0))
     0.5
     """
@@ -204,7 +199,6 @@ class Cauchy(Symmetric):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.cauchy.sf(1e20):.6e}", fx.scipy.stats.cauchy.cdf(0.0))
     3.183099e-21 0.5
     """
@@ -235,7 +229,6 @@ class HalfCauchy(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.halfcauchy.sf(1e20):.6e}")
     6.366198e-21
     """
@@ -272,7 +265,6 @@ class HypSecant(Symmetric):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.hypsecant.cdf(0.0))
     0.5
     """
@@ -302,7 +294,6 @@ class HalfLogistic(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.halflogistic.pdf(0.0))
     0.5
     """

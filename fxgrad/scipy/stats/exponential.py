@@ -24,7 +24,6 @@ class Expon(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.expon.logsf(1000.0, scale=0.5), fx.scipy.stats.expon.cdf(1e-20))
     -2000.0 1e-20
     """
@@ -64,7 +63,6 @@ class WeibullMin(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.weibull_min.pdf(1.0, 2.0):.6f}")
     0.735759
     """
@@ -93,7 +91,6 @@ class InvWeibull(WeibullMin):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.invweibull.cdf(1.0, 2.0):.6f}")
     0.367879
     """
@@ -123,7 +120,6 @@ class Rayleigh(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.rayleigh.sf(2.0):.6f}")
     0.135335
     """
@@ -152,7 +148,6 @@ class Pareto(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.pareto.sf(10.0, 3.0), f"{fx.scipy.stats.pareto.pdf(1.0, 3.0):.6f}")
     0.001 3.000000
     """
@@ -198,7 +193,6 @@ class Lomax(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.lomax.sf(9.0, 3.0))
     0.001
     """
@@ -236,7 +230,6 @@ class PowerLaw(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.powerlaw.cdf(0.5, 2.0))
     0.25
     """
@@ -273,7 +266,6 @@ class GumbelL(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gumbel_l.cdf(0.0):.6f}")
     0.632121
     """
@@ -304,7 +296,6 @@ class GumbelR(GumbelL):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gumbel_r.cdf(0.0):.6f}")
     0.367879
     """
@@ -332,7 +323,6 @@ class Laplace(Symmetric):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.laplace.sf(1000.0, scale=10.0):.6e}")
     1.860038e-44
     """

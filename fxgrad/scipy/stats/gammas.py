@@ -23,7 +23,6 @@ class Gamma(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
-    >>> import fxgrad as fx
     >>> gamma = fx.scipy.stats.gamma
     >>> print(f"{gamma.logsf(2000.0, 2.0):.6f}", f"{fx.grad(gamma.cdf, argnums=1)(1.0, 2.0):.6f}")
     -1992.398598 -0.276196
@@ -83,7 +82,6 @@ class Erlang(Gamma):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.erlang.sf(1.0, 2):.6f}")
     0.735759
     """
@@ -94,7 +92,6 @@ class Chi2(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.chi2.sf(3.841459, 1.0):.6f}")
     0.050000
     """
@@ -132,7 +129,6 @@ class Chi(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.chi.mean(2.0):.6f}")
     1.253314
     """
@@ -169,7 +165,6 @@ class Maxwell(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.maxwell.mean():.6f}")
     1.595769
     """
@@ -204,7 +199,6 @@ class Nakagami(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.nakagami.cdf(1.0, 1.0):.6f}")
     0.632121
     """
@@ -240,7 +234,6 @@ class InvGamma(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.invgamma.cdf(1.0, 1.0):.6f}", fx.scipy.stats.invgamma.pdf(0.0, 1.0))
     0.367879 0.0
     """
@@ -283,7 +276,6 @@ class GenGamma(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gengamma.pdf(1.0, 1.0, 2.0):.6f}")
     0.735759
     """
@@ -333,7 +325,6 @@ class LogGamma(Transformed):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.loggamma.logcdf(-1000.0, 2.0):.6f}")
     -2000.693147
     """
@@ -377,7 +368,6 @@ class Levy(rv_continuous):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 12.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.levy.cdf(1.0):.6f}")
     0.317311
     """
@@ -421,7 +411,6 @@ class GenNorm(Symmetric):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gennorm.logpdf(1.0, 2.0):.6f}")
     -1.572365
     """

@@ -38,7 +38,6 @@ class gaussian_kde:
         ShapeError: the weights are not one for each point.
         LinAlgError: the points are in a subspace.
 
-    >>> import fxgrad as fx, numpy as np
     >>> estimate = fx.scipy.stats.gaussian_kde(np.array([0.0, 1.0, 3.0]))
     >>> print(f"{estimate.logpdf(1.0)[0]:.6f}", f"{estimate.integrate_box_1d(-np.inf, 1.0):.6f}")
     -1.537604 0.448018

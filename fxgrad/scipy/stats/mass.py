@@ -28,7 +28,6 @@ class rv_discrete(Distribution):
         a, b: the ends of the support; None: those that the class states.
         name: that of the distribution; None: that of the class.
 
-    >>> import fxgrad as fx
     >>> class Halves(fx.scipy.stats.rv_discrete):
     ...     def _pmf(self, k):
     ...         return 0.5**k

@@ -132,7 +132,6 @@ class MultivariateNormal(Elliptical):
 
     Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 45.
 
-    >>> import fxgrad as fx, numpy as np
     >>> normal = fx.scipy.stats.multivariate_normal
     >>> print(f"{normal.logpdf([1.0, 2.0], np.zeros(2), np.eye(2)):.6f}")
     -4.337877
@@ -184,7 +183,6 @@ class MultivariateT(Elliptical):
 
     Source: S. Kotz and S. Nadarajah, Multivariate t Distributions and Their Applications, 2004.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.multivariate_t.pdf([0.0, 0.0], shape=[1.0, 1.0], df=3.0):.6f}")
     0.159155
     """
@@ -232,7 +230,6 @@ class Dirichlet(Multivariate):
 
     Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 49.
 
-    >>> import fxgrad as fx, numpy as np
     >>> print(fx.scipy.stats.dirichlet.pdf(np.array([0.5, 0.5]), np.array([2.0, 2.0])))
     1.5
     """
@@ -326,7 +323,6 @@ class Multinomial(Multivariate):
 
     Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.multinomial.pmf([1, 2], 3, [0.5, 0.5]):.6f}")
     0.375000
     """
@@ -389,7 +385,6 @@ class Wishart(Multivariate):
 
     Source: T. W. Anderson, An Introduction to Multivariate Statistical Analysis, 2003, chapter 7.
 
-    >>> import fxgrad as fx, numpy as np
     >>> print(f"{fx.scipy.stats.wishart.logpdf(np.eye(2), 3.0, np.eye(2)):.6f}")
     -3.531024
     """

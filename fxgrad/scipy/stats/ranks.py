@@ -65,7 +65,6 @@ def rankdata(
         StructureError: there is no such `method`.
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.rankdata([0.0, 2.0, 3.0, 2.0]))
     [1.  2.5 4.  2.5]
     """
@@ -107,7 +106,6 @@ def mode(
         ShapeError: the axis is empty.
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> value, count = fx.scipy.stats.mode([3, 1, 2, 3, 1])
     >>> print(value, count)
     1 2
@@ -165,7 +163,6 @@ def pearsonr(x: ArrayLike, y: ArrayLike, *, axis: int | None = 0) -> Correlation
         ShapeError: `x` and `y` have different lengths.
         StructureError: they have fewer than two entries.
 
-    >>> import fxgrad as fx
     >>> result = fx.scipy.stats.pearsonr([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0])
     >>> print(f"{result.statistic:.6f}", f"{result.pvalue:.6f}")
     0.800000 0.200000
@@ -190,7 +187,6 @@ def spearmanr(
         ShapeError: `x` and `y` have different lengths.
         StructureError: they have fewer than two entries.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.spearmanr([1.0, 2.0, 3.0], [1.0, 8.0, 27.0]).statistic:.6f}")
     1.000000
     """
@@ -210,7 +206,6 @@ def linregress(x: ArrayLike, y: ArrayLike) -> LinregressResult:
         ShapeError: `x` and `y` have different lengths.
         StructureError: they have fewer than two entries.
 
-    >>> import fxgrad as fx
     >>> line = fx.scipy.stats.linregress([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])
     >>> print(f"{line.slope:.6f}", f"{line.intercept:.6f}")
     2.000000 1.000000

@@ -69,7 +69,6 @@ def gmean(
 ) -> Array:
     """The geometric mean, (Π aᵢ)^(1/n), by logarithms.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.gmean([1.0, 4.0, 16.0]):.6f}")
     4.000000
     """
@@ -89,7 +88,6 @@ def hmean(
 ) -> Array:
     """The harmonic mean, n/Σ(1/aᵢ), of numbers that are not negative: NaN where one is.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.hmean([1.0, 4.0, 4.0]):.6f}")
     2.000000
     """
@@ -111,7 +109,6 @@ def pmean(
 ) -> Array:
     """The power mean, (Σ aᵢᵖ/n)^(1/p), of numbers that are not negative: NaN where one is.
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.pmean([1.0, 7.0], 2.0):.6f}")
     5.000000
     """
@@ -146,7 +143,6 @@ def moment(
         StructureError: the order is no whole number.
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.moment([1.0, 2.0, 6.0], order=3))
     6.0
     """
@@ -183,7 +179,6 @@ def skew(
     Raises:
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.skew([1.0, 2.0, 6.0]):.6f}")
     0.595170
     """
@@ -212,7 +207,6 @@ def kurtosis(
     Raises:
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(f"{fx.scipy.stats.kurtosis([1.0, 2.0, 3.0, 4.0]):.6f}")
     -1.360000
     """
@@ -248,7 +242,6 @@ def variation(
     Raises:
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.variation([1.0, 3.0]))
     0.5
     """
@@ -271,7 +264,6 @@ def sem(
     Raises:
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.sem([1.0, 3.0]))
     1.0
     """
@@ -285,7 +277,6 @@ def sem(
 def zscore(a: ArrayLike, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
     """The distances from the mean in standard deviations.
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.zscore([1.0, 3.0]))
     [-1.  1.]
     """
@@ -305,7 +296,6 @@ def zmap(
     Raises:
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.zmap([0.0, 2.0, 5.0], [1.0, 3.0]))
     [-2.  0.  3.]
     """
@@ -337,7 +327,6 @@ def iqr(
         StructureError: `scale` is neither a number nor "normal".
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.iqr([1.0, 2.0, 3.0, 4.0, 5.0]))
     2.0
     """
@@ -363,7 +352,6 @@ def median_abs_deviation(
         StructureError: `scale` is neither a number nor "normal".
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.median_abs_deviation([1.0, 2.0, 6.0]))
     1.0
     """
@@ -383,7 +371,6 @@ def trim_mean(a: ArrayLike, proportiontocut: float, axis: int | None = 0, *, kee
         StructureError: nothing is left.
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.trim_mean([1.0, 2.0, 3.0, 100.0], 0.25))
     2.5
     """
@@ -417,7 +404,6 @@ def entropy(
         StructureError: `base` is not positive.
         UnsupportedError: another `nan_policy` than "propagate".
 
-    >>> import fxgrad as fx
     >>> print(fx.scipy.stats.entropy([1.0, 1.0], base=2))
     1.0
     """

@@ -74,7 +74,7 @@ class Join:
         ArgumentValueError: there are no joinables, or they have different groups.
         TensorError: `throw_on_early_termination`, and the inputs of a process have ended before those of others.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> from fxgrad.compat.distributed.algorithms.join import Join
     >>> dist.init_process_group("gloo")
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))

@@ -43,7 +43,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     Raises:
         ValueError: cutoffs that are no increasing integers between 1 and n_classes − 1.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.AdaptiveLogSoftmaxWithLoss(16, 10, [2, 5])
     >>> layer.log_prob(torch.zeros(3, 16)).shape
     torch.Size([3, 10])

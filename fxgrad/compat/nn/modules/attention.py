@@ -34,7 +34,6 @@ class MultiheadAttention(Module):
     Raises:
         ValueError, AssertionError: sizes that are not positive, or do not divide each other.
 
-    >>> import fxgrad.compat as torch
     >>> attention = torch.nn.MultiheadAttention(4, 2, batch_first=True)
     >>> x = torch.zeros(3, 5, 4)
     >>> results, weights = attention(x, x, x)

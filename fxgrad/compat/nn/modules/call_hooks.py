@@ -207,7 +207,6 @@ def register_module_forward_hook(
     Returns:
         A handle whose `remove()` takes it away again.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.modules.module import register_module_forward_hook
     >>> with register_module_forward_hook(lambda module, args, output: output * 2):
     ...     torch.nn.ReLU()(torch.ones(2))

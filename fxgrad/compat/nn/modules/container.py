@@ -97,7 +97,6 @@ class Sequential(IndexedContainer):
     Args:
         args: modules, or one dict of them.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(6, 2))
     Sequential(
       (0): Flatten(start_dim=1, end_dim=-1)
@@ -166,7 +165,6 @@ class ModuleList(IndexedContainer):
     Args:
         modules: a sequence of modules.
 
-    >>> import fxgrad.compat as torch
     >>> layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(3)])
     >>> len(layers), len(list(layers.parameters()))
     (3, 6)
@@ -205,7 +203,6 @@ class Container(Module):
     Args:
         kwargs: the modules.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Container(first=torch.nn.ReLU())
     Container(
       (first): ReLU()
@@ -277,7 +274,6 @@ class ModuleDict(NamedContainer):
     Args:
         modules: a dict of modules, or pairs of name and module.
 
-    >>> import fxgrad.compat as torch
     >>> layers = torch.nn.ModuleDict({"map": torch.nn.Linear(2, 3)})
     >>> layers["map"](torch.zeros(1, 2)).shape, len(list(layers.parameters()))
     (torch.Size([1, 3]), 2)
@@ -309,7 +305,6 @@ class ParameterList(Module):
     Args:
         values: a sequence of Tensors.
 
-    >>> import fxgrad.compat as torch
     >>> parameters = torch.nn.ParameterList([torch.zeros(2), torch.zeros(3)])
     >>> len(parameters), parameters[1].requires_grad
     (2, True)
@@ -362,7 +357,6 @@ class ParameterDict(NamedContainer):
     Args:
         parameters: a dict, or pairs of name and Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> parameters = torch.nn.ParameterDict({"scale": torch.tensor(2.0)})
     >>> parameters["scale"].requires_grad
     True

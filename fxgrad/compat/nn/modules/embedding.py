@@ -113,7 +113,6 @@ class Embedding(
         device: where the table is made.
         dtype: the dtype of the table.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Embedding(10, 3)(torch.tensor([[1, 2], [4, 5]])).shape
     torch.Size([2, 2, 3])
     """
@@ -142,7 +141,6 @@ class EmbeddingBag(
         device: where the table is made.
         dtype: the dtype of the table.
 
-    >>> import fxgrad.compat as torch
     >>> bag = torch.nn.EmbeddingBag.from_pretrained(torch.eye(3), mode="sum")
     >>> bag(torch.tensor([0, 2, 1]), torch.tensor([0, 2]))
     tensor([[1., 0., 1.],

@@ -173,7 +173,6 @@ class Softmax2d(Module):
     Raises:
         ValueError: the input has another number of dimensions.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Softmax2d()(torch.zeros(1, 2, 1, 1)).view(-1)
     tensor([0.5000, 0.5000])
     """
@@ -199,7 +198,6 @@ class CrossMapLRN2d(Module):
         size: of the neighbourhood.
         alpha, beta, k: see above.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.CrossMapLRN2d(3)(torch.ones(1, 4, 2, 2)).shape
     torch.Size([1, 4, 2, 2])
     """

@@ -90,7 +90,6 @@ class LazyLinear(LazyModuleMixin, Linear):
     Args:
         out_features, bias, device, dtype: see `Linear`.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.LazyLinear(2)
     >>> layer(torch.zeros(4, 3)).shape, layer
     (torch.Size([4, 2]), Linear(in_features=3, out_features=2, bias=True))

@@ -18,7 +18,6 @@ class Identity(Module):
         args: whatever they are.
         kwargs: whatever they are.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Identity()(torch.tensor([1.0]))
     tensor([1.])
     """
@@ -57,7 +56,6 @@ class Linear(LinearMap):
         device: where the parameters are made.
         dtype: the dtype of the parameters.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Linear(3, 2)(torch.zeros(5, 3)).shape
     torch.Size([5, 2])
     """
@@ -93,7 +91,6 @@ class Bilinear(LinearMap):
     Raises:
         ValueError: `in1_features` is not positive.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Bilinear(2, 3, 4)(torch.ones(5, 2), torch.ones(5, 3)).shape
     torch.Size([5, 4])
     """
@@ -146,7 +143,6 @@ class Flatten(Module):
         start_dim: the first dimension.
         end_dim: the last one.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Flatten()(torch.zeros(5, 2, 3)).shape
     torch.Size([5, 6])
     """
@@ -172,7 +168,6 @@ class Unflatten(Module):
     Raises:
         TypeError: the sizes are no integers, or no names with sizes.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Unflatten(1, (2, 3))(torch.zeros(5, 6)).shape
     torch.Size([5, 2, 3])
     """
@@ -204,7 +199,6 @@ class PReLU(Module):
         device: where the weight is made.
         dtype: the dtype of the weight.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.PReLU()(torch.tensor([-1.0, 2.0])).detach()
     tensor([-0.2500,  2.0000])
     """

@@ -111,7 +111,6 @@ class NLLLoss2d(MODULES["NLLLoss"]):
         args: those of `NLLLoss`.
         kwargs: those of `NLLLoss`.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -141,7 +140,6 @@ class TripletMarginWithDistanceLoss(_Loss):
     Raises:
         ValueError: the margin is not positive.
 
-    >>> import fxgrad.compat as torch
     >>> loss = torch.nn.TripletMarginWithDistanceLoss()
     >>> loss(torch.tensor([[0.0]]), torch.tensor([[1.0]]), torch.tensor([[1.5]]))
     tensor(0.5000)
@@ -183,7 +181,6 @@ class LinearCrossEntropyOptions:
     Args:
         allow_retain_graph, batch_chunk_size, chunking_method, acc_policy, acc_dtype: see torch's documents.
 
-    >>> import fxgrad.compat as torch
     >>> options = torch.nn.LinearCrossEntropyOptions()
     """
 
@@ -209,7 +206,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     Raises:
         RuntimeError: a weight of another shape, or smoothing that is not between 0 and 1.
 
-    >>> import fxgrad.compat as torch
     >>> loss = torch.nn.LinearCrossEntropyLoss(3, 5)
     >>> round(loss(torch.zeros(2, 3), torch.tensor([1, 4])).item(), 4)
     1.6094

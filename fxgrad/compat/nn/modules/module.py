@@ -45,7 +45,6 @@ class Module(CallMixin, StateMixin):
     Raises:
         TypeError: there are arguments, which only subclasses take.
 
-    >>> import fxgrad.compat as torch
     >>> class Scale(torch.nn.Module):
     ...     def __init__(self):
     ...         super().__init__()
@@ -334,7 +333,6 @@ class Module(CallMixin, StateMixin):
             ValueError: the path is empty, or `module` is none.
             AttributeError: there is something else on the path, or nothing.
 
-        >>> import fxgrad.compat as torch
         >>> net = torch.nn.Sequential(torch.nn.ReLU())
         >>> net.set_submodule("0", torch.nn.Tanh())
         >>> net[0]
@@ -463,7 +461,6 @@ class Module(CallMixin, StateMixin):
             device: where they are to be; None: where they are.
             recurse: also those of the modules inside.
 
-        >>> import fxgrad.compat as torch
         >>> torch.nn.Linear(2, 3, device="meta").to_empty(device="cpu").weight.shape
         torch.Size([3, 2])
         """

@@ -49,7 +49,6 @@ class LayerNorm(AffineNorm):
         device: where the parameters are made.
         dtype: the dtype of the parameters.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.LayerNorm(2)(torch.tensor([1.0, 3.0])).detach()
     tensor([-1.0000,  1.0000])
     """
@@ -88,7 +87,6 @@ class RMSNorm(AffineNorm):
         device: where the parameters are made.
         dtype: the dtype of the parameters.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.RMSNorm(2)(torch.tensor([3.0, 4.0])).detach()
     tensor([0.8485, 1.1314])
     """
@@ -135,7 +133,6 @@ class GroupNorm(AffineNorm):
     Raises:
         ValueError: `num_channels` is not divisible by `num_groups`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
@@ -343,7 +340,6 @@ class SyncBatchNorm(_BatchNorm):
         num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: see `BatchNorm1d`.
         process_group: the processes; None: all.
 
-    >>> import fxgrad.compat as torch
     >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
     >>> type(torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)[0]).__name__
     'SyncBatchNorm'

@@ -201,7 +201,6 @@ class FractionalMaxPool2d(FractionalMaxPool):
         output_ratio: how many there are for each entry, between 0 and 1; one of both is given.
         return_indices: places in the flattened image are returned, too.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.FractionalMaxPool2d(2, output_size=3)(torch.zeros(1, 2, 7, 7)).shape
     torch.Size([1, 2, 3, 3])
     """
@@ -218,7 +217,6 @@ class FractionalMaxPool3d(FractionalMaxPool):
         output_ratio: how many there are for each entry, between 0 and 1; one of both is given.
         return_indices: places in the flattened volume are returned, too.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.FractionalMaxPool3d(2, output_size=3)(torch.zeros(1, 2, 7, 7, 7)).shape
     torch.Size([1, 2, 3, 3, 3])
     """

@@ -54,7 +54,6 @@ class RNNBase(Module):
     Raises:
         ValueError, TypeError: an argument that is out of range or of another type.
 
-    >>> import fxgrad.compat as torch
     >>> net = torch.nn.RNNBase("GRU", 2, 3)
     >>> y, state = net(torch.zeros(4, 1, 2))
     >>> y.shape, state.shape
@@ -301,7 +300,6 @@ class RNN(RNNBase):
     Raises:
         ValueError: there is no such `nonlinearity`, or `proj_size` is given, which is for the LSTM.
 
-    >>> import fxgrad.compat as torch
     >>> network = torch.nn.RNN(3, 4, num_layers=2)
     >>> states, last = network(torch.zeros(5, 2, 3))
     >>> states.shape, last.shape
@@ -334,7 +332,6 @@ class LSTM(RNNBase):
         args: those of `RNNBase` but for the mode.
         kwargs: those of `RNNBase` but for the mode.
 
-    >>> import fxgrad.compat as torch
     >>> network = torch.nn.LSTM(3, 4, bidirectional=True)
     >>> states, (h, c) = network(torch.zeros(5, 2, 3))
     >>> states.shape, h.shape, c.shape
@@ -397,7 +394,6 @@ class GRU(RNNBase):
     Raises:
         ValueError: `proj_size` is given, which is for the LSTM.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.GRU(3, 4, batch_first=True)(torch.zeros(2, 5, 3))[0].shape
     torch.Size([2, 5, 4])
     """
@@ -418,7 +414,6 @@ class RNNCellBase(Module):
         num_chunks: the number of gates.
         device, dtype: those of the parameters.
 
-    >>> import fxgrad.compat as torch
     >>> isinstance(torch.nn.LSTMCell(2, 3), torch.nn.RNNCellBase)
     True
     """
@@ -492,7 +487,6 @@ class RNNCell(RNNCellBase):
         nonlinearity: "tanh" or "relu".
         device, dtype: those of the parameters.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.RNNCell(3, 4)(torch.zeros(2, 3)).shape
     torch.Size([2, 4])
     """
@@ -526,7 +520,6 @@ class LSTMCell(RNNCellBase):
     Args:
         input_size, hidden_size, bias, device, dtype: see `RNNCell`.
 
-    >>> import fxgrad.compat as torch
     >>> h, c = torch.nn.LSTMCell(3, 4)(torch.zeros(2, 3))
     >>> h.shape, c.shape
     (torch.Size([2, 4]), torch.Size([2, 4]))
@@ -546,7 +539,6 @@ class GRUCell(RNNCellBase):
     Args:
         input_size, hidden_size, bias, device, dtype: see `RNNCell`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.GRUCell(3, 4)(torch.zeros(3)).shape
     torch.Size([4])
     """

@@ -177,7 +177,6 @@ class StateMixin:
                 module.
             prefix: what their names begin with.
 
-        >>> import fxgrad.compat as torch
         >>> list(torch.nn.Linear(2, 3).state_dict())
         ['weight', 'bias']
         """

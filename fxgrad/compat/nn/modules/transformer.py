@@ -162,7 +162,6 @@ class TransformerEncoderLayer(TransformerLayer):
         device: where the parameters are made.
         dtype: the dtype of the parameters.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.zeros(5, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -211,7 +210,6 @@ class TransformerDecoderLayer(TransformerLayer):
         device: where the parameters are made.
         dtype: the dtype of the parameters.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.zeros(5, 3, 4), torch.zeros(7, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -259,7 +257,6 @@ class TransformerEncoder(Module):
         enable_nested_tensor, mask_check: accepted and kept; they concern a faster way of torch's, and no results that
             count.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerEncoder(layer, 2)(torch.zeros(5, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -303,7 +300,6 @@ class TransformerDecoder(Module):
         num_layers: how often.
         norm: a module for the result, or None.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> torch.nn.TransformerDecoder(layer, 2)(torch.zeros(5, 3, 4), torch.zeros(7, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -362,7 +358,6 @@ class Transformer(Module):
         custom_encoder, custom_decoder: modules in place of those that are made here.
         layer_norm_eps, batch_first, norm_first, bias, device, dtype: see `TransformerLayer`.
 
-    >>> import fxgrad.compat as torch
     >>> model = torch.nn.Transformer(4, 2, 1, 1, dim_feedforward=8)
     >>> model(torch.zeros(7, 3, 4), torch.zeros(5, 3, 4)).shape
     torch.Size([5, 3, 4])
@@ -465,7 +460,6 @@ class Transformer(Module):
             sz: the length of the sequence.
             device, dtype: of the mask.
 
-        >>> import fxgrad.compat as torch
         >>> torch.nn.Transformer.generate_square_subsequent_mask(2)
         tensor([[0., -inf],
                 [0., 0.]])

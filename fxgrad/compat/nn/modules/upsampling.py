@@ -18,7 +18,6 @@ class Upsample(Module):
         align_corners: whether the corner entries stay where they are.
         recompute_scale_factor: whether scales are those between the sizes, after rounding.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.Upsample(scale_factor=2)(torch.tensor([[[1.0, 2.0]]]))
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -65,7 +64,6 @@ class UpsamplingNearest2d(Upsample):
     Args:
         size, scale_factor: see `Upsample`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.UpsamplingNearest2d(scale_factor=2)(torch.tensor([[[[1.0, 3.0]]]]))
     tensor([[[[1., 1., 3., 3.],
               [1., 1., 3., 3.]]]])
@@ -81,7 +79,6 @@ class UpsamplingBilinear2d(Upsample):
     Args:
         size, scale_factor: see `Upsample`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.UpsamplingBilinear2d(size=(1, 3))(torch.tensor([[[[1.0, 3.0]]]]))
     tensor([[[[1., 2., 3.]]]])
     """

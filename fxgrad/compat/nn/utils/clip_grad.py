@@ -36,7 +36,6 @@ def get_total_norm(
     Raises:
         TensorError: it is not finite, where `error_if_nonfinite`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.get_total_norm([torch.tensor([3.0]), torch.tensor([4.0])])
     tensor(5.)
     """
@@ -66,7 +65,6 @@ def clip_grads_with_norm_(parameters, max_norm: float, total_norm: Tensor, forea
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, 4.0])
     >>> torch.nn.utils.clip_grads_with_norm_(x, 1.0, torch.tensor(5.0))
@@ -93,7 +91,6 @@ def clip_grad_norm(
     Returns:
         A Tensor without dimensions: the norm that they had.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, 4.0])
@@ -123,7 +120,6 @@ def clip_grad_norm_(
     Raises:
         TensorError: it is not finite, where `error_if_nonfinite`.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.zeros(2, requires_grad=True)
     >>> w.grad = torch.tensor([3.0, 4.0])
     >>> torch.nn.utils.clip_grad_norm_([w], 1.0)
@@ -148,7 +144,6 @@ def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, -4.0])
     >>> torch.nn.utils.clip_grad_value_(x, 1.0)

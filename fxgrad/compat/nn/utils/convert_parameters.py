@@ -18,7 +18,6 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     Returns:
         A vector.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.parameters_to_vector([torch.zeros(1), torch.ones(1, 2)])
     tensor([0., 1., 1.])
     """
@@ -37,7 +36,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     Raises:
         TypeError: `vec` is no Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(1, 1)
     >>> torch.nn.utils.vector_to_parameters(torch.tensor([2.0, 3.0]), layer.parameters())
     >>> layer.weight.item(), layer.bias.item()

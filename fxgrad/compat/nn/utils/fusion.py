@@ -52,7 +52,6 @@ def fuse_conv_bn_weights(
     Returns:
         A tuple of two parameters.
 
-    >>> import fxgrad.compat as torch
     >>> one, zero = torch.ones(1), torch.zeros(1)
     >>> w, b = torch.nn.utils.fuse_conv_bn_weights(torch.ones(1, 1, 1), None, zero, 4 * one, 0.0, one, zero)
     >>> w.view(-1).detach()
@@ -84,7 +83,6 @@ def fuse_linear_bn_weights(
     Returns:
         A tuple of two parameters.
 
-    >>> import fxgrad.compat as torch
     >>> one, zero = torch.ones(1), torch.zeros(1)
     >>> w, b = torch.nn.utils.fuse_linear_bn_weights(torch.ones(1, 1), None, zero, 4 * one, 0.0, one, zero)
     >>> w.view(-1).detach()
@@ -102,7 +100,6 @@ def fuse_conv_bn_eval(conv: Module, bn: Module, transpose: bool = False) -> Modu
     Raises:
         AssertionError: one of them is in training.
 
-    >>> import fxgrad.compat as torch
     >>> conv, norm = torch.nn.Conv1d(1, 2, 1).eval(), torch.nn.BatchNorm1d(2).eval()
     >>> fused, x = torch.nn.utils.fuse_conv_bn_eval(conv, norm), torch.randn(1, 1, 4)
     >>> bool(torch.dist(fused(x), norm(conv(x))) < 1e-5)
@@ -122,7 +119,6 @@ def fuse_linear_bn_eval(linear: Module, bn: Module) -> Module:
     Raises:
         AssertionError: one of them is in training; their sizes differ.
 
-    >>> import fxgrad.compat as torch
     >>> layer, norm = torch.nn.Linear(2, 3).eval(), torch.nn.BatchNorm1d(3).eval()
     >>> x = torch.ones(1, 2)
     >>> torch.allclose(torch.nn.utils.fuse_linear_bn_eval(layer, norm)(x), norm(layer(x)))

@@ -20,7 +20,6 @@ def skip_init(module_cls: type[Module], *args, **kwargs) -> Any:
     Raises:
         RuntimeError: what is no class of Modules, or one without `device`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.skip_init(torch.nn.Linear, 2, 3).weight.shape
     torch.Size([3, 2])
     """

@@ -26,7 +26,6 @@ def convert_conv2d_weight_memory_format(module: Module, memory_format: Any) -> M
     Args:
         memory_format: the order, such as `torch.channels_last`.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Conv2d(2, 3, 2)
     >>> order = torch.channels_last
     >>> layer = torch.nn.utils.convert_conv2d_weight_memory_format(layer, order)
@@ -42,7 +41,6 @@ def convert_conv3d_weight_memory_format(module: Module, memory_format: Any) -> M
     Args:
         memory_format: the order, such as `torch.channels_last`.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Conv3d(2, 3, 2)
     >>> order = torch.channels_last_3d
     >>> layer = torch.nn.utils.convert_conv3d_weight_memory_format(layer, order)

@@ -223,7 +223,6 @@ def orthogonal(
     Raises:
         ValueError: there is no such weight, or it is no matrix; another map.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 2))
     >>> bool(torch.dist(layer.weight @ layer.weight.T, torch.eye(2)) < 1e-5)
     True
@@ -268,7 +267,6 @@ def spectral_norm(
     Raises:
         ValueError: the module has no such Tensor.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.utils.parametrizations.spectral_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.is_parametrized(layer, "weight")
     True
@@ -290,7 +288,6 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     Returns:
         The module.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 3))
     >>> torch.nn.utils.parametrize.is_parametrized(layer, "weight")
     True

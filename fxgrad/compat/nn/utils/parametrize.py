@@ -23,7 +23,6 @@ CACHE: ContextVar[dict[tuple[int, str], Tensor] | None] = ContextVar("fxgrad par
 def cached() -> Iterator[None]:
     """A context manager in which each parametrized Tensor is computed once, when it is first used.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(2, 2))
     >>> with torch.nn.utils.parametrize.cached():
     ...     layer.weight is layer.weight
@@ -52,7 +51,6 @@ class ParametrizationList(ModuleList):
     Raises:
         ValueError: there is no parametrization, or one gives what is no Tensor or another shape or dtype.
 
-    >>> import fxgrad.compat as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T
@@ -273,7 +271,6 @@ def register_parametrization(
     Raises:
         ValueError: there is no such Tensor; the parametrization gives none, or another shape or dtype.
 
-    >>> import fxgrad.compat as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T
@@ -343,7 +340,6 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T
@@ -369,7 +365,6 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     Raises:
         ValueError: it is not parametrized; or to be left as one original that is several.
 
-    >>> import fxgrad.compat as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T
@@ -413,7 +408,6 @@ def type_before_parametrizations(module: Module) -> type:
     Returns:
         A class.
 
-    >>> import fxgrad.compat as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T
@@ -437,7 +431,6 @@ def transfer_parametrizations_and_params(
     Returns:
         `to_module`.
 
-    >>> import fxgrad.compat as torch
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
     ...         return x.triu() + x.triu(1).T

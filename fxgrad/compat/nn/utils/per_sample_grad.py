@@ -48,7 +48,6 @@ def call_for_per_sample_grads(
         loss_reduction: "sum", or "mean" for a loss that is divided by the number of samples.
         batch_first: whether samples are along the first dimension of arguments, or the second.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.utils.per_sample_grad import call_for_per_sample_grads
     >>> model = torch.nn.Linear(4, 3)
     >>> call_for_per_sample_grads(model)(torch.randn(5, 4)).sum().backward()

@@ -26,7 +26,6 @@ class BasePruningMethod(ABC):
     PRUNING_TYPE says what `compute_mask` is given of a Tensor that is pruned already: "unstructured", the entries that
     are left, as a vector; "structured", the channels that are left along its dimension `dim`; "global", all.
 
-    >>> import fxgrad.compat as torch
     >>> class PruneNegative(torch.nn.utils.prune.BasePruningMethod):
     ...     PRUNING_TYPE = "unstructured"
     ...
@@ -149,7 +148,6 @@ class PruningContainer(BasePruningMethod):
     Args:
         args: those of the function in its place.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> for _ in range(2):
     ...     layer = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
@@ -227,7 +225,6 @@ class PruningContainer(BasePruningMethod):
 class Identity(BasePruningMethod):
     """Prune nothing, but make the mask.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.prune.Identity().prune(torch.tensor([1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -266,7 +263,6 @@ class RandomUnstructured(_Unstructured):
     Args:
         amount: how many, or which part of all.
 
-    >>> import fxgrad.compat as torch
     >>> int((torch.nn.utils.prune.RandomUnstructured(1).prune(torch.ones(2)) == 0).sum())
     1
     """
@@ -281,7 +277,6 @@ class L1Unstructured(_Unstructured):
     Args:
         amount: how many, a whole number, or which part of all, from 0 to 1.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -335,7 +330,6 @@ class RandomStructured(_Structured):
         amount: how many, a whole number, or which part of all, from 0 to 1.
         dim: the dimension of the channels.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.prune.RandomStructured(1, dim=0).prune(torch.ones(2, 2)).sum()
     tensor(2.)
     """
@@ -351,7 +345,6 @@ class LnStructured(_Structured):
         amount: how many, a whole number, or which part of all, from 0 to 1.
         dim: the dimension of the channels.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.ones(2, 2)).sum()
     tensor(2.)
     """
@@ -372,7 +365,6 @@ class LnStructured(_Structured):
 class CustomFromMask(BasePruningMethod):
     """Prune where a mask is zero.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.prune.CustomFromMask(torch.tensor([1.0, 0.0])).prune(torch.tensor([1.0, 2.0]))
     tensor([1., 0.])
     """
@@ -397,7 +389,6 @@ def identity(module: Module, name: str) -> Module:
     Args:
         name: the name of the parameter.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.identity(layer, "weight")
     >>> int(layer.weight_mask.sum())
@@ -414,7 +405,6 @@ def random_unstructured(module: Module, name: str, amount: float) -> Module:
         name: the name of the parameter.
         amount: how many, a whole number, or which part of all, from 0 to 1.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.random_unstructured(layer, "weight", amount=1)
     >>> int(layer.weight_mask.sum())
@@ -433,7 +423,6 @@ def l1_unstructured(
         name: the name of the parameter.
         importance_scores: what decides in the place of the entries, a Tensor of their shape; or None.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2, bias=False)
     >>> _ = torch.nn.init.eye_(layer.weight)
     >>> torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5).weight_mask
@@ -452,7 +441,6 @@ def random_structured(module: Module, name: str, amount: float, dim: int) -> Mod
         amount: how many, a whole number, or which part of all, from 0 to 1.
         dim: the dimension of the channels.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.random_structured(layer, "weight", amount=1, dim=0)
     >>> int(layer.weight_mask.sum())
@@ -473,7 +461,6 @@ def ln_structured(
         dim: the dimension of the channels.
         importance_scores: what decides in the place of the entries, a Tensor of their shape; or None.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0)
     >>> int(layer.weight_mask.sum())
@@ -499,7 +486,6 @@ def global_unstructured(
     Raises:
         TypeError: arguments of another kind; a structured method.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> prune = torch.nn.utils.prune
     >>> parameters = [(layer, "weight"), (layer, "bias")]
@@ -542,7 +528,6 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     Args:
         name: the name of the parameter.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.custom_from_mask(layer, "weight", torch.tensor([[1, 0], [1, 1]]))
     >>> int(layer.weight_mask.sum())
@@ -561,7 +546,6 @@ def remove(module: Module, name: str) -> Module:
     Raises:
         ValueError: it is not pruned.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
     >>> layer = torch.nn.utils.prune.remove(layer, "weight")
@@ -584,7 +568,6 @@ def is_pruned(module: Module) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> layer = torch.nn.Linear(2, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
     >>> torch.nn.utils.prune.is_pruned(layer)

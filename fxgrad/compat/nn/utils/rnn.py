@@ -42,7 +42,6 @@ class PackedSequence(PackedSequenceFields):
         ValueError: `batch_sizes` are not on the CPU.
         AssertionError: without `batch_sizes`, `data` is no pair of data and sizes.
 
-    >>> import fxgrad.compat as torch
     >>> packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
     >>> packed.data, packed.batch_sizes
     (tensor([1, 3, 2]), tensor([2, 1]))
@@ -137,7 +136,6 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     Returns:
         A vector of the same length, or None.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.rnn.invert_permutation(torch.tensor([2, 0, 1]))
     tensor([1, 2, 0])
     """
@@ -161,7 +159,6 @@ def pack_padded_sequence(
         RuntimeError: lengths that are not positive, not as many as there are sequences, or not sorted where they should
             be.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([[1, 2, 0], [3, 0, 0], [4, 5, 6]])
     >>> packed = torch.nn.utils.rnn.pack_padded_sequence(x, [2, 1, 3], batch_first=True, enforce_sorted=False)
     >>> packed.data, packed.batch_sizes
@@ -197,7 +194,6 @@ def pad_packed_sequence(
     Raises:
         ValueError: `total_length` is less than the length of the longest sequence.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.utils.rnn import pack_sequence, pad_packed_sequence
     >>> packed = pack_sequence([torch.tensor([1, 2]), torch.tensor([3])])
     >>> pad_packed_sequence(packed, batch_first=True, padding_value=-1)
@@ -236,7 +232,6 @@ def pad_sequence(
     Raises:
         RuntimeError: there is nothing to stack, or `padding_side` is another word.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
     tensor([[1, 2],
             [3, 0]])
@@ -274,7 +269,6 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     Returns:
         A list of Tensors (length, …).
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.rnn.unpad_sequence(torch.tensor([[1, 3], [2, 0]]), torch.tensor([2, 1]))
     [tensor([1, 2]), tensor([3])]
     """
@@ -291,7 +285,6 @@ def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> P
     Returns:
         A PackedSequence.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
     tensor([1, 3, 2])
     """
@@ -308,7 +301,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     Returns:
         A list of Tensors.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.nn.utils.rnn import pack_sequence, unpack_sequence
     >>> unpack_sequence(pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]))
     [tensor([1, 2]), tensor([3])]

@@ -128,7 +128,6 @@ def spectral_norm(
     Raises:
         RuntimeError: that was done already.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")
@@ -150,7 +149,6 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     Raises:
         ValueError: it is one.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("ignore")

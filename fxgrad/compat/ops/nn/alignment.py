@@ -108,7 +108,6 @@ def ctc_loss(
         reduction: "none", "sum", or "mean": of the losses divided by the lengths of the targets.
         zero_infinity: 0 where no alignment is possible, instead of infinity.
 
-    >>> import fxgrad.compat as torch
     >>> even = torch.full((2, 1, 2), 0.5).log()
     >>> torch.nn.functional.ctc_loss(even, torch.tensor([[1]]), [2], [1]).exp().item()
     1.3333333730697632

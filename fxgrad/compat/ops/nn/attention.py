@@ -89,7 +89,6 @@ def scaled_dot_product_attention(query, key, value, attn_mask, keep, is_causal: 
         scale: 1/√(size of the last dimension) where none is given.
         enable_gqa: each head of keys and values is that of several heads of queries.
 
-    >>> import fxgrad.compat as torch
     >>> q, v = torch.zeros(1, 2), torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.nn.functional.scaled_dot_product_attention(q, v, v).tolist()
     [[2.0, 3.0]]

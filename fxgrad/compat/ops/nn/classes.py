@@ -169,7 +169,6 @@ def cross_entropy(
         ignore_index: the class that stands for none.
         label_smoothing: the part of the probability that is spread evenly over all classes.
 
-    >>> import fxgrad.compat as torch
     >>> scores = torch.zeros(1, 4, requires_grad=True)
     >>> loss = torch.nn.functional.cross_entropy(scores, torch.tensor([2]))
     >>> loss.backward()
@@ -299,7 +298,6 @@ def one_hot_arguments(input, num_classes: int = -1) -> Any:
 def one_hot(input, num_classes: int) -> Any:
     """Vectors with 1 at the class, along a new last dimension; without a number of classes there are as many as needed.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.one_hot(torch.tensor([0, 2]), 3).tolist()
     [[1, 0, 0], [0, 0, 1]]
     """
@@ -334,7 +332,6 @@ def linear_cross_entropy(
     Raises:
         RuntimeError: shapes that do not fit, or a class to ignore among probabilities.
 
-    >>> import fxgrad.compat as torch
     >>> x, w = torch.zeros(2, 3), torch.zeros(4, 3)
     >>> torch.nn.functional.linear_cross_entropy(x, w, torch.tensor([0, 3])).exp().item()
     4.0

@@ -98,7 +98,6 @@ def conv(rank: int, input, weight, bias=None, stride=1, padding=0, dilation=1, g
         stride, dilation: one number, or one for each spatial dimension.
         padding: zeros on both sides of each dimension; "same" keeps the size, "valid" is 0.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 1, 3), padding="same").tolist()
     [[[2.0, 3.0, 3.0, 2.0]]]
     """

@@ -117,7 +117,6 @@ def embedding(
         scale_grad_by_freq: derivatives are divided by how often the row occurs.
         sparse: whether the gradient of `weight`, where that is a leaf, is a sparse Tensor of the rows that were read.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.embedding(torch.tensor([2, 0]), torch.eye(3)).tolist()
     [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """

@@ -125,7 +125,6 @@ def grid_sample(
         padding_mode: what is outside: "zeros", the nearest entry ("border"), or the image again, "reflection".
         align_corners: -1 and 1 are the centres of the outer pixels, not their edges.
 
-    >>> import fxgrad.compat as torch
     >>> image = torch.tensor([[[[0.0, 1.0], [2.0, 3.0]]]])
     >>> torch.nn.functional.grid_sample(image, torch.zeros(1, 1, 1, 2), align_corners=False).item()
     1.5

@@ -27,7 +27,6 @@ def check_dtypes(what: str, *operands) -> None:
 def linear(input, weight, bias=None) -> Any:
     """The linear map input @ weightᵀ + bias.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.linear(torch.ones(2), torch.ones(3, 2), torch.ones(3)).tolist()
     [3.0, 3.0, 3.0]
     """

@@ -105,7 +105,6 @@ def hinge(x) -> Any:
 def mse_loss(input, target, reduction: str = "mean", weight=None) -> Any:
     """The squared difference.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.mse_loss(torch.tensor([1.0, 3.0]), torch.zeros(2)).item()
     5.0
     """

@@ -282,7 +282,6 @@ layer_norm = declare_normalization(
     "Layer",
     """Normalize over the last dimensions, those of `normalized_shape`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.layer_norm(torch.tensor([1.0, 3.0]), (2,), eps=0.0).tolist()
     [-1.0, 1.0]
     """,

@@ -133,7 +133,6 @@ def pad(input, pad, mode: str = "constant", value=None) -> Any:
         pad: (before, after) of the last dimension, then of the one before it, …; negative numbers cut off.
         mode: "constant", with `value`; "reflect", "replicate" or "circular", of the last one to three dimensions.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (2, 1), "reflect").tolist()
     [[3, 2, 1, 2, 3, 2]]
     """

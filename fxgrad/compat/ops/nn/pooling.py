@@ -124,7 +124,6 @@ def avg_pool(
         ceil_mode: windows may reach beyond the end.
         divisor_override: by what to divide the sum instead.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.functional.avg_pool1d(torch.tensor([[1.0, 3.0, 5.0, 7.0]]), 2).tolist()
     [[2.0, 6.0]]
     """
@@ -268,7 +267,6 @@ def expose_maxima(rank: int) -> None:
     ) -> Any:
         """The greatest entry of each window, with `return_indices` also its place in the flattened image.
 
-        >>> import fxgrad.compat as torch
         >>> torch.nn.functional.max_pool1d(torch.tensor([[1.0, 3.0, 5.0, 4.0]]), 2).tolist()
         [[3.0, 5.0]]
         """

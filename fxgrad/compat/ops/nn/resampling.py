@@ -162,7 +162,6 @@ def interpolate(
     Raises:
         ValueError, NotImplementedError, RuntimeError: options that do not go together, or sizes of zero.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([[[0.0, 2.0]]])
     >>> torch.nn.functional.interpolate(x, size=3, mode="linear", align_corners=True).tolist()
     [[[0.0, 1.0, 2.0]]]

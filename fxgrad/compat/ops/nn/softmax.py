@@ -65,7 +65,6 @@ def softmax_tangent(y, primals, tangents, params: dict) -> Any:
 def softmax(input, dim: int, dtype=None) -> Any:
     """The softmax: eˣ divided by its sum along a dimension.
 
-    >>> import fxgrad.compat as torch
     >>> torch.softmax(torch.zeros(2), 0).tolist()
     [0.5, 0.5]
     """

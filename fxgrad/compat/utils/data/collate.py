@@ -25,7 +25,6 @@ def default_collate(batch: Sequence[Any]) -> Any:
         RuntimeError: sequences of different lengths.
         TypeError: anything else.
 
-    >>> import fxgrad.compat as torch
     >>> torch.utils.data.default_collate([(1, 2.0), (3, 4.0)])
     [tensor([1, 3]), tensor([2., 4.], dtype=torch.float64)]
     """
@@ -66,8 +65,6 @@ def default_convert(data) -> Any:
     Returns:
         The sample.
 
-    >>> import fxgrad.compat as torch
-    >>> import numpy as np
     >>> torch.utils.data.default_convert({"x": np.ones(2)})
     {'x': tensor([1., 1.], dtype=torch.float64)}
     """

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 class Dataset:
     """Samples known by numbers: subclasses define `__getitem__`, and `__len__` as a rule.
 
-    >>> import fxgrad.compat as torch
     >>> class Squares(torch.utils.data.Dataset):
     ...     def __len__(self):
     ...         return 4
@@ -44,7 +43,6 @@ class Dataset:
 class IterableDataset(Dataset, Iterable):
     """Samples that come one after the other: subclasses define `__iter__`.
 
-    >>> import fxgrad.compat as torch
     >>> class Count(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter(range(3))
@@ -62,7 +60,6 @@ class ChainDataset(IterableDataset):
     Raises:
         AssertionError: when asked for samples, one is not iterable only.
 
-    >>> import fxgrad.compat as torch
     >>> class Count(torch.utils.data.IterableDataset):
     ...     def __iter__(self):
     ...         return iter(range(2))
@@ -135,7 +132,6 @@ class TensorDataset(Dataset):
     Args:
         tensors: Tensors with the same first size.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat.utils.data import DataLoader, TensorDataset
     >>> data = TensorDataset(torch.arange(3.0), torch.arange(3) % 2)
     >>> for x, y in DataLoader(data, batch_size=2):

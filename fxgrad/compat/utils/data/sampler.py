@@ -22,7 +22,6 @@ DRAWN_AT_ONCE = 32  # numbers that are drawn with replacement, so that a long pa
 class Sampler:
     """An order of samples: subclasses define `__iter__`, which gives numbers.
 
-    >>> import fxgrad.compat as torch
     >>> class Backwards(torch.utils.data.Sampler):
     ...     def __iter__(self):
     ...         return iter([2, 1, 0])
@@ -43,7 +42,6 @@ class SequentialSampler(Sampler):
     Args:
         data_source: a dataset.
 
-    >>> import fxgrad.compat as torch
     >>> list(torch.utils.data.SequentialSampler([5, 6, 7]))
     [0, 1, 2]
     """
@@ -122,7 +120,6 @@ class SubsetRandomSampler(Sampler):
         indices: the numbers.
         generator: a `torch.Generator`; None: the default one.
 
-    >>> import fxgrad.compat as torch
     >>> sorted(torch.utils.data.SubsetRandomSampler([1, 3]))
     [1, 3]
     """

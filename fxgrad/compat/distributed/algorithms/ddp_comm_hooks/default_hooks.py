@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
     """Return the Future of a bucket's average over a group (None: all processes), which is what happens without a hook.
 
-    >>> import fxgrad.compat as torch, fxgrad.compat.distributed as dist
+    >>> import fxgrad.compat.distributed as dist
     >>> from fxgrad.compat.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
     >>> dist.init_process_group("gloo")
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
