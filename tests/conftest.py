@@ -2,6 +2,7 @@
 where the oracles of parity/ are missing: what imports one, or a file that does, is not collected."""
 
 import ast
+import bdb
 import gc
 import sys
 from functools import cache
@@ -16,6 +17,7 @@ from hypothesis.strategies import just
 from fxgrad.core.graph import Graph
 from fxgrad.passes import PASSES
 from tests import cupy_stand_in
+from tests.together import seed_generators
 
 TESTS = Path(__file__).parent
 ORACLES = ("autograd", "jax", "torch")
@@ -132,9 +134,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup():
-    """Random numbers are the same whatever was run before."""
-    for library in {"fxgrad.compat", "torch"} & sys.modules.keys():
-        sys.modules[library].default_generator.manual_seed(0)
+    seed_generators()
 
 
 @pytest.hookimpl(trylast=True)
@@ -157,6 +157,19 @@ def stand_in():
     """CuPy's stand-in, which `import cupy` gives as long as the test runs."""
     with cupy_stand_in.install() as library:
         yield library
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_doctest_looks_at_all_files():
+    """Each begins a debugger, which asks of every file that Python knows whether it has changed: thousands here."""
+
+    def reset(debugger):
+        debugger.botframe = None
+        debugger._set_stopinfo(None, None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bdb.Bdb, "reset", reset)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

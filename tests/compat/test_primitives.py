@@ -6,7 +6,8 @@ import ast
 import inspect
 import pkgutil
 from importlib import import_module
-from itertools import product
+from itertools import groupby
+from operator import attrgetter
 
 import pytest
 
@@ -18,13 +19,9 @@ from fxgrad.ops.kinds import Elementwise
 from tests.compat.samples import SAMPLES
 from tests.ops import test_registry
 
+key = attrgetter("name")
 CHECKS = {name: check for name, check in vars(test_registry).items() if hasattr(check, "selects")}
-
-
-def parameters(check):
-    """The values of all parameters of a check but the sample."""
-    marks = [m.args for m in check.pytestmark if m.name == "parametrize" and m.args[0] != "sample"]
-    return [dict(zip([name for name, _ in marks], values)) for values in product(*[v for _, v in marks])]
+SAMPLES_OF = {name: [*there] for name, there in groupby(sorted(SAMPLES, key=key), key)}
 
 
 def test_every_primitive_has_samples():
@@ -32,17 +29,16 @@ def test_every_primitive_has_samples():
 
 
 @pytest.mark.parametrize(
-    ("check", "sample", "others"),
+    ("check", "samples"),
     [
-        pytest.param(check, sample, others, id=f"{name.removeprefix('test_')}-{sample}")
+        pytest.param(check, [s for s in samples if check.selects(s)], id=f"{name.removeprefix('test_')}-{of}")
         for name, check in CHECKS.items()
-        for others in parameters(check)
-        for sample in SAMPLES
-        if check.selects(sample)
+        for of, samples in SAMPLES_OF.items()
+        if any(map(check.selects, samples))
     ],
 )
-def test_it_is_as_a_registered_one(check, sample, others):
-    check(sample, **others)
+def test_it_is_as_a_registered_one(check, samples):
+    check(sample=samples)
 
 
 def test_a_name_is_taken_once():

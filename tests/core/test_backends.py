@@ -14,6 +14,7 @@ from fxgrad.transforms.vjp import grad
 from fxgrad.transforms.vmap import vmap
 from tests.sample import close, drawn
 from tests.samples import SAMPLES
+from tests.together import together
 
 strict = pytest.importorskip("array_api_strict", reason="the third backend needs array-api-strict")
 
@@ -69,6 +70,7 @@ def to(xp, values):
 COVERED = [s for s in SAMPLES if covered(s)]
 
 
+@together(sample=lambda sample: sample.name)
 @pytest.mark.parametrize("sample", COVERED, ids=str)
 def test_kernels_over_the_standard_equal_those_over_numpy(sample):
     _, operands = drawn(sample)

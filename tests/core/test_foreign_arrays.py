@@ -16,6 +16,7 @@ import fxgrad.compat as torch
 import fxgrad.numpy as fnp
 from fxgrad import lax
 from fxgrad.core.errors import DTypeError
+from tests.together import together
 
 X = np.array([0.5, 1.5, 2.5])
 ONES = np.ones(3)
@@ -254,6 +255,7 @@ def equal(actual, expected):
         np.testing.assert_array_equal(a, b)
 
 
+@together("value")
 @pytest.mark.parametrize("value", TAKEN.values(), ids=TAKEN)
 @pytest.mark.parametrize("use", EVERYWHERE.values(), ids=EVERYWHERE)
 def test_what_is_an_array_and_nothing_more_is_read(use, value):
@@ -380,6 +382,7 @@ READ = {
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+@together("value")
 @pytest.mark.parametrize("value", READ.values(), ids=READ)
 @pytest.mark.parametrize("make", ENTRIES)
 def test_a_tensor_is_made_of_the_entries(make, value):

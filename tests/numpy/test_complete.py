@@ -10,6 +10,7 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.numpy.missing import INPLACE_FUNCTIONS, MISSING_NAMES
+from tests.together import together
 
 # Names that only some platforms have: long double and its complex numbers by their size.
 BY_SIZE = {"float96", "float128", "complex192", "complex256"}
@@ -39,12 +40,14 @@ OF_UFUNCS = {
 DEPRECATED = {"row_stack", "in1d", "trapz"}
 
 
+@together("name")
 @pytest.mark.parametrize("name", CALLABLE)
 def test_every_function_is_here_or_left_out_for_a_reason(name):
     if name not in DEPRECATED:
         assert (name in fnp.__all__) != (name in MISSING_NAMES)
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(MISSING_NAMES))
 def test_what_is_left_out_says_why(name):
     reason, hint = MISSING_NAMES[name]
@@ -72,6 +75,7 @@ def signature_of(function):
         return None
 
 
+@together("name")
 @pytest.mark.parametrize("name", HERE)
 def test_the_parameters_are_numpys(name):
     ours, theirs = getattr(fnp, name), getattr(np, name)
@@ -98,6 +102,7 @@ def test_constants():
         assert getattr(fnp, name) is getattr(np, name)
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(INPLACE_FUNCTIONS))
 def test_functions_that_write(name):
     arguments = {

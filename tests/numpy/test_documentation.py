@@ -23,6 +23,7 @@ from fxgrad.numpy.documentation import (
 )
 from fxgrad.numpy.ufunc_texts import TEXTS
 from tests.numpy.test_namespace import CALLS, OPERANDS, function, names_in
+from tests.together import together
 
 if np.lib.NumpyVersion(np.__version__) < "2.3.0":
     pytest.skip("docstrings name the arguments that NumPy 2.3 has", allow_module_level=True)
@@ -55,12 +56,14 @@ def namesake(name):
     return found
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(OURS.keys() - WITHOUT_NAMESAKE))
 def test_a_docstring_links_to_the_page_of_its_namesake(name):
     page = re.search(re.escape(MANUALS["numpy"]) + r"numpy\.([\w.]+)\.html", OURS[name].__doc__)
     assert page and (page[1] == name or namesake(page[1]) is namesake(name) or OURS[page[1]] is OURS[name])
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(OURS.keys() - WITHOUT_NAMESAKE))
 def test_the_arguments_that_a_docstring_shares_with_its_namesake_are_there(name):
     shared = re.search(r"are those of\s+`numpy\.[\w.]+\((.*?)\)`", flat(OURS[name].__doc__))
@@ -75,6 +78,7 @@ def test_the_arguments_that_a_docstring_shares_with_its_namesake_are_there(name)
         assert set(filter(None, shared[1].split(", "))) <= parameters.keys()
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(n for n in OURS if OPTIONS.search(flat(OURS[n].__doc__))))
 def test_options_of_ufuncs_that_are_said_to_be_refused_are_refused(name):
     said = OPTIONS.search(flat(OURS[name].__doc__))
@@ -88,6 +92,7 @@ def test_options_of_ufuncs_that_are_said_to_be_refused_are_refused(name):
             traced(lambda *args: OURS[name](*args, **{option: 1}))(*operands)  # noqa: B023
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(n for n in OURS if hasattr(OURS[n], "reference")))
 def test_a_docstring_says_whether_there_is_an_out_and_what_is_added(name):
     text, parameters = OURS[name].__doc__, inspect.signature(OURS[name]).parameters
@@ -98,6 +103,7 @@ def test_a_docstring_says_whether_there_is_an_out_and_what_is_added(name):
         assert namesake(name) is None or option not in inspect.signature(namesake(name)).parameters
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(n for n in OURS if "The result has " in OURS[n].__doc__))
 def test_results_of_ufuncs_have_the_shapes_and_dtypes_that_are_said(name):
     said, ufunc = flat(OURS[name].__doc__), namesake(name)
@@ -129,6 +135,7 @@ def derivatives_of(name):
     return [(names.index(one[3] or names[0]), one[1])] if one else []
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(n for n in OURS if derivatives_of(n)))
 def test_stated_derivatives_are_those_of_the_rules(name):
     operands = [
@@ -148,6 +155,7 @@ def test_stated_derivatives_are_those_of_the_rules(name):
         np.testing.assert_allclose(tangent, eval(expression, space) * np.ones(3), rtol=1e-12)
 
 
+@together("name")
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_a_primitive_states_derivatives_where_it_has_rules(name):
     partials = REGISTRY[name].partials
@@ -172,6 +180,7 @@ def name_of(call):
     return re.match(r"[\w.]+", call)[0]
 
 
+@together("call")
 @pytest.mark.parametrize("call", [c for c in CALLS if name_of(c) in OURS])
 def test_a_docstring_says_how_the_function_differentiates(call):
     said = flat(OURS[name_of(call)].__doc__)

@@ -13,6 +13,7 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.core import pytree
+from tests.together import together
 from tests.ways import agree
 
 rng = np.random.default_rng(7)
@@ -301,6 +302,7 @@ WAYS = {
 TOLERANCE = {"float32": 2e-5, "complex64": 2e-5, "float16": 5e-3, "bfloat16": 5e-2}
 
 
+@together("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("call", CALLS)
 def test_dtypes_and_errors_are_numpys(call, dtype):

@@ -22,6 +22,7 @@ from tests.compat import samples as compat_samples
 from tests.ops.test_registry import differentiable
 from tests.sample import close, drawn, function_of
 from tests.samples import SAMPLES
+from tests.together import together
 
 PROGRAMS = {"fxgrad.demo", "fxgrad.demo.privacy"}  # which need more than the library does
 X = np.array([0.3, -0.7, 1.1])
@@ -86,6 +87,7 @@ def gradients_of(results, tensors, seeds, create_graph=False):
     return [torch.zeros_like(x) if g is None else g for g, x in zip(found, tensors)]
 
 
+@together(sample=lambda sample: sample.name)
 @pytest.mark.parametrize(
     "sample", [s for s in [*SAMPLES, *compat_samples.SAMPLES] if differentiable(s)], ids=str
 )

@@ -22,6 +22,7 @@ from fxgrad.transforms.vjp import linear_transpose, vjp
 from fxgrad.transforms.vmap import vmap
 from tests.sample import active, close, drawn, function_of
 from tests.samples import SAMPLES
+from tests.together import together
 
 BATCH = 2
 
@@ -60,11 +61,13 @@ ROUNDED_OTHERWISE = ("eigvalsh", "svdvals")
 
 
 def each(select=lambda sample: True):
-    """Parametrize over the samples that are selected; `check.selects` tells them for other registries."""
+    """Parametrize over the samples that are selected, those of a primitive in one test; `check.selects` tells them for
+    other registries, and `check.__wrapped__` takes one."""
 
     def over_samples(check):
         check.selects = select
-        return pytest.mark.parametrize("sample", [s for s in SAMPLES if select(s)], ids=str)(check)
+        chosen = pytest.mark.parametrize("sample", [s for s in SAMPLES if select(s)], ids=str)
+        return together(sample=lambda s: s.name)(chosen(check))
 
     return over_samples
 
@@ -359,6 +362,7 @@ def test_linear_transpose_is_the_vjp(sample):
             close(actual, expected, 1e-13)
 
 
+@together("dtype")
 @pytest.mark.parametrize("dtype", [np.int64, np.int8])
 @each(lambda s: is_smooth(s) and linear_choices(s.primitive, len(s.operands)))
 def test_linear_transpose_of_integers_is_that_of_numbers(sample, dtype):

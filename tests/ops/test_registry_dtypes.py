@@ -20,6 +20,7 @@ from fxgrad.transforms.vjp import vjp
 from fxgrad.transforms.vmap import vmap
 from tests.sample import active, drawn
 from tests.samples import SAMPLES
+from tests.together import together
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 REAL = [np.dtype(name) for name in ("float16", "float32", "float64")]
@@ -141,6 +142,7 @@ def recast(x, dtype):
 OTHERS = [s for s in SAMPLES if s.name not in ELEMENTWISE and s.of is None and active(s)]
 
 
+@together(sample=lambda sample: sample.name)
 @pytest.mark.parametrize("sample", OTHERS, ids=str)
 @ignoring_floating_point_warnings
 def test_other_operations_over_dtypes(sample):
@@ -169,6 +171,7 @@ def test_other_operations_over_dtypes(sample):
         assert [aval_of(c) for c in cts] == [aval_of(x) for x in xs], dtype
 
 
+@together("shape")
 @each_elementwise
 @pytest.mark.parametrize("shape", [(0,), (2, 0), ()], ids=str)
 def test_empty_and_zero_dimensional_operands(name, shape):

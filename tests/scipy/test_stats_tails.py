@@ -7,6 +7,7 @@ import pytest
 
 import fxgrad as fx
 from fxgrad.scipy import stats
+from tests.together import together
 
 from .test_stats import CONTINUOUS, WHOLE
 
@@ -38,6 +39,7 @@ def gradients(function, x, reach=np.inf, ends=()):
     return values, found
 
 
+@together("part")
 @pytest.mark.parametrize("name, args", CASES)
 @pytest.mark.parametrize("part", PARTS)
 def test_parts_have_the_density_for_derivative(name, args, part):
@@ -60,6 +62,7 @@ def test_parts_have_the_density_for_derivative(name, args, part):
     np.testing.assert_allclose(found[inside], expected[inside], 1e-6, 1e-18)
 
 
+@together("part")
 @pytest.mark.parametrize("name, args", CASES)
 @pytest.mark.parametrize("part", ["ppf", "isf"])
 def test_quantiles_have_the_inverse_of_the_density(name, args, part):
@@ -79,6 +82,7 @@ PARAMETERS = [(name, args, i) for name, args in CASES for i, v in enumerate(args
               if np.isfinite(v) and i not in WHOLE.get(name, ())]  # fmt: skip
 
 
+@together("part")
 @pytest.mark.parametrize("name, args, i", PARAMETERS)
 @pytest.mark.parametrize("part", [*PARTS, "ppf", "isf"])
 def test_derivatives_in_parameters_are_none_of_0_times_infinity(name, args, i, part):

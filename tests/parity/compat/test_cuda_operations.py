@@ -11,6 +11,7 @@ from tests.parity.compat.answers import answer
 from tests.parity.compat.case import gathered
 from tests.parity.compat.comparison import check_close, check_same, flat, is_tensor
 from tests.parity.compat.questions import QUESTIONS, backward, double_backward, forward, in_place, value
+from tests.together import together
 
 CASES = [case for case in gathered() if case.specs]
 pytestmark = [
@@ -53,8 +54,8 @@ LIBRARY = OnDevice()
 
 def cases(condition=lambda case: True, part: int = 1):
     """The cases for a test, or one of so many of them."""
-    chosen = [case for case in CASES if condition(case)][::part]
-    return pytest.mark.parametrize("case", chosen, ids=[f"{i}-{case}" for i, case in enumerate(chosen)])
+    chosen = pytest.mark.parametrize("case", [case for case in CASES if condition(case)][::part])
+    return lambda check: together(case=lambda case: case.name)(chosen(check))
 
 
 def cases_for(question, part: int):

@@ -43,6 +43,7 @@ from tests.parity.compat.questions import (
     value_of_other_operands,
     write,
 )
+from tests.together import together
 
 CASES = gathered()
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
@@ -52,9 +53,9 @@ BATCH = 2
 
 
 def cases(condition=lambda case: True):
-    """The cases for a test, named and numbered."""
-    chosen = [case for case in CASES if condition(case)]
-    return pytest.mark.parametrize("case", chosen, ids=[f"{i}-{case}" for i, case in enumerate(chosen)])
+    """The cases for a test: those of an operation in one."""
+    chosen = pytest.mark.parametrize("case", [case for case in CASES if condition(case)])
+    return lambda check: together(case=lambda case: case.name)(chosen(check))
 
 
 def cases_for(question):
