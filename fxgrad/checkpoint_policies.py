@@ -1,7 +1,7 @@
-"""What `fx.checkpoint(policy=…)` keeps for the backward pass, beside the arguments: policies, by JAX's names.
+"""Policies of `fx.checkpoint(policy=…)`, with JAX's names: they say which results are kept for the backward pass.
 
-A policy is a function (primitive, *avals of the operands, **params) → whether the results may be kept. Of these the
-backward pass gets those that it reads; all others are computed again.
+A policy is a function (primitive, *avals of the operands, **params) that returns whether the results may be kept. Of
+these results, the ones that the backward pass reads are kept; all others are computed again.
 """
 
 from __future__ import annotations

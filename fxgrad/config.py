@@ -1,7 +1,7 @@
 """`fxgrad.config`: the switches that programs written for JAX set in their first lines.
 
-None of them changes anything here. A setting that asks for what is so anyway is accepted, as are those of JAX's
-compiler and of what it prints; one that asks for other results raises, and says what to write.
+None of them changes anything here. A setting that already holds is accepted, as are settings of JAX's compiler and of
+its printing. A setting that asks for different results raises an error that says what to write.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Array, the class of all that is an array to a program, for `isinstance` and annotations; `block_until_ready`."""
+"""`Array`, the class of arrays and traced values for `isinstance` and annotations, and `block_until_ready`."""
 
 from __future__ import annotations
 

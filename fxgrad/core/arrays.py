@@ -1,4 +1,4 @@
-"""Which array library computes: kernels are chosen by the type of the arrays.
+"""Array libraries: the type of the operands chooses the kernels.
 
 A primitive's `make_kernel(xp)` is called once for each namespace. NumPy's types never come here (they are
 `core.aval.PLAIN`); CuPy, and any library of the Array API standard that is registered, do.

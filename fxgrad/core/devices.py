@@ -1,7 +1,7 @@
-"""Devices: where arrays are. The processor has NumPy's, CUDA devices have CuPy's.
+"""Devices: the CPU holds NumPy arrays, CUDA devices hold CuPy arrays.
 
-Operations run where their operands are, in the stream that CuPy has in use (`with cupy.cuda.Stream(): …`); what is made
-of no array is made on the default device.
+An operation runs on the device of its operands, in CuPy's current stream (`with cupy.cuda.Stream(): …`). Operations
+without array operands run on the default device.
 """
 
 from __future__ import annotations

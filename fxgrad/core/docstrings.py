@@ -1,4 +1,4 @@
-"""Docstrings that declarations complete."""
+"""Templates for docstrings that declarations complete."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Every exception that fxgrad raises on purpose: here those about a program's values, the others from their modules.
+"""Every exception that fxgrad raises on purpose: the ones about a program's values, and those of the other error
+modules.
 
-Each class is also the built-in exception that a NumPy or JAX user would catch in its place. Its docstring is its page
-in the documentation, and ends with a program that fails and the one that does not; `message` says how messages are
-worded.
+Each class also derives from the built-in exception that a user of NumPy or JAX would catch. Its docstring is its page
+in the documentation, and ends with a program that fails and a corrected one. `message` describes the form of
+messages.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """NumPy's floating-point error state, as a value that can be compared and set.
 
-Staging asks whether somebody has turned warnings off inside the function. torch computes without warnings at all:
-log(-1) is NaN and nothing more, and so is it in `fxgrad.compat`. `np.errstate` costs as much as a small operation;
-what it does is to set a ContextVar, which is what is done here, with a state that was made once.
+Staging checks whether the function itself turns warnings off. torch never warns: log(-1) is silently NaN, and so it
+is in `fxgrad.compat`. `np.errstate` costs as much as a small operation; all it does is set a ContextVar, which this
+module does with a prepared state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stack of interpreters: one level for each open transform, values that belong to a level are its tracers.
+"""The stack of interpreters: one level for each open transform. The values of a level are its tracers.
 
 The stack is an immutable chain of `Context`s in one ContextVar, so threads and async tasks never see each
 other's levels, and an exception leaves nothing behind. `core.primitive.bind` hands an operation to the current

@@ -1,4 +1,4 @@
-"""`fx.debug.levels`: the levels that are open at a point of the program, and what values are made of on each."""
+"""`fx.debug.levels`: the levels that are open at a point of the program, and the parts of values on each level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors about what a program runs on: libraries, devices, processes, files."""
+"""Errors about the environment of a program: libraries, devices, processes, files."""
 
 from __future__ import annotations
 

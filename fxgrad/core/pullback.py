@@ -1,8 +1,8 @@
-"""PullbackRule is what reverse mode gets from an operation beside its result, and what every tape may ask of it.
+"""PullbackRule: the pullback of one operation, with all that a tape may ask about its residuals.
 
-`Primitive.vjp` gives (result, rule, residuals): what the rule will read is kept between the forward and the
-backward pass. A tape that goes back once needs no more than `pull`. One that records its own backward pass, or watches
-over memory that may be modified, has to know what the residuals are: `saved_from` and `map_residuals`.
+`Primitive.vjp` returns (result, rule, residuals); the residuals are kept between the forward and the backward pass. A
+tape that goes back once needs only `pull`. A tape that records its own backward pass, or that watches memory which
+may be modified, must also know where residuals come from: `saved_from` and `map_residuals`.
 """
 
 from __future__ import annotations

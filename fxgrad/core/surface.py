@@ -1,9 +1,9 @@
-"""Objects of other surfaces, such as the Tensors of `fxgrad.compat`, which stand for values of this library and have
-manners of their own.
+"""Surface objects: objects of other APIs, such as the Tensors of `fxgrad.compat`, that stand for values of this
+library.
 
-To transforms such an object is a pytree of one leaf, its value. So a function is given, and gives, objects of the kind
-that its caller uses, and a transform knows arrays and tracers only. A function of this library takes the value of such
-an operand, and what it computes is made an object again. (To the functions of `fx.tree` it is a leaf.)
+For transforms such an object is a pytree whose one leaf is its value. A function receives and returns the kind of
+object that its caller uses, while a transform sees only arrays and tracers. Functions of this library unwrap such
+operands and wrap their results again. (For the functions of `fx.tree` the object is a leaf.)
 """
 
 from __future__ import annotations

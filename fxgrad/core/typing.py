@@ -1,4 +1,4 @@
-"""The words of public signatures. Some stand for any type: a traced value is what an array is, to a program."""
+"""Types for public signatures. Some stand for any type, because a traced value may be passed wherever an array may."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The interpreter that users derive theirs from: one level of the stack, to which operations that carry programs are
-not one operation unless it says so."""
+"""The base class of users' interpreters: a level that must say how it treats operations that carry programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Contractions take the rearrangements of their operands and results into their specification, and products with an
-identity matrix are no products."""
+"""Contractions absorb the rearrangements of their operands and results, and products with an identity matrix are
+removed.
+"""
 
 from __future__ import annotations
 

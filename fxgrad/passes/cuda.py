@@ -1,5 +1,6 @@
-"""What groups are made for where arrays are on a GPU: a launch costs more than the work on few entries, so that every
-two operations that CUDA C++ is known for are worth being one."""
+"""Groups for arrays on a GPU, where a launch costs more than work on few entries: any two neighbouring operations
+that can be written in CUDA C++ are fused.
+"""
 
 from __future__ import annotations
 
