@@ -1,4 +1,6 @@
-"""Loops in two forms: as Python, and as machine code once they have run long enough, be it in their first call."""
+"""Loops in two forms: as Python, and as machine code once they have run long enough, possibly during their first
+call.
+"""
 
 from __future__ import annotations
 

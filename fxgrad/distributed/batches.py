@@ -1,4 +1,4 @@
-"""Which examples a process takes of those that all of them have."""
+"""The examples of a shared data set that each process takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a training run in files, from which it goes on after whatever ended it.
+"""Checkpoints: files with the state of a training run, from which an interrupted run continues.
 
 run/step-000000000100/     a folder has its name when all that is in it has been written
     manifest.json          what the files are, with their checksums and its own

@@ -1,4 +1,4 @@
-"""How many processes and devices there are, by JAX's names."""
+"""The numbers of processes and devices, under JAX's names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Communicators of MPI, by mpi4py.
+"""Communicators over MPI, by mpi4py.
 
-Every message is non-blocking to MPI, and waiting is done here: so that it can be interrupted, has a limit, and hears of
-members that have ended. What MPI cannot reduce (half precisions; NaN in a maximum), and sums in the order of the
-members, are exchanged in blocks, reduced by NumPy and gathered: as many bytes as MPI's own sums take.
+All MPI messages are non-blocking, and waiting is done here, so that it can be interrupted, has a time limit, and
+notices members that have ended. Reductions that MPI cannot do (half precision; NaN in a maximum), and sums in the order
+of the members, are exchanged in blocks, reduced by NumPy and gathered. This sends as many bytes as MPI's own sums.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values that are divided among the processes of a mesh: `PartitionSpec` says how, `Sharded` is one."""
+"""Values divided among the processes of a mesh: `PartitionSpec` describes the division, `Sharded` is such a value."""
 
 from __future__ import annotations
 

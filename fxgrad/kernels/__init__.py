@@ -1,1 +1,1 @@
-"""How primitives run on real arrays, and the compiler of Graphs. Knows arrays and Graphs, nothing above."""
+"""Kernels of primitives on arrays, and the compiler of Graphs. Depends on arrays and Graphs only."""

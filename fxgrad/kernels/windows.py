@@ -1,7 +1,7 @@
-"""Kernels of windows that slide along the last axes: views, overlapping sums, extrema and where these are.
+"""Kernels of windows that slide along the last axes: views, overlapping sums, extrema and their positions.
 
-Along an axis of n entries, window o has at tap k the entry o·step + k·dilation − low, where `low` is the padding in
-front.
+Along an axis of n entries, tap k of window o reads the entry o·step + k·dilation − low, where `low` is the padding at
+the front.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Collectives: operations between the entries of a mapped axis, such as their sum, or values sent from one to
-another.
+"""Collectives: operations between the entries of a mapped axis, such as sums and permutations.
 
 `fx.vmap(f, axis_name="i")` names its axis; inside, `psum(x, "i")` is the sum of all entries' x. Axes may be nested: a
-tuple of names stands for all of them, the first being the outermost. Operands are pytrees; what does not vary along
-the axis counts as the same in every entry. Gradients follow JAX: inside the mapped function, a cotangent is that of the
-sum over the entries, so that the transpose of psum is psum.
+tuple of names stands for all of them, the first being the outermost. Operands are pytrees; a value that does not vary
+along the axis counts as equal in every entry. Gradients follow JAX: inside the mapped function, a cotangent is that of
+the sum over the entries, so that the transpose of psum is psum.
 """
 
 from __future__ import annotations

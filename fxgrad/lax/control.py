@@ -1,8 +1,8 @@
-"""Control flow on traced values: branches and loops that all transforms go through.
+"""Control flow on traced values: branches and loops that support all transforms.
 
-Each function stages those that it is given once, to a Graph, whatever they close over; Python's own `if` and `for`
-serve as well under `grad` and `jvp`, but not under `jit`, nor on values that differ between the entries of a batch.
-Names and semantics are those of `jax.lax`.
+Each function stages its function arguments once, whatever they close over. Python's own `if` and `for` also work under
+`grad` and `jvp`, but not under `jit`, nor on values that differ between the entries of a batch. Names and semantics are
+those of `jax.lax`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`gather` and `scatter` of jax.lax: slices whose starts are in an array, read or written in one operation.
+"""`gather` and `scatter` of jax.lax, which read or write many slices in one operation; an array gives their starts.
 
 Both are indexing by one array of integers for each axis of the operand, which broadcast to the axes of the starts,
 followed by the axes of the slices ("window axes").

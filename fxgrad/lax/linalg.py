@@ -1,7 +1,7 @@
-"""`fxgrad.lax.linalg`: factors of matrices by the names of jax.lax.linalg, with their signatures.
+"""`fxgrad.lax.linalg`: matrix factorizations with the names and signatures of jax.lax.linalg.
 
-Stacks of matrices are in the last two axes. Of eigen- and singular values the conventions are those of
-`fxgrad.numpy.linalg`, of unitary forms those of `fxgrad.scipy.linalg`.
+The last two axes are those of the matrices. Eigenvalues and singular values follow the conventions of
+`fxgrad.numpy.linalg`, unitary forms those of `fxgrad.scipy.linalg`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Elementwise operations, comparisons, bits and dtypes under the names of jax.lax.
 
-Where jax.lax wants operands of one dtype and shape, these broadcast and promote as NumPy does: a program that
-jax.lax accepts gives the same result here, one that it refuses may be accepted.
+jax.lax requires operands of one dtype and shape; these operations broadcast and promote as NumPy does. A program that
+jax.lax accepts gives the same result here; one that it refuses may be accepted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Control flow as Python's own, for `fx.disable_jit`. A function returns None where a decision cannot be made so, and
-otherwise a tuple with the result."""
+"""Control flow in Python, for `fx.disable_jit`. A function returns None if it cannot decide in Python, and otherwise a
+tuple with the result.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Roots and linear systems that functions of the user's solve, differentiated implicitly. Names and semantics
-are those of `jax.lax`."""
+"""Roots and linear systems solved by functions of the user's and differentiated implicitly. Names and semantics are
+those of `jax.lax`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponentials summed along axes, softmax, and other functions of whole rows."""
+"""Functions of whole rows: softmax, sums of exponentials along axes, and others."""
 
 from __future__ import annotations
 

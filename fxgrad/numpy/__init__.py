@@ -2,11 +2,11 @@
 
     import fxgrad.numpy as fnp
 
-On plain arrays a function here is NumPy's, with its values, dtypes and errors; on traced values it is made of
-primitives, so that it can be differentiated, mapped and staged. Nothing is done in place and there is no `out=`; what
-plain `numpy` makes of traced values can be written into (see `boxes`).
+On plain arrays a function here is NumPy's, with its values, dtypes and errors. On traced values it is composed of
+primitives, so that it can be differentiated, mapped and staged. Functions do not work in place and have no `out=`.
+Traced arrays can be written into (see `boxes`).
 
-The families of functions are loaded as they are used.
+The families of functions are loaded on first use.
 """
 # ruff: noqa: F401, F403
 

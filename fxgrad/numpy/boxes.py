@@ -1,14 +1,14 @@
 """Boxes: arrays that can be written into while a program is differentiated, mapped or staged.
 
-Rules, closures and inner levels hold on to traced values, so these never change. A box is a cell outside of all levels
-that holds a value, plain or traced; to write into it is to compute the updated value, and to hold that from now on. So
-every operation before a write has the old value, every one after it the new one, and derivatives are those of the pure
-program. A traced value that user code writes into becomes a box in its place, together with what it is a view of and
-with the views of that: names and views show what is written, as in NumPy. What the library keeps are twins of what user
-code has, so that nothing has to be known of who refers to it.
+Traced values never change, because rules, closures and inner levels hold on to them. A box is a mutable cell outside of
+all levels that holds a value, plain or traced. A write computes the updated value and stores it in the box. So
+operations before a write use the old value and operations after it the new one, and derivatives are those of the pure
+program. A traced value that user code writes into is replaced by a box, together with its base and all views of that:
+names and views see the write, as in NumPy. The library itself keeps twins of the user's values, so that it need not
+know who refers to them.
 
-Basic indices, `reshape`, `T` and their like give views: boxes of windows, which read what their root holds and write
-into it (see `cells`).
+Basic indices, `reshape`, `T` and similar operations give views: boxes of windows, which read and write their root (see
+`cells`).
 """
 
 from __future__ import annotations

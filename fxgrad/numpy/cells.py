@@ -1,8 +1,7 @@
-"""What boxes hold: a cell has a value, which is replaced when somebody writes, and a window shows some entries of a
-cell.
+"""The contents of boxes: a cell holds a value, which writes replace, and a window shows some entries of a cell.
 
-NumPy itself says what is a view. Each cell knows the *positions* of its entries, an array of integers, and what NumPy
-makes of that array by sharing its memory is a view, with these positions.
+NumPy itself decides which operations give views. Each cell has the *positions* of its entries, an array of integers. If
+an operation of NumPy on that array shares its memory, its result is a view with these positions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The declaration of the functions of the namespace.
+"""The decorator that declares the functions of the namespace.
 
 A function is NumPy's own as long as no argument is, or holds, a traced value or an array of another library:
 same values, same errors, same speed. Otherwise it is a *composite*: a Python function over primitives, with

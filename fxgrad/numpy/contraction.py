@@ -1,4 +1,4 @@
-"""Products that sum: matmul, dot, einsum and their relatives, all by way of one pairwise contraction."""
+"""Products with sums: matmul, dot, einsum and their relatives, all computed by one pairwise contraction."""
 
 from __future__ import annotations
 

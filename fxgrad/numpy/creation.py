@@ -1,5 +1,5 @@
-"""The creation of arrays. What depends on no traced value is made by NumPy's own function; the functions here
-take traced values where NumPy's take arrays or numbers.
+"""Creation of arrays. NumPy's own functions create arrays that depend on no traced value; the functions here accept
+traced values where NumPy's accept arrays or numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dtypes, what is known of them, and what is known of values without their data."""
+"""Dtypes, their properties, and abstract properties of values."""
 
 from __future__ import annotations
 

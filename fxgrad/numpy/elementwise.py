@@ -1,4 +1,4 @@
-"""Elementwise functions that are made of others; see `ufuncs` for those that are primitives."""
+"""Elementwise functions composed of others; `ufuncs` has those that are primitives."""
 
 from __future__ import annotations
 

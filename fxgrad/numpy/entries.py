@@ -1,5 +1,6 @@
-"""What is read from boxes and written into them: keys, the positions of entries, values in the dtype and shape of those
-in whose place they are put."""
+"""Reading from and writing into boxes: keys, the positions of entries, and the conversion of written values to the
+dtype and shape of the entries that they replace.
+"""
 
 from __future__ import annotations
 

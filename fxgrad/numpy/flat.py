@@ -1,4 +1,4 @@
-"""The first write into a traced value, and what NumPy's `x.flat` is under transforms."""
+"""The first write into a traced value, and NumPy's `x.flat` under transforms."""
 
 from __future__ import annotations
 

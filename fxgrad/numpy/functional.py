@@ -1,7 +1,7 @@
-"""Functions of functions: a Python function applied to slices, entries or parts of arrays.
+"""Functions of functions, which apply a Python function to slices, entries or parts of arrays.
 
-Outside of transforms, with plain arguments, these are NumPy's own. Otherwise the function is run on all slices at
-once, by `vmap`; where it asks for values (`if x > 0`, `math.floor(x)`), on those that answer alike.
+Outside of transforms, with plain arguments, these are NumPy's own. Otherwise `vmap` runs the function on all slices at
+once; if it asks for values (`if x > 0`, `math.floor(x)`), it runs on groups of slices with equal answers.
 """
 
 from __future__ import annotations

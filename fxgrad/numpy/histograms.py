@@ -1,7 +1,7 @@
-"""Counts: of integers, and of values between edges.
+"""Counts of integers, and of values between edges.
 
-Counts have no derivative with respect to what is counted; sums of weights have that with respect to the weights, and
-edges that are made of the data have theirs.
+Counts have no derivative with respect to the counted values. Sums of weights are differentiable in the weights, and
+edges computed from the data are differentiable in the data.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Choosing entries: by position, by condition, by comparison. Positions may be traced; what fixes the shape of
-the result (masks, the places of non-zeros) must be known.
+"""Selection of entries by position, by condition, or by comparison. Positions may be traced; arguments that determine
+the shape of the result (masks, the places of nonzeros) must be known.
 """
 
 from __future__ import annotations

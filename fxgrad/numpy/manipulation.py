@@ -1,4 +1,4 @@
-"""Functions that move entries without computing anything."""
+"""Functions that rearrange entries without computing anything."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """NumPy's methods and attributes on traced values. Most are the function of fxgrad.numpy of the same name.
 
-(Operators are in `ops.operators`, what plain NumPy does with traced values is in `protocol`, what becomes of them when
-they are written into in `boxes`.)
+(`ops.operators` has the operators, `protocol` the behaviour of plain NumPy on traced values, `boxes` the behaviour of
+writes.)
 """
 
 from __future__ import annotations

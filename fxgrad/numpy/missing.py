@@ -1,5 +1,4 @@
-"""What NumPy's main namespace has and fxgrad.numpy does not have: one table, with reasons and what to write
-instead."""
+"""Names of NumPy's main namespace that fxgrad.numpy lacks: one table, with reasons and replacements."""
 
 from __future__ import annotations
 

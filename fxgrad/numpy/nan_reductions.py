@@ -1,4 +1,4 @@
-"""Reductions of the entries that are not NaN. Those that are have derivative 0."""
+"""Reductions that ignore NaN entries. NaN entries have derivative 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries around an array: `pad` and its modes."""
+"""Padding of arrays: `pad` and its modes."""
 
 from __future__ import annotations
 

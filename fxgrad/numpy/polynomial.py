@@ -1,7 +1,7 @@
 """Polynomials as one-dimensional arrays of coefficients, the highest power first.
 
-As NumPy's, but for one thing: where NumPy drops leading coefficients that happen to be zero, those of traced values
-are kept, since shapes do not depend on values that are not known.
+The functions are NumPy's, with one exception: NumPy drops leading coefficients that happen to be zero, while leading
+coefficients of traced values are kept, because shapes cannot depend on unknown values.
 """
 
 from __future__ import annotations

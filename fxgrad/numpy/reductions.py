@@ -1,8 +1,8 @@
 """Reductions and running reductions.
 
-`axis` is None (all axes), an int or a tuple; `where` selects the entries that take part; `initial` is the value
-to start from. Results have NumPy's dtypes: sums of booleans and small integers widen, means of integers are
-float64, means of float16 are summed in float32.
+`axis` is None (all axes), an int or a tuple; `where` selects the entries that take part; `initial` is the start value.
+Results have NumPy's dtypes: sums of booleans and small integers widen, means of integers are float64, and means of
+float16 are summed in float32.
 """
 
 from __future__ import annotations

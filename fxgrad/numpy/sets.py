@@ -1,7 +1,7 @@
 """Arrays as sets of numbers.
 
-Values that are equal are one element, which is the first of them: it has the derivative. How many elements there are
-depends on the values: these must be known, as they are under grad, jvp and vjp, or `size` says how many are wanted.
+Equal values are one element, represented by the first of them, which gets the derivative. The number of elements
+depends on the values. These must be known, as they are under grad, jvp and vjp, or `size` gives the number.
 """
 
 from __future__ import annotations

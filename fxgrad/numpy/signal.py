@@ -1,4 +1,4 @@
-"""Samples of functions of one variable: convolution, differences, gradients, phases, windows."""
+"""Functions of sampled signals: convolution, differences, gradients, phases, windows."""
 
 from __future__ import annotations
 

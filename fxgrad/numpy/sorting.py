@@ -1,7 +1,7 @@
-"""Sorting, the positions that sort, and searching in what is sorted.
+"""Sorting, sorting permutations, and searches in sorted arrays.
 
-Traced values are sorted by a stable algorithm, whatever `kind` says; NaN comes last. The derivative moves with the
-entries, and where some are equal they keep their order.
+Traced values are sorted by a stable algorithm, whatever `kind` is; NaN comes last. Derivatives move with the entries,
+and equal entries keep their order.
 """
 
 from __future__ import annotations

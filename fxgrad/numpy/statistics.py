@@ -1,8 +1,7 @@
 """Order statistics and covariances.
 
-A median or quantile is an entry, or between two: its derivative goes to these, in proportion to their weights. Where
-the entries of a slice include NaN, the result is NaN and its derivative goes to a NaN, except in the functions that
-leave NaN out.
+A median or quantile is an entry, or lies between two: its derivative goes to these, in proportion to their weights. If
+a slice contains NaN, the result is NaN and its derivative goes to a NaN, except in the functions that ignore NaN.
 """
 
 from __future__ import annotations

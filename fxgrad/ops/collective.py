@@ -1,9 +1,9 @@
-"""Collectives: operations among the entries of a mapped axis, which `vmap(f, axis_name=…)` has given a name. Where the
-axis is that of a mesh of processes, they are operations of `ranks`.
+"""Collectives: operations among the entries of a mapped axis, which `vmap(f, axis_name=…)` names. If the axis belongs
+to a mesh of processes, they are operations of `ranks`.
 
-To the level whose axis it is, a collective is an operation on whole batches (`collect_rule`); to every other level it
-is a linear operation like any other. Its transpose is a collective over the same axis, as in JAX: each entry's
-cotangent is that of the sum of all entries' results.
+At the level of its axis a collective is an operation on whole batches (`collect_rule`); at every other level it is an
+ordinary linear operation. Its transpose is a collective over the same axis, as in JAX: the cotangent of an entry is
+that of the sum of all entries' results.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Reverse mode is derived here: the pullback of a primitive becomes compiled straight-line Python, which is cached.
+"""Derivation of reverse mode: the pullback of a primitive is compiled to straight-line Python and cached.
 
-A rule is staged once for each pattern of operands (which need a cotangent, which were broadcast or promoted,
-dtypes), its unneeded parts are dropped, and what is left is compiled. The operands and results that it still
-reads are its residuals: exactly these are kept between the forward and the backward pass.
+A rule is staged once for each pattern of operands (which of them need a cotangent, which were broadcast or promoted,
+their dtypes). Unneeded equations are dropped, and the rest is compiled. The operands and results that it still reads
+are its residuals: exactly these are kept between the forward and the backward pass.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Elementwise primitives, each with one derivative rule for every operand.
 
-A rule (t, y, *operands) gives t·∂y/∂operand. It serves forward and reverse mode, and complex numbers by JAX's
-convention, since results are projected to real operands. Where a rule returns `Masked(…, mask)` the derivative
-is structurally zero outside the mask (see `masked`).
+A rule (t, y, *operands) gives t·∂y/∂operand. It serves forward and reverse mode, and complex numbers in JAX's
+convention, because results are projected to real operands. If a rule returns `Masked(…, mask)`, the derivative is
+structurally zero outside the mask (see `masked`).
 
 Conventions at kinks: |x|′ = 0 at 0; ties of maximum and minimum share the derivative; steps (sign, floor, round)
 have derivative 0 everywhere. x⁰ has derivative 0 in x also at 0, and ∂xᵖ/∂p = 0 at x = 0 for p > 0.

@@ -1,4 +1,4 @@
-"""Gaussian elimination with pivoting, and what it tells about a matrix: see `linalg` for the axes."""
+"""Gaussian elimination with pivoting, and functions of its factors. See `linalg` for the axes."""
 
 from __future__ import annotations
 

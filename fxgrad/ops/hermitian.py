@@ -1,4 +1,4 @@
-"""Hermitian matrices that one triangle gives, and Cholesky's factor of them: see `linalg` for the axes."""
+"""Hermitian matrices given by one triangle, and their Cholesky factors. See `linalg` for the axes."""
 
 from __future__ import annotations
 

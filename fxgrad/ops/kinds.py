@@ -1,4 +1,4 @@
-"""The kinds of primitives: each supplies the plumbing, so that a declaration states only the mathematics.
+"""The kinds of primitives. Each kind supplies the common code, so that a declaration states only the mathematics.
 
 * `Elementwise`: broadcasting, promotion, batching by rank alignment; one rule an operand serves both modes,
   since a diagonal Jacobian is its own transpose.

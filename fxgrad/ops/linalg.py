@@ -1,6 +1,6 @@
-"""Stacks of matrices in rules and kernels, and QR. The last two axes are those of the matrix, all axes before are batch
-axes, the same for all operands. Linear systems are in `systems`, determinants in `determinants`, Cholesky's factor in
-`hermitian`, decompositions into eigen- and singular values in `spectral`.
+"""Stacks of matrices in rules and kernels, and QR. The last two axes are those of the matrix; all axes before are batch
+axes, equal for all operands. `systems` has linear systems, `determinants` determinants, `hermitian` Cholesky factors,
+and `spectral` decompositions into eigenvalues and singular values.
 
 Formulas for QR: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions", 2010.
 """

@@ -1,4 +1,4 @@
-"""Eigen- and singular value decompositions of stacks of matrices, with derivatives that are right where values repeat.
+"""Eigenvalue and singular value decompositions of stacks of matrices, with correct derivatives at repeated values.
 
 Let A = V diag(w) Vᴴ and E = VᴴȦV. Then ẇᵢ = Eᵢᵢ and V̇ = VX with Xᵢⱼ = Eᵢⱼ/(wⱼ − wᵢ) (Giles 2008; for singular values
 J. Townsend 2016). Within a *cluster*, values equal up to rounding, the vectors are an arbitrary basis (the gauge), and
@@ -16,8 +16,8 @@ right number or NaN:
   have Eᵢᵢ as the others do (torch's convention, for its surface), though their vectors are an arbitrary pair.
 * The phase of a complex vector is arbitrary as well: reverse mode gives NaN to functions that depend on it.
 
-What is tested is a necessary condition: a cotangent that happens to vanish along the rotations although the function
-depends on the basis (V[0, 0]² where V is the identity) cannot be told from that of a projection.
+The test is a necessary condition only: a cotangent that happens to vanish along the rotations although the function
+depends on the basis (V[0, 0]² where V is the identity) cannot be distinguished from that of a projection.
 """
 
 from __future__ import annotations

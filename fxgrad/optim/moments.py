@@ -1,4 +1,4 @@
-"""Transformations that follow moments of the gradients: traces, means, means of squares."""
+"""Transformations that track moments of the gradients: traces, means, means of squares."""
 
 from __future__ import annotations
 

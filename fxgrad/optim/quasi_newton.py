@@ -1,5 +1,6 @@
-"""L-BFGS, with a line search, for functions without noise (Nocedal and Wright, "Numerical optimization", 2006, chapters
-3 and 7)."""
+"""L-BFGS with a line search, for deterministic functions (Nocedal and Wright, "Numerical optimization", 2006, chapters
+3 and 7).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules: functions from the number of steps, which may be traced, to a number."""
+"""Schedules: functions that map the number of steps, which may be traced, to a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transformations of gradients: pairs of pure functions, and how they are put together."""
+"""Transformations of gradients as pairs of pure functions, and their composition."""
 
 from __future__ import annotations
 

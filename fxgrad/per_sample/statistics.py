@@ -1,8 +1,8 @@
-"""Statistics of the gradients of single examples: norms, sums, moments, inner products.
+"""Statistics of per-sample gradients: norms, sums, moments, inner products.
 
-In all functions here `loss(params, *example)` is the loss of one example, and what they return takes the parameters and
-the batch. The gradient of example i is gᵢ, over all leaves of the parameters. The formulas are in `gradients`, how a
-program is taken apart in `problem`.
+In all functions here `loss(params, *example)` is the loss of one example, and the returned function takes the
+parameters and the batch. The gradient of example i is gᵢ, over all leaves of the parameters. `gradients` has the
+formulas, and `problem` analyses the program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parts of a program with a name, in the profiles that are open."""
+"""Named parts of a program in open profiles."""
 
 from __future__ import annotations
 

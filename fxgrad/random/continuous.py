@@ -1,7 +1,7 @@
-"""Continuous distributions made of uniform and normal numbers, differentiable in their parameters.
+"""Continuous distributions derived from uniform and normal numbers, differentiable in their parameters.
 
-Samples are computed in float64 and rounded to the dtype asked for, so that one key gives the same numbers, but for
-rounding, in every precision. Parameters outside their domain give NaN.
+Samples are computed in float64 and rounded to the requested dtype, so that one key gives the same numbers in every
+precision, up to rounding. Parameters outside their domain give NaN.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Integers and truth values. None of it is differentiable: parameters have derivative 0."""
+"""Random integers and booleans. None of them is differentiable: parameters have derivative 0."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The gamma distribution and what is made of gamma variables, differentiable in all parameters: samples move with
-their distribution function held fixed (implicit reparameterization), to any order.
+"""The gamma distribution and distributions derived from it, differentiable in all parameters: samples move so that
+their distribution function stays constant (implicit reparameterization), to any order.
 
-Sums and quotients of gamma variables are taken of their logarithms, which do not underflow for small parameters.
+Sums and quotients of gamma variables are computed from their logarithms, which do not underflow for small parameters.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Keys, of which random numbers are a pure function.
+"""Keys, which determine random numbers.
 
-A key is a uint64 without axes; split(key, n) has shape (n,), and keys are mapped, reshaped and stored as arrays are.
-It is one word of the key of Philox4x64-10, whose other word says what is asked of it: draws, children of `split`,
-children of `fold_in`. So no draw is ever a key, and no child of the one a child of the other. Keys are 64 random bits:
-among n keys, however they descend from each other, some two are equal with a probability of about n²/2⁶⁵, that is
-3e-8 for a million keys.
+A key is a uint64 without axes; split(key, n) has shape (n,), and keys are mapped, reshaped and stored as arrays are. It
+is one word of the key of Philox4x64-10. The other word encodes the request: draws, children of `split`, or children of
+`fold_in`. So no draw is ever a key, and the children of `split` and `fold_in` differ. Keys are 64 random bits: among n
+keys, however derived, two are equal with a probability of about n²/2⁶⁵, that is 3e-8 for a million keys.
 """
 
 from __future__ import annotations

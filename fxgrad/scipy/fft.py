@@ -1,4 +1,4 @@
-"""`fxgrad.scipy.fft`: Fourier, cosine and sine transforms by the names of scipy.fft."""
+"""`fxgrad.scipy.fft`: Fourier, cosine and sine transforms with the names of scipy.fft."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""`check_grads`, `check_jvp` and `check_vjp` compare derivatives with numerical ones, `check_vmap` compares
-with the loop. `check_vmap`: against the loop."""
+"""`check_grads`, `check_jvp` and `check_vjp` compare derivatives with numerical ones; `check_vmap` compares with a
+loop.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Python functions called in the middle of a program, staged or not: `pure_callback` for their results, `io_callback`
-for results and effects, and `debug.callback`, `debug.print`, `debug.breakpoint` for what they do."""
+for results and effects, and `debug.callback`, `debug.print`, `debug.breakpoint` for effects alone.
+"""
 
 from __future__ import annotations
 

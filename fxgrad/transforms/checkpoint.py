@@ -1,7 +1,7 @@
 """`checkpoint`: the backward pass computes intermediate values again, instead of keeping them.
 
-Which of them are kept all the same, a policy says. The backward pass is staged as a Graph of cotangents, arguments and
-all values that may be kept; those that it reads are kept, and what it would need to compute them is pruned.
+A policy says which of them are kept all the same. The backward pass is staged as a Graph of cotangents, arguments and
+all values that may be kept. The values that it reads are kept, and the equations that would recompute them are pruned.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`color`: which columns, and rows, of a sparse matrix can be computed together.
+"""`color` finds columns and rows of a sparse matrix that can be computed together.
 
-Columns that have no entry in the same row can be computed as one, by one Jacobian-vector product with their sum. That
-is a coloring of the columns; one of the rows serves vector-Jacobian products, and where a few rows (or columns) are
-nearly full, these are computed by themselves and the others in the other way. Of a symmetric matrix half of the entries
-tell the rest: a star coloring of its graph needs fewer colors.
+Columns that share no row can be computed by one Jacobian-vector product with the sum of their basis vectors. They form
+a color of the columns. A coloring of the rows serves vector-Jacobian products. If a few rows (or columns) are nearly
+full, these are computed separately, and the others in the other direction. For a symmetric matrix, half of the entries
+determine the rest: a star coloring of its graph needs fewer colors.
 
 A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your Jacobian? Graph coloring for computing derivatives", SIAM
 Review 47 (2005); the two directions: T. F. Coleman and A. Verma, SIAM J. Sci. Comput. 19 (1998).

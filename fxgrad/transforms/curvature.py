@@ -1,4 +1,4 @@
-"""Curvature matrices as linear operators: Gauss–Newton and Fisher matrices, which are not formed.
+"""Gauss–Newton and Fisher matrices as linear operators, which do not form the matrices.
 
 N. N. Schraudolph, "Fast curvature matrix-vector products for second-order gradient descent", Neural Computation 14
 (2002); J. Martens, "New insights and perspectives on the natural gradient method", JMLR 21 (2020).

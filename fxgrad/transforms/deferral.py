@@ -1,18 +1,18 @@
-"""Deferred elementwise work: un-jitted `grad` and `vjp` of large arrays keep elementwise results as expressions until
-somebody needs them, and then run what has gathered as one compiled function.
+"""Deferred elementwise work: un-jitted `grad` and `vjp` of large arrays keep elementwise results as expressions until a
+value is needed, and then run the collected expressions as one compiled function.
 
     y = fnp.exp(-x * x)        three expressions: nothing is computed
     loss = fnp.sum(y * w)      somebody needs them: one function of x and w, one node on the tape
 
-An operation on many numbers costs its way through memory. Compiled as one, a segment of the program goes there once;
-and the tape keeps only what the segment began with: its pullback computes the values in between again, in the cache of
-the processor (rematerialisation). `FXGRAD_DEFER=0` in the environment turns this off.
+The cost of an operation on many numbers is its memory traffic. A segment of the program compiled as one function reads
+and writes memory once. The tape keeps only the operands of the segment, whose pullback computes the values in between
+again, in the processor's cache (rematerialization). `FXGRAD_DEFER=0` in the environment turns this off.
 
-What users see stays: operands that NumPy would refuse, or whose shapes are to be broadcast, are not deferred, nor are
-operations inside `np.errstate`, under an observer, or in a nested transform; nothing is deferred where warnings or
-floating-point errors raise. Who asks a deferred value for anything but its shape and dtype has it computed. Arrays of
-the user's, which may be written to meanwhile, are no part of an expression. Whenever one value is computed, so are all
-that the user still holds: what is then left nobody can ask for.
+Users see no difference. Operands that NumPy would refuse, or whose shapes must be broadcast, are not deferred, nor are
+operations inside `np.errstate`, under an observer, or in a nested transform; nothing is deferred while warnings or
+floating-point errors raise. Reading anything but the shape and dtype of a deferred value computes it. The user's
+arrays, which may be written to meanwhile, are never part of an expression. When one value is computed, so are all
+others that the user still holds; the values in between are then unreachable.
 """
 
 from __future__ import annotations

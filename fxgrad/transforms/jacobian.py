@@ -1,4 +1,4 @@
-"""Whole Jacobians and Hessians: `linearize` or `vjp`, mapped over a basis."""
+"""Full Jacobians and Hessians: `linearize` or `vjp`, mapped over a basis."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How much memory a function takes, told from its Graph: `memory_estimate`, and chunks that fit into a limit.
+"""Memory estimates from Graphs: `memory_estimate`, and chunk sizes that fit into a limit.
 
-What lives at a time follows from the first and the last use of each value: an equation makes new memory, unless its
-results are views; memory is free after the last equation that reads it, or a view of it.
+The memory in use at a time follows from the first and the last use of each value. An equation allocates memory unless
+its results are views, and memory is freed after the last equation that reads it or a view of it.
 """
 
 from __future__ import annotations

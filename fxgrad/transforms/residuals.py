@@ -1,4 +1,4 @@
-"""`print_saved_residuals`: what reverse mode keeps of a function, and where it comes from."""
+"""`print_saved_residuals`: the values that reverse mode keeps of a function, and their origins."""
 
 from __future__ import annotations
 

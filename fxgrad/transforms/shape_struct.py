@@ -1,4 +1,4 @@
-"""ShapeDtypeStruct, an array without data, and `typeof`, what is known of a value."""
+"""ShapeDtypeStruct, an array without data, and `typeof`, the aval of a value."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What control flow derives from the Graphs of its bodies: tangents, batches, transposes, and the partial
-evaluation of a body that is linear in some of its inputs. All of it depends on the Graph and on patterns of
-booleans alone, and is kept with the Graph, which is closed: it captures no traced values.
+"""Graphs that control flow derives from the Graphs of its bodies: tangents, batches, transposes, and the partial
+evaluation of a body that is linear in some of its inputs. They depend only on the Graph and on patterns of booleans,
+and are cached with the Graph. The Graph is closed: it captures no traced values.
 
 The inputs of a loop's body are (consts, carry, rows of xs), its outputs (carry, rows of ys).
 """

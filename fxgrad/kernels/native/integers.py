@@ -1,5 +1,6 @@
-"""Arithmetic of integers that vectors do not have: division, unsigned comparisons, and integers from floating numbers,
-of few entries in the steps of loops. Where NumPy would warn is a doubt."""
+"""Integer arithmetic that vectors lack: division, unsigned comparisons, and conversion of floats to integers, for few
+entries in the steps of loops. Where NumPy would warn, the result is a doubt.
+"""
 
 from __future__ import annotations
 

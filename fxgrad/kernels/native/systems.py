@@ -1,5 +1,6 @@
-"""Small systems of linear equations in the steps of loops, by Gaussian elimination with exchanges of rows, as LAPACK
-has it. A pivot of zero is a doubt: NumPy says what is wrong with the matrix."""
+"""Small systems of linear equations in the steps of loops, by Gaussian elimination with row exchanges, as in LAPACK. A
+zero pivot is a doubt: NumPy then raises the error.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of several variables through values on a rectangular grid."""
+"""Interpolation of values on a rectangular grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of one variable through given values, by a name for the way between them."""
+"""Interpolation in one variable, with the kind of interpolation given by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eigen- and singular values, and what is made of them."""
+"""Eigenvalues and singular values, and functions of them."""
 
 from __future__ import annotations
 

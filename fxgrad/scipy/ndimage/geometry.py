@@ -1,4 +1,4 @@
-"""Images at places between their entries, by splines of degree 0 to 5.
+"""Interpolation of images between their entries, by splines of degree 0 to 5.
 
 P. Thévenaz, T. Blu and M. Unser, "Interpolation revisited", IEEE Trans. Med. Imaging 19 (2000).
 """

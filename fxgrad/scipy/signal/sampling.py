@@ -1,4 +1,4 @@
-"""Signals sampled anew, smoothed, and freed of trends."""
+"""Resampling, smoothing, and removal of trends."""
 
 from __future__ import annotations
 

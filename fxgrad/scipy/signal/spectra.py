@@ -1,4 +1,4 @@
-"""Spectra of segments of signals: short-time Fourier transforms and what is averaged from them (P. Welch, 1967)."""
+"""Short-time Fourier transforms, and averages of the spectra of segments (P. Welch, 1967)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse matrices as pytrees: their entries are a leaf, the places of these are structure."""
+"""Sparse matrices as pytrees: their entries are a leaf, the indices are part of the structure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elementary functions without loss of digits, entropies, logistic functions, powers, losses."""
+"""Elementary functions without cancellation, entropies, logistic functions, powers, losses."""
 # Declarations have no body, and rules name the function that they are declared with.
 # pyright: reportGeneralTypeIssues=false, reportReturnType=false
 

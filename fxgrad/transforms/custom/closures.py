@@ -1,9 +1,9 @@
-"""Functions and rules that close over traced values of open levels: in a call these become operands.
+"""Closures of user-defined functions and rules: traced values of open levels become operands of the call.
 
-A call is one operation, of which a level that stages or maps it has the operands only. So what the function and its
-rules use besides is found by staging them, at once: later the levels to which it belongs may be closed. Calls inside
-these rules are differentiated by derivatives of the next order only, and a rule may call its own function on a new
-closure without end; so their rules are staged when somebody asks.
+A call is one operation, and a level that stages or maps it sees only its operands. So the other values that the
+function and its rules use are found by staging them immediately, because later their levels may be closed. Calls inside
+these rules occur only in derivatives of the next order, and a rule may call its own function on a new closure without
+end; so their rules are staged only on demand.
 """
 
 from __future__ import annotations

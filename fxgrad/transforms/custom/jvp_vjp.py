@@ -1,6 +1,6 @@
-"""Functions with derivative rules of their own: `custom_jvp` and `custom_vjp`, with JAX's signatures.
+"""Functions with user-defined derivative rules: `custom_jvp` and `custom_vjp`, with JAX's signatures.
 
-What they share with `custom` is the call of a function of pytrees as one operation on flat values.
+Like `custom`, they call a function of pytrees as one operation on flat values.
 """
 
 from __future__ import annotations

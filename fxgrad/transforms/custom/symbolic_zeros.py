@@ -1,4 +1,6 @@
-"""Zeros that custom rules are told of instead of being given: `symbolic_zeros=True` of `defjvp` and `defvjp`."""
+"""Symbolic zeros, which custom rules receive in place of arrays of zeros: `symbolic_zeros=True` of `defjvp` and
+`defvjp`.
+"""
 
 from __future__ import annotations
 
