@@ -1,6 +1,4 @@
-"""Tools for looking into running programs, transformed or not. (`fx.pure_callback` calls a Python function in the
-middle of a program and uses its results.)
-"""
+"""Tools for looking into running programs, transformed or not. (`fx.pure_callback` calls Python for its results.)"""
 
 from .core.level_picture import levels
 from .transforms.callback import debug_breakpoint as breakpoint

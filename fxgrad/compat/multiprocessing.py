@@ -1,5 +1,4 @@
-"""torch.multiprocessing: Python's own `multiprocessing`. Tensors are sent as copies, through pickle; the strategies of
-sharing change nothing."""
+"""torch.multiprocessing: Python's `multiprocessing`. Tensors are pickled; sharing strategies have no effect."""
 
 from __future__ import annotations
 

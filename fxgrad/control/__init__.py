@@ -1,3 +1,1 @@
-"""Control flow on Graphs: scans, while loops, branches and linear solves as primitives. `fxgrad.lax` is their public
-API.
-"""
+"""Control flow on Graphs: scans, while loops, branches and linear solves as primitives, used by `fxgrad.lax`."""

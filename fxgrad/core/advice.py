@@ -1,6 +1,4 @@
-"""Hints of error messages that many functions share: what to write instead, derived from shapes and NumPy's
-messages.
-"""
+"""Hints of error messages that many functions share, derived from shapes and NumPy's messages."""
 
 from __future__ import annotations
 

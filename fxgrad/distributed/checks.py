@@ -4,8 +4,8 @@ With `check`, each member sends its call to all others as a line of text before 
 All members see the same texts, so all raise the same error before any of them has started the collective. If a member
 does not arrive, the others know which one is missing.
 
-Without it, a hash of that text is exchanged while the collective is under way. If the hashes differ, the members
-compare their texts and abandon the collective.
+Without it, a checksum of that text is exchanged while the collective is under way. If they differ, the members compare
+their texts and abandon the collective.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Gaussian elimination of stacks of matrices by operations on whole arrays, for libraries without LAPACK's routines:
-one step for each column, without transfers to the host.
-"""
+"""Gaussian elimination of stacks of matrices by operations on whole arrays, for libraries without LAPACK."""
 
 from __future__ import annotations
 

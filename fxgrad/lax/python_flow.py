@@ -1,6 +1,4 @@
-"""Control flow in Python, for `fx.disable_jit`. A function returns None if it cannot decide in Python, and otherwise a
-tuple with the result.
-"""
+"""Control flow in Python, for `fx.disable_jit`: a tuple with the result, or None if Python cannot decide."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Roots and linear systems solved by functions of the user's and differentiated implicitly. Names and semantics are
-those of `jax.lax`.
-"""
+"""Roots and linear systems solved by the user's functions and differentiated implicitly, as in `jax.lax`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""NumPy's `emath`: functions whose results are complex where real results do not exist. The dtype of a result depends
-on the values, which must be known.
-"""
+"""NumPy's `emath`: functions whose results are complex where real results do not exist. Values must be known."""
 
 from __future__ import annotations
 

@@ -4,12 +4,12 @@ A pass is a pure function of one Graph. It returns a Graph with the same inputs 
 the same Graph object if it has nothing to do, and `Graph.check` must hold for its result. It may rely only on these
 properties of a Graph:
 
-* values are what NumPy's kernels of the equations give: to rounding, and bit for bit, with −0.0, NaN, infinities, where
-  the pass says so (of a NaN its sign apart); avals of variables that stay (dtype, weakness) stay;
+* values are those of the equations' NumPy kernels: to rounding, or bit for bit, with −0.0, NaN and infinities, if the
+  pass says so (except for the sign of NaN); variables that are kept keep their avals (dtype, weakness);
 * equations that are `effectful` or `bound_to_axis`, and those whose primitive has `identity_params`, are neither
   merged, nor dropped, nor moved past one another;
-* what would warn is not evaluated while compiling; an equation that is made of several warns if one of them did;
-* an equation made out of others has the site of that whose value it computes;
+* equations that would warn are not evaluated at compile time; a merged equation warns if one of its parts would;
+* a merged equation has the site of the equation whose value it computes;
 * sub-graphs (bodies of loops, branches) are Graphs like others: the table is applied to them as well.
 
 Every pass removes equations that it has made unneeded. The optimized Graph only computes values: derivatives, batches

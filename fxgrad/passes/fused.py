@@ -1,5 +1,5 @@
-"""The primitive `fused`: a group of elementwise equations that is executed as one. Only the last pass creates it;
-every transform treats it as the Graph of its equations.
+"""The primitive `fused`: a group of elementwise equations executed as one, which every transform treats as its
+Graph.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 Each parameter is treated in one of three ways:
 
-    factored    its uses are recognised (see `uses`): the cotangent of each result there is kept with the activation
-                that the parameter met, and nothing of the size of a gradient is made
-    dense       its gradient has no more entries than what is kept otherwise, as that of a bias
-    recomputed  the rest: the gradients of one block of examples after another are written out, in passes of their own
+    factored    its uses are recognized (see `uses`): the cotangent of each result is kept with the activation that
+                the parameter met, and nothing of the size of a gradient is formed
+    dense       its gradient has no more entries than the factors would have, as for a bias
+    recomputed  all others: gradients are formed for one block of examples after another, in separate passes
 
 For p positions and a matrix of m × n, the residuals of a factored parameter have p·(m + n) entries, and its norm takes
 p²·(m + n) operations; a dense one has m·n entries and takes p·m·n operations. So one comparison decides for both. In

@@ -1,6 +1,4 @@
-"""`check_grads`, `check_jvp` and `check_vjp` compare derivatives with numerical ones; `check_vmap` compares with a
-loop.
-"""
+"""`check_grads`, `check_jvp`, `check_vjp`: derivatives compared with numerical ones; `check_vmap`: with a loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors of kernels and of fxgrad's own functions, reworded as torch's."""
+"""Errors of kernels and of fxgrad's own functions, translated to torch's messages."""
 
 from __future__ import annotations
 

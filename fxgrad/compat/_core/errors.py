@@ -1,4 +1,4 @@
-"""The errors of the torch surface: the built-in class and the first line that torch has, and our parts below it."""
+"""The errors of the torch-compatible API: torch's built-in class and first line, then fxgrad's own lines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Operations in place.
+"""In-place operations.
 
-The result is computed like any other and then written into the first operand: into its memory where it is an array,
-as a new value of its base otherwise. Its history becomes that of the operand. Where the operand is a view the base
-has another history, too: it is what it was before except for the part that the view shows (`CopySlices`).
+The result is computed like any other and then written into the first operand: into its memory if it is an array,
+otherwise as a new value of its base. The history of the result becomes that of the operand. If the operand is a view,
+the history of its base changes, too: it combines the earlier base with the part that the view shows (`CopySlices`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Memory that Tensors share: how often it was modified in place, when, and by what.
+"""The shared memory of Tensors: the count, the time and the place of its in-place modifications.
 
-A node remembers its serial number, and modifications take theirs from the same series; so what a node saved was
-modified since if its memory has a later number. Nothing is written down while a node is recorded: backward looks
-here only if there was any modification after it.
+Nodes and modifications take serial numbers from the same series, so the saved value of a node was modified if its
+memory has a later number. Recording a node stores nothing here, and backward looks here only if there was any
+modification after the node.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The device "meta": Tensors with a shape and a dtype, and no memory.
 
-Their values are tracers of a level that is always open, and computes with shapes alone: operations, gradients and all
+Their values are tracers of a level that is always open and computes only shapes. Operations, gradients and all
 transforms work on them as on any other traced value.
 """
 

@@ -1,8 +1,7 @@
-"""`__torch_function__`: classes that say themselves what functions of torch do with them.
+"""`__torch_function__`: classes that define the behaviour of torch's functions on them.
 
-Functions ask once one of their arguments is of a class that is not known to override nothing (`ORDINARY_CLASSES`), or a
-mode is in force; those that are declared do so where their fast paths, which are for torch's own classes alone, have
-not answered.
+A function checks for overrides if an argument is of a class that may override something (not in `ORDINARY_CLASSES`), or
+if a mode is in force. Declared operations check after their fast paths, which are for torch's own classes only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The memory of Tensors, as torch shows it."""
+"""The memory of Tensors, in the form of torch's storages."""
 
 from __future__ import annotations
 

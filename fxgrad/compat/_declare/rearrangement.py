@@ -1,5 +1,6 @@
-"""Operations that only move entries. They are differentiated by the rule of one primitive; nothing is derived and
-compiled for them, which would have to be done again for every index and shape."""
+"""Operations that only move entries. They are differentiated by the rule of one primitive. Nothing is derived and
+compiled for them, because that would be repeated for every index and shape.
+"""
 
 from __future__ import annotations
 

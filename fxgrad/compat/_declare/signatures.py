@@ -1,4 +1,4 @@
-"""Signatures of functions, put together when somebody looks at them: `inspect.signature` of hundreds takes long."""
+"""Signatures of functions, composed when they are read: `inspect.signature` of hundreds of functions takes long."""
 
 from __future__ import annotations
 

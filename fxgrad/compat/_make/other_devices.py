@@ -1,4 +1,4 @@
-"""torch.cpu, and the devices of torch's that are never here: what programs ask them before they do without."""
+"""torch.cpu, and torch's devices that are never available here, with the answers that programs expect of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The application of a `Function`: its forward, the history of its outputs, and its jvp.
 
-At the bottom of the stack `forward` runs on the user's own Tensors. Inside transforms the levels further out are asked
-first: the whole application is an operation that each of them treats by its own rule (`APPLICATION`), so that every
-tape has a Node whose `backward` is the user's.
+At the bottom of the stack `forward` runs on the user's own Tensors. Inside transforms the whole application is an
+operation that each level further out treats by its own rule (`APPLICATION`), so that every tape has a Node whose
+`backward` is the user's.
 """
 
 from __future__ import annotations

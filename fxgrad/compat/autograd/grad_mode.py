@@ -1,6 +1,6 @@
 """Context managers and decorators that turn the recording of operations on and off.
 
-Each changes some of the `Modes` of the current Context, so it holds for one thread and one async task, and ends with
+Each changes some of the `Modes` of the current Context, so it applies to one thread and one async task, and ends with
 the transform in which it was set.
 """
 

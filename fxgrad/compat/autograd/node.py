@@ -1,4 +1,4 @@
-"""Nodes as users know them: what may be asked of every `grad_fn`."""
+"""The public interface of Nodes: the attributes of every `grad_fn`."""
 
 from __future__ import annotations
 

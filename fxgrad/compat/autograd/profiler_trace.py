@@ -1,4 +1,4 @@
-"""Events as a file that chrome://tracing and Perfetto read, with what torch tells of each."""
+"""Traces for chrome://tracing and Perfetto, with torch's details of each event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modification in place of what was saved for backward: the saved values are copied before they are overwritten."""
+"""In-place modification of values saved for backward: they are copied before they are overwritten."""
 
 from __future__ import annotations
 

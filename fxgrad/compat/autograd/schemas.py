@@ -1,4 +1,4 @@
-"""Schemas: what arguments an operation of the user's own takes, `(Tensor x, int n=2, *, float? k=None) -> Tensor`."""
+"""Schemas: the signatures of user-defined operations, as in `(Tensor x, int n=2, *, float? k=None) -> Tensor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions under `vmap`: by the user's rule, or by one that is made of their other methods."""
+"""Functions under `vmap`: by the user's rule, or by a rule generated from their other methods."""
 
 from __future__ import annotations
 

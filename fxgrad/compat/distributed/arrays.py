@@ -1,4 +1,4 @@
-"""What collectives send: the entries of Tensors, and how the results come into them."""
+"""The arrays that collectives send for Tensors, and the return of results into Tensors."""
 
 from __future__ import annotations
 

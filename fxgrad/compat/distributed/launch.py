@@ -1,4 +1,4 @@
-"""What the program that has started a process tells it, in the environment: under torchrun's names, and mpirun's."""
+"""The environment variables by which torchrun or mpirun describe the group to a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ReduceOp: how what several processes have becomes one."""
+"""ReduceOp: the operations that combine the values of several processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions made of others: independent ones as one, mixtures."""
+"""Combinations of distributions: independent ones as one, mixtures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`install`: `import torch` is answered by this surface."""
+"""`install`: `import torch` imports this package."""
 
 from __future__ import annotations
 

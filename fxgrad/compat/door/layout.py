@@ -1,4 +1,4 @@
-"""Where torch has what: its module paths, and the names in them that have another place here."""
+"""The table of torch's module paths, and of the names that are elsewhere here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Integer arithmetic that vectors lack: division, unsigned comparisons, and conversion of floats to integers, for few
-entries in the steps of loops. Where NumPy would warn, the result is a doubt.
-"""
+"""Integer arithmetic that vectors lack, for few entries in the steps of loops. Where NumPy would warn is a doubt."""
 
 from __future__ import annotations
 

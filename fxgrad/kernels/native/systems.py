@@ -1,6 +1,4 @@
-"""Small systems of linear equations in the steps of loops, by Gaussian elimination with row exchanges, as in LAPACK. A
-zero pivot is a doubt: NumPy then raises the error.
-"""
+"""Small linear systems in the steps of loops, by Gaussian elimination with row exchanges. A zero pivot is a doubt."""
 
 from __future__ import annotations
 

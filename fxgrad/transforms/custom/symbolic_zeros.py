@@ -1,4 +1,4 @@
-"""Symbolic zeros, which custom rules receive in place of arrays of zeros: `symbolic_zeros=True` of `defjvp` and
+"""Symbolic zeros, which custom rules get in place of arrays of zeros: `symbolic_zeros=True` of `defjvp` and
 `defvjp`.
 """
 

@@ -1,9 +1,9 @@
-"""The backward engine: walks the nodes of a tape from the latest to the earliest.
+"""The backward engine, which visits the nodes of a tape from the latest to the earliest.
 
-Cotangents are accumulated at each node until all later ones were passed; a node's residuals are freed as it is
-passed. Recursion is in no place, so a graph may be as deep as memory allows. Ordinarily rules run on the values of
-the levels outside the tape; with `create_graph` they run on its tracers, and are recorded. All state is that of one
-`Pass`: passes may be nested, in hooks, and run in several threads.
+Cotangents are accumulated at each node until all later nodes were visited; a node's residuals are freed after its
+visit. There is no recursion, so a graph may be as deep as memory allows. Ordinarily rules run on the values of the
+levels outside the tape; with `create_graph` they run on its tracers, and are recorded. All state belongs to one `Pass`:
+passes may be nested, in hooks, and run in several threads.
 """
 
 from __future__ import annotations

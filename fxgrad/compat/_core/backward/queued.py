@@ -1,4 +1,4 @@
-"""Calls that wait for the end of a backward pass: `Variable._execution_engine.queue_callback`."""
+"""Callbacks that run at the end of a backward pass: `Variable._execution_engine.queue_callback`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Node has saved, as the user sees it.
+"""The saved values of a Node, as its user sees them.
 
 `_saved_self`, `_saved_other`, …, `_saved_result` are the Tensors; `_raw_saved_self`, … the places where they are kept,
 for which hooks can be registered; `_saved_dim` and the like are the parameters of the operation.

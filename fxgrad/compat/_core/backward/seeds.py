@@ -1,4 +1,4 @@
-"""The cotangents with which backward begins: the gradients that the user gives for outputs, or 1."""
+"""The cotangents that start backward: the gradients that the user gives for outputs, or 1."""
 
 from __future__ import annotations
 

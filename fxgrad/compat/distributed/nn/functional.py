@@ -1,7 +1,7 @@
-"""torch.distributed.nn.functional: collectives that give new Tensors, and are differentiated.
+"""torch.distributed.nn.functional: differentiable collectives that return new Tensors.
 
-The gradient that each process has is that of the sum of the losses of all of them: what is sent forward comes back from
-where it went.
+The gradient on each process is that of the sum of the losses of all processes: the backward pass returns cotangents to
+the processes that sent the values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Backward hooks of Modules: arguments and results pass through a Node each, which gets their gradients together."""
+"""Backward hooks of Modules: arguments and results each pass through one Node, which receives their gradients
+together.
+"""
 
 from __future__ import annotations
 
