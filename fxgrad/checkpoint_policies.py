@@ -32,7 +32,7 @@ __all__ = [
 
 
 def everything_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """Every intermediate value may be kept: as without `checkpoint`.
+    """Every intermediate value may be kept, as without `checkpoint`.
 
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
 
@@ -46,7 +46,7 @@ def everything_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bo
 
 
 def nothing_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """No intermediate value may be kept: as without a policy.
+    """No intermediate value may be kept, as without a policy.
 
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
 
@@ -118,7 +118,7 @@ def save_only_these_names(*names: str) -> Policy:
 
 
 def save_any_names_but_these(*names: str) -> Policy:
-    """A policy that keeps the values that have a name, but for these names.
+    """A policy that keeps all named values except those with these names.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> policies = fx.checkpoint_policies
@@ -132,7 +132,7 @@ def save_any_names_but_these(*names: str) -> Policy:
 
 
 def save_anything_except_these_names(*names: str) -> Policy:
-    """A policy that keeps all values, but for those with one of these names.
+    """A policy that keeps all values except those with one of these names.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> policies = fx.checkpoint_policies
@@ -146,7 +146,7 @@ def save_anything_except_these_names(*names: str) -> Policy:
 
 
 def save_from_both_policies(first: Policy, second: Policy) -> Policy:
-    """A policy that keeps what one of two policies keeps.
+    """A policy that keeps the values that either of two policies keeps.
 
     Args:
         first, second: policies.

@@ -37,7 +37,7 @@ IGNORED: dict[str, Any] = dict.fromkeys(
 
 
 def update(name: str, val: Any) -> None:
-    """Set a switch of JAX's to what it is here.
+    """Set a JAX switch to the value that it has here.
 
     Args:
         name: the switch, such as "jax_enable_x64".
@@ -67,7 +67,7 @@ def update(name: str, val: Any) -> None:
 
 
 def read(name: str) -> Any:
-    """Return what a switch of JAX's is here: None, or what it was set to, if it has no meaning.
+    """Return the value of a JAX switch: None, or the value to which it was set, if it has no meaning here.
 
     Args:
         name: the switch.

@@ -55,7 +55,7 @@ class custom_vmap(custom[Any, Any]):
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """A function that `vmap` applies to one entry after the other, with the memory of one call.
+    """A function that `vmap` applies to one entry after another, with the memory of one call.
 
     >>> import fxgrad as fx, numpy as np
     >>> fx.vmap(fx.custom_batching.sequential_vmap(lambda x: x * x))(np.arange(3.0))

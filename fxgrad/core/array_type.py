@@ -24,8 +24,9 @@ class ArrayMeta(type):
 
 
 class Array(metaclass=ArrayMeta):
-    """Arrays and numbers of NumPy, arrays of other libraries such as CuPy, and traced values. It is no class of arrays
-    of our own: there are none. `fxgrad.numpy.ndarray` is the same, by the name that programs written for JAX use.
+    """The class of arrays and numbers of NumPy, of arrays of other libraries such as CuPy, and of traced values, for
+    `isinstance` and annotations. fxgrad has no array class of its own. `fxgrad.numpy.ndarray` is another name for it,
+    which programs written for JAX use.
 
     Raises:
         TypeError: when called: `fxgrad.numpy.array` makes arrays.
@@ -42,7 +43,7 @@ class Array(metaclass=ArrayMeta):
 
 
 def block_until_ready(x: T) -> T:
-    """Return arrays, or a pytree of them, once what computes them has ended: on a CPU that is at once.
+    """Return arrays, or a pytree of them, once their computation has finished: on a CPU immediately.
 
     >>> import fxgrad as fx
     >>> fx.block_until_ready(2.0)

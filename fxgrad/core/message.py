@@ -23,7 +23,7 @@ describe_chain: Callable[[], str] = str
 
 
 class FxgradError(Exception):
-    """The base of all errors that fxgrad raises on purpose: catching it catches what fxgrad objects to, and no bug.
+    """The base class of all errors that fxgrad raises on purpose. Bugs in fxgrad raise other errors.
 
     Every class is also the built-in exception that a NumPy, JAX or torch user would catch in its place. The first line
     of a message says what is wrong, with shapes and dtypes; the lines below name the open transforms (`in:`), the line

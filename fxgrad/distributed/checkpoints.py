@@ -37,7 +37,7 @@ MANIFEST, STATE = "manifest.json", "state.bin"
 
 
 class Checkpoint(NamedTuple):
-    """What was saved: the number of the step, the state, and this process's shards.
+    """A saved checkpoint: the number of the step, the state, and this process's shards.
 
     `shards` is None where none were saved.
 
@@ -56,7 +56,7 @@ class Checkpoint(NamedTuple):
 
 
 class Checkpoints:
-    """The checkpoints of a training run, in a folder. All processes make it, and call its methods, together.
+    """The checkpoints of a training run, in a folder. All processes create it and call its methods together.
 
     Args:
         folder: where they are, on a file system that all processes see (rank 0 alone, if there are no shards).

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Work:
-    """A collective that goes on while the program does.
+    """A collective that continues while the program runs.
 
     `wait()` returns its result when it is done, `test()` says whether it is, and helps it on.
 
@@ -70,7 +70,7 @@ class Done(Work):
 
 
 class Communicator:
-    """A group of processes. This one is of a single process, and needs no MPI: what it sends, it gets.
+    """A group of processes. This class is a group of a single process, which needs no MPI and receives what it sends.
 
     `rank` is this process's place in the group, `size` the number of its members, and `ranks` are their places among
     all processes. `deterministic` makes sums the same to the bit in every run: they are taken in the order of the

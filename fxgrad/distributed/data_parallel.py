@@ -324,7 +324,8 @@ def runs_at_once() -> bool:
 
 @api_boundary
 def check_replicated(tree: PyTree, comm: Communicator | None = None) -> None:
-    """Raise unless all processes have the same values, to the bit: parameters before the first step, say.
+    """Raise an error unless all processes have the same values, to the bit: for instance parameters before the first
+    step.
 
     Args:
         tree: a pytree of arrays.

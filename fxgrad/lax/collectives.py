@@ -109,8 +109,8 @@ def axis_index(axis_name: Any) -> PyTree:
 # -- reductions ------------------------------------------
 @composite()
 def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The sum over a mapped axis, in the operand's dtype; truth values are counted. Of a Python number it is one again:
-    psum(1, "i") is the size of the axis.
+    """The sum over a mapped axis, in the operand's dtype; booleans are counted. The sum of a Python number is a Python
+    number: psum(1, "i") is the size of the axis.
 
     Args:
         x: a pytree of arrays.
@@ -179,8 +179,8 @@ def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any, groups: 
 
 @composite()
 def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The greatest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of
-    `psum`. Those that tie share the derivative.
+    """The largest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as for
+    `psum`. Tied entries share the derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pmax(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
@@ -191,8 +191,8 @@ def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
 
 @composite()
 def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The least entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of `psum`.
-    Those that tie share the derivative.
+    """The smallest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as for
+    `psum`. Tied entries share the derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: fx.lax.pmin(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
@@ -310,7 +310,7 @@ def psum_scatter(
 
 @composite()
 def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTree:
-    """Send values from entry to entry.
+    """Send values between entries of a mapped axis.
 
     Args:
         perm: pairs (source, target); no source and no target occurs twice. Who is no target gets zeros.
@@ -368,7 +368,7 @@ def pbroadcast(x: PyTree, axis_name: Any, source: int) -> PyTree:
 
 @composite()
 def pcast(x: PyTree, axis_name: Any, *, to: str) -> PyTree:
-    """Values that count as different in every entry of a mapped axis, or of several, though they are equal.
+    """Values marked as different in every entry of a mapped axis, or of several, although they are equal.
 
     Inside `fx.distributed.shard_map` a derivative with respect to such a value is every process's own; that with
     respect to a copy is the sum over the processes.
@@ -426,8 +426,8 @@ def all_to_all(
     axis_index_groups: None = None,
     tiled: bool = False,
 ) -> PyTree:
-    """The parts of all entries' values for each entry: every value is divided along an axis among the entries, and what
-    comes from all of them is joined along another.
+    """Exchange parts of values between all entries: every value is split along one axis into a part for each entry, and
+    the parts that an entry receives are joined along another.
 
     Args:
         x: a pytree of arrays.

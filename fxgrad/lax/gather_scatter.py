@@ -20,7 +20,7 @@ from ..numpy.composite import operand as array
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Which axes of `gather` are which, by JAX's names.
+    """The axes of `gather`, with JAX's names.
 
     Attributes:
         offset_dims: the axes of the result that are those of the slices.
@@ -42,7 +42,7 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of `scatter` are which, by JAX's names: those of `GatherDimensionNumbers` the other way round.
+    """The axes of `scatter`, with JAX's names: the counterparts of `GatherDimensionNumbers`.
 
     Attributes:
         update_window_dims: the axes of the updates that are those of the slices.
@@ -68,8 +68,8 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(Enum):
-    """What becomes of slices that reach beyond the operand: CLIP moves them inside, FILL_OR_DROP leaves them out
-    (`gather` fills them), ONE_HOT fills with zeros, PROMISE_IN_BOUNDS says that there are none.
+    """The treatment of slices that extend beyond the operand: CLIP moves them inside, FILL_OR_DROP leaves them out
+    (`gather` fills them), ONE_HOT fills with zeros, PROMISE_IN_BOUNDS states that there are none.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> rows = fx.lax.GatherDimensionNumbers((), (0,), (0,))
@@ -172,7 +172,7 @@ def gather(
     mode: Any = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """Slices of the operand, of which the starts are in an array.
+    """Slices of the operand whose starts are given by an array.
 
     Args:
         operand: an array.

@@ -25,7 +25,7 @@ from ..ops.reflections import apply_reflections, multiply_reflections
 
 
 class SvdAlgorithm(enum.Enum):
-    """Ways to singular values, which are accepted and all one here.
+    """Implementations of singular values, accepted for JAX's signatures; all mean the same here.
 
     >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -40,7 +40,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """Ways to eigenvalues of Hermitian matrices, which are accepted and all one here.
+    """Implementations of eigenvalues of Hermitian matrices, accepted for JAX's signatures; all mean the same here.
 
     >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -54,7 +54,7 @@ class EighImplementation(enum.Enum):
 
 
 class EigImplementation(enum.Enum):
-    """Ways to eigenvalues, which are accepted and all one here.
+    """Implementations of eigenvalues, accepted for JAX's signatures; all mean the same here.
 
     >>> import fxgrad.numpy as fnp
     >>> from fxgrad import lax
@@ -304,7 +304,7 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), those that are asked for, all complex.
+    """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), as requested, all complex.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
@@ -497,7 +497,7 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
 ) -> tuple[Array, Array, int, bool]:
-    """(U, H, 0, True) with A = UH, unitary U and Hermitian H, of matrices (m, n) with m ≥ n.
+    """The polar decomposition (U, H, 0, True) with A = UH, unitary U and Hermitian H, of matrices (m, n) with m ≥ n.
 
     It is taken from singular vectors, not by iterations, whose number is 0. See `fxgrad.scipy.linalg.polar`.
 

@@ -65,7 +65,7 @@ MISSING_NAMES = {name: (reason, hint) for reason, hint, names in _GROUPS for nam
 
 
 class MissingNameError(UnsupportedError, AttributeError):
-    """The error for a name of NumPy's that `fxgrad.numpy` does not have, on purpose.
+    """The error for a name of NumPy's that `fxgrad.numpy` intentionally lacks.
 
     Functions that keep state, that are about memory, files or strings. The message says why, the hint what there is in
     its place. It is an AttributeError, so that `hasattr` says no.

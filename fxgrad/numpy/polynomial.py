@@ -231,7 +231,7 @@ def polyfit(
     w: ArrayLike = None,
     cov: ArrayLike = False,
 ) -> Array:
-    """The coefficients of the polynomial of degree `deg` that fits points best, in the sense of least squares.
+    """The coefficients of the least-squares polynomial of degree `deg` through points.
 
     The columns of the Vandermonde matrix are scaled to unit length and the problem goes to `linalg.lstsq`: where the
     points do not determine the polynomial, that is the solution of least norm (of which NumPy warns on plain arrays).

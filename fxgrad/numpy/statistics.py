@@ -66,7 +66,7 @@ def propagate_nan(y: Any, rows: Any) -> Any:
 def median(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
-    """The entry in the middle of the sorted ones, or the mean of the two.
+    """The middle entry of the sorted ones, or the mean of the two middle ones.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.median)(fnp.array([7.0, 1.0, 5.0, 3.0]))
@@ -83,7 +83,7 @@ def median(
 def nanmedian(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Array:
-    """The median of the entries along axes that are not NaN; those that are have derivative 0.
+    """The median of the entries along axes, without NaN; NaN entries have derivative 0.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0]))
@@ -242,8 +242,8 @@ def quantiles(
 @composite(np.quantile)
 def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
              method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The values below which shares q of the entries lie, differentiable with respect to `a` and, where the method
-    interpolates, to `q` (from the right at an entry, and 0 at the greatest one).
+    """The values below which fractions q of the entries lie, differentiable with respect to `a` and, where the method
+    interpolates, to `q` (from the right at an entry, and 0 at the largest one).
 
     Raises:
         TypeError: `a` is complex.
@@ -262,7 +262,7 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, ov
 @composite(np.nanquantile)
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The quantiles of the entries along axes that are not NaN; `q`, `method` and derivatives as for `quantile`.
+    """The quantiles of the entries along axes, without NaN; `q`, `method` and derivatives as for `quantile`.
 
     Raises:
         TypeError: `a` is complex.
@@ -296,7 +296,7 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, 
 @composite(np.nanpercentile)
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The percentiles of the entries along axes that are not NaN: `nanquantile` for q from 0 to 100.
+    """The percentiles of the entries along axes, without NaN: `nanquantile` for q from 0 to 100.
 
     Raises:
         TypeError: `a` is complex.
@@ -387,8 +387,8 @@ def cov(
 
 @composite(np.corrcoef)
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: DType = None) -> Array:
-    """The correlations of variables: covariances, divided by both standard deviations. NaN, and without derivative,
-    where one of these is 0.
+    """The correlations of variables: covariances divided by both standard deviations. If one of these is 0, the result
+    is NaN, without derivative.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.jit(fnp.corrcoef)(fnp.array([0.0, 1.0, 3.0]), [3.0, 1.0, 2.0])[0, 1].round(3))

@@ -99,7 +99,7 @@ PRNGKey = key
 
 
 def split(key: Key, num: Any = 2) -> Key:
-    """Keys that are independent of each other, of the key's other children, and of what is drawn with it.
+    """Keys that are independent of each other, of the key's other children, and of draws with the key.
 
     Args:
         key: a key, which should not be used again.
@@ -181,7 +181,7 @@ def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
 
 def key_data(keys: Any) -> Key:
-    """The numbers that keys are, for storing: here the keys themselves.
+    """The numbers of keys, for storage: here the keys themselves.
 
     Raises:
         DTypeError: not of dtype uint64.
@@ -195,7 +195,7 @@ def key_data(keys: Any) -> Key:
 
 
 def wrap_key_data(key_bits_array: Any) -> Key:
-    """The keys of which `key_data` gave the numbers.
+    """The keys whose numbers `key_data` has returned.
 
     Raises:
         DTypeError: not of dtype uint64.
@@ -209,7 +209,7 @@ def wrap_key_data(key_bits_array: Any) -> Key:
 
 
 def clone(key: Key) -> Key:
-    """The key again: a name for using it twice on purpose.
+    """A copy of a key, to mark that it is used twice on purpose.
 
     Raises:
         DTypeError: not of dtype uint64.

@@ -151,7 +151,7 @@ def ihfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None,
 
 
 def next_fast_len(target: int, real: bool = False) -> int:
-    """The least size that is not less than `target` and for which transforms are fast; `real` ones have others.
+    """The smallest size of at least `target` for which transforms are fast; `real` transforms have other sizes.
 
     >>> import fxgrad as fx
     >>> fx.scipy.fft.next_fast_len(93)
@@ -161,7 +161,7 @@ def next_fast_len(target: int, real: bool = False) -> int:
 
 
 def prev_fast_len(target: int, real: bool = False) -> int:
-    """The greatest size that is not more than `target` and for which transforms are fast; `real` ones have others.
+    """The largest size of at most `target` for which transforms are fast; `real` transforms have other sizes.
 
     >>> import fxgrad as fx
     >>> fx.scipy.fft.prev_fast_len(93)

@@ -236,8 +236,8 @@ def checkpoint(
     static_argnums: int | Sequence[int] = (),
     prevent_cse: bool = True,
 ) -> Any:
-    """Return `fun` as a function of which reverse mode keeps the arguments only, and computes the rest again:
-    less memory, more time.
+    """Return `fun` as a function of which reverse mode keeps only the arguments; the backward pass computes the rest
+    again. It takes less memory and more time.
 
     `fun` is staged anew at every call, with what it closes over as it is then. Python's `if` and `while` may depend
     on static arguments only.

@@ -69,7 +69,7 @@ class Coloring:
 
 @api_boundary
 def color(pattern: Any, *, symmetric: bool = False, mode: str = "auto") -> Coloring:
-    """The coloring of a sparsity pattern, which says how few products a sparse Jacobian or Hessian takes.
+    """Return a coloring of a sparsity pattern, which tells how many products a sparse Jacobian or Hessian takes.
 
     Args:
         pattern: what is not zero: a `scipy.sparse` array or a boolean array of two axes, of shape (m, n).

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LinearOperator:
-    """A symmetric matrix of which only products are computed.
+    """A symmetric matrix that is given only by its products with vectors.
 
     It is a function of pytrees like the parameters: `a(v)`; and a matrix of `shape` (n, n), whose rows are all entries
     of the parameters in the order of their leaves: `a @ v`, `a.matvec(v)`, as `scipy.sparse.linalg` calls it: `cg(a,

@@ -41,7 +41,7 @@ class Held(NamedTuple):
 
 
 class MemoryEstimate:
-    """What `memory_estimate` returns; numbers are bytes.
+    """The result of `memory_estimate`; numbers are bytes.
 
     `peak` is the most that a call holds at a time beside its arguments and what the function closes over, its results
     included; `arguments`, `captured` and `results` are the sizes of these; `held` is what there is at the peak, the
@@ -79,7 +79,7 @@ class MemoryEstimate:
 
 
 def memory_estimate(fun: Callable[..., Any]) -> Callable[..., MemoryEstimate]:
-    """Return a function that tells how much memory fun(*args) takes, without computing it.
+    """Return a function that estimates the memory of fun(*args), without computing it.
 
     What is counted are arrays: each from the operation that makes it to the last that reads it. Where Python keeps an
     array longer (a local variable), it takes more; un-jitted, measured peaks are within a factor of two. Compiled code,

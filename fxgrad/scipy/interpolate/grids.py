@@ -24,7 +24,7 @@ METHODS = ("linear", "nearest", "pchip", *DEGREES)
 
 
 class RegularGridInterpolator:
-    """The function of several variables through values on a grid.
+    """The interpolating function of several variables through values on a grid.
 
     Args:
         points: the places along each axis, ascending or descending.

@@ -19,7 +19,7 @@ STEPS = ("nearest", "nearest-up", "previous", "next")
 
 
 class interp1d:
-    """The function through given values.
+    """The interpolating function through given values.
 
     Args:
         x, y: places and values, the latter along `axis`.

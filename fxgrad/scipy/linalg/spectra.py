@@ -216,7 +216,7 @@ def eigvals(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Array:
-    """The eigenvalues of matrices, complex and in no particular order: see `eig`.
+    """The eigenvalues of matrices, complex and unordered: see `eig`.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.

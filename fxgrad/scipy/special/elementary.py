@@ -110,7 +110,7 @@ def radian(d: ArrayLike, m: ArrayLike, s: ArrayLike) -> Array:
 
 @special(None, at=(0.7,))
 def round(x: ArrayLike) -> Array:
-    """The nearest whole number, the even one of two; its derivative is 0."""
+    """The nearest integer, halves to even; its derivative is 0."""
 
 
 # -- logistic functions ------------------------------------------
