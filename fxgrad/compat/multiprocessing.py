@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STRATEGY = "file_descriptor"
-# Of a traceback: what a pipe takes without a reader.
+# The part of a traceback that fits into a pipe without a reader.
 LONGEST_TEXT = 10_000
 
 

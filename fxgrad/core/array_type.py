@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class ArrayMeta(type):
-    """The class of `Array`, which knows its instances by what they are."""
+    """The metaclass of `Array`, which recognizes instances by their type."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if isinstance(instance, np.ndarray | np.generic | Tracer) or is_box(instance):

@@ -30,7 +30,7 @@ NAMESPACES: dict[type, Any] = {}
 
 
 def namespace_of(value: Any) -> Any:
-    """The array namespace of a value: NumPy for plain ones, None for what is no array, or is one only to be read."""
+    """The array namespace of a value: NumPy for plain ones, None for other values and for arrays that are only read."""
     kind = type(value)
     if kind in PLAIN or isinstance(value, np.ndarray | np.generic):
         return np

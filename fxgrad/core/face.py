@@ -77,7 +77,7 @@ def load_attribute(package: LazyPackage, name: str) -> Any:
             surface = load(package, part)
             if name in vars(package):
                 return vars(package)[name]
-            if name.startswith("_") and name in vars(surface):  # which nobody lists
+            if name.startswith("_") and name in vars(surface):  # which no list has
                 return vars(package).setdefault(name, vars(surface)[name])
             if "__getattr__" in vars(surface) and hasattr(surface, name):
                 return getattr(surface, name)

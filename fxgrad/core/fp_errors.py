@@ -20,8 +20,7 @@ def intern_settings(**treatment: str) -> dict[str, str]:
 
 
 class NumPyErrorState:
-    """A stand-in for NumPy's ContextVar where NumPy has none of that name: it calls public functions, which take
-    longer."""
+    """A substitute for NumPy's ContextVar in versions without it. It calls public functions, which are slower."""
 
     def get(self) -> Any:
         """Return how errors are treated."""

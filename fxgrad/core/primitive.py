@@ -65,7 +65,7 @@ class Primitive:
     )
 
     # Traits, which interpreters heed whatever the rules are; `Equation.has_trait` looks in sub-graphs as well.
-    effectful = False  # does something besides computing: an equation is kept though nobody needs its results
+    effectful = False  # has side effects: an equation is kept even if its results are unused
     bound_to_axis = False  # its result depends on the mapped axis that its param `axis_name` names
     identity_params = False  # its params hold functions made for one call: no other equation ever equals it
     changes_nothing = False  # its result is its operand: what computes values leaves it out

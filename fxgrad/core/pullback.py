@@ -19,7 +19,7 @@ class PullbackRule:
     """A rule that maps cotangents of the results of an operation to cotangents of its operands.
 
     pull(ct, *residuals) gives a cotangent, or None, for every operand. `ct` may be traced or masked; where there are
-    several results it is a dict of the cotangents that there are, by position.
+    several results it is a dict of the present cotangents, by position.
     pull_plain(ct, residuals) is a faster form of it for NumPy values, or None.
     `saved_from` says which residuals are values of the operation: 0 is its result, i + 1 its operand i; an empty
     one that there are none. None says that residuals are intermediate values, which are neither: see `RematPullback`.

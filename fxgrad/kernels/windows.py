@@ -340,8 +340,8 @@ def deposit_kernel(xp: Any) -> Callable[..., Any]:
 
 
 def flatten_places(xp: Any, shape: Any, places: Any, rank: int) -> tuple[bool, Any, Any]:
-    """Return (whether there are entries, for places in each flattened image those in all images as one row, which
-    places are none, or None where NumPy sees that all are some)."""
+    """Return (whether there are entries, the places in all images flattened to one row, a mask of the places that lie
+    outside of their image). The mask is None if NumPy finds no such place."""
     lead, size = shape[: len(shape) - rank], prod(shape[len(shape) - rank :])
     first = xp.reshape(xp.arange(prod(lead)) * size, (*lead, *(1,) * rank))
     absent = xp.logical_or(places < 0, places >= size)

@@ -56,8 +56,8 @@ _FAMILIES = (
 
 
 def _find_otherwise(name: str) -> Any:
-    """Find what is in no family: what is asked about the namespace itself, and bfloat16, which is another library's.
-    For NumPy's other names, say why they are not here."""
+    """Find the names of no family: those of the Array API's inspection, and bfloat16, which is another library's. For
+    NumPy's other names, say why they are not here."""
     from .missing import missing_name_error
 
     if name in ("__array_api_version__", "__array_namespace_info__"):

@@ -47,7 +47,7 @@ def as_operand(x: Any) -> Any:
 
 
 class At:
-    """The attribute `x.at`, which is to be indexed."""
+    """The attribute `x.at`, which takes an index."""
 
     __slots__ = ("x",)
 

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 class Box(SurfaceObject):
     """An array that can be written into: a cell that holds a value, plain or traced, of a fixed shape and dtype.
 
-    To transforms it is its value: they return values, and what they are given, they copy.
+    For transforms it is its value: they return values, and copy their arguments.
 
     >>> import fxgrad as fx, numpy as np
     >>> def running_sums(x):
@@ -78,7 +78,7 @@ class Box(SurfaceObject):
 
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
-        """Return the value itself: what is computed of a box is none."""
+        """Return the value itself: results of operations on a box are not boxes."""
         return value
 
     def __fxgrad_value__(self) -> Any:
@@ -299,7 +299,7 @@ class Box(SurfaceObject):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         refuse_strides(self, sys._getframe(1))
         entries = np.array(self.value, dtype)
-        if not copy:  # neither sees what is written into the other
+        if not copy:  # a write into one does not change the other
             entries.flags.writeable = False
             cell = self.cell.root
             cell.shown = [array for array in cell.shown if array() is not None] + [weakref.ref(entries)]
@@ -332,8 +332,8 @@ class Buffer(Box):
 
 
 def make_writable(result: Any, args: Any = ()) -> Any:
-    """Return what is computed of boxes as arrays that can be written into, which traced values are; numbers cannot
-    be, as in NumPy. What is the value of one of the arguments is not handed out, but a twin."""
+    """Return the results of operations on boxes as arrays that can be written into. Traced values can be; numbers
+    cannot, as in NumPy. If a result is the value of an argument, a twin is returned."""
     if type(result) is np.ndarray:
         return Buffer(result) if result.ndim else result
     if isinstance(result, Tracer):
@@ -464,7 +464,7 @@ def become_box(tracer: Tracer) -> None:
 
 
 def living_views(tracer: Any) -> Iterator[Any]:
-    """Yield the views of a traced value that somebody holds, and theirs."""
+    """Yield the live views of a traced value, and theirs."""
     for reference in getattr(tracer, "views", ()):
         view = reference()
         if view is not None:

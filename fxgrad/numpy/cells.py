@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Cell:
-    """What a box holds that is no view, and how often that has been replaced.
+    """The value of a box that is not a view, and the number of its replacements.
 
-    `context` is where it was made, `layout` the positions of its entries, once somebody asked, and `shown` has weak
-    references to the arrays that NumPy made of it without copying: `np.asarray(x)`.
+    `context` is the Context in which it was made, `layout` the positions of its entries, computed on demand, and
+    `shown` has weak references to the arrays that NumPy made of it without copying: `np.asarray(x)`.
     """
 
     __slots__ = ("context", "held", "layout", "shown", "version")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def written(x: Any) -> Any:
-    """Return an array under transforms as the box that it becomes when somebody writes into it."""
+    """Return an array under transforms as the box that it becomes when it is written into."""
     if not is_box(x):
         if x.interpreter.permanent:
             raise ImmutableError(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 def is_numpy_call(*values: Any) -> bool:
-    """Whether NumPy's own function is to be called: nothing is traced, and no transform is open, whose traced values a
-    function may have in its closure."""
+    """Whether NumPy's own function is called: nothing is traced, and no transform is open, whose traced values a
+    function might close over."""
     return acting_level() is EVAL.interpreter and not any(map(is_beyond_numpy, values))
 
 

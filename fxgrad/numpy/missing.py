@@ -67,8 +67,8 @@ MISSING_NAMES = {name: (reason, hint) for reason, hint, names in _GROUPS for nam
 class MissingNameError(UnsupportedError, AttributeError):
     """The error for a name of NumPy's that `fxgrad.numpy` intentionally lacks.
 
-    Functions that keep state, that are about memory, files or strings. The message says why, the hint what there is in
-    its place. It is an AttributeError, so that `hasattr` says no.
+    These are functions that keep state, or that concern memory, files or strings. The message gives the reason, the
+    hint the replacement. It is an AttributeError, so that `hasattr` returns False.
 
     >>> import fxgrad.numpy as fnp
     >>> fnp.loadtxt

@@ -36,7 +36,7 @@ HOMES = {"lib.scimath.": "emath.", "lib._scimath_impl.": "emath.", "lib.stride_t
 
 
 def counterpart(path: str) -> Callable[..., Any]:
-    """Return the function of fxgrad.numpy at a dotted path; raise where there is none."""
+    """Return the function of fxgrad.numpy at a dotted path; raise for an unknown name."""
     for theirs, ours in HOMES.items() if path.startswith("lib.") else ():
         path = path.replace(theirs, ours)
     found: Any = fnp

@@ -72,8 +72,7 @@ class Selection(SurfaceObject):
         return self.apply(function, *args, **kwargs)
 
     def apply(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Selection:
-        """Apply a function of entries to the whole arrays. What it does where the mask does not hold is nobody's
-        concern."""
+        """Apply an entrywise function to the whole arrays. Its results where the mask is False are ignored."""
         mask_ndim = aval_of(self.mask).ndim
         trailing = aval_of(self.whole).ndim - mask_ndim
 

@@ -579,7 +579,7 @@ def derivative_of(primitive: Any) -> str:
 
 
 def describe_primitive(primitive: Any) -> str | None:
-    """The docstring of the function of a primitive; None where it has no text as yet."""
+    """The docstring of the function of a primitive; None if it has no text yet."""
     text = TEXTS.get(primitive.name)
     if text is None:
         return None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def axis_extent(name: Any) -> Any:
-    """The size of a mapped axis, or the axis of a mesh; raises `UnboundAxisError` where there is none of this name."""
+    """The size of a mapped axis, or the axis of a mesh; raises `UnboundAxisError` for an unknown name."""
     level = CURRENT.get().interpreter
     while level.outer is not None:
         if level.axis_name == name and name is not None:
@@ -44,7 +44,7 @@ def size_of(extent: Any) -> int:
 
 
 def axis_size(name: Any) -> int:
-    """The size of an axis; raises `UnboundAxisError` where there is none of this name."""
+    """The size of an axis; raises `UnboundAxisError` for an unknown name."""
     return size_of(axis_extent(name))
 
 
@@ -136,7 +136,7 @@ all_gather = Collective(
     batch_rule=lambda x, *, size, axis_name, axis: all_gather(x, axis_name=axis_name, axis=axis + 1),
 ).call
 
-# Of the sum each entry gets its part along an axis as long as the mapped one.
+# Each entry gets its part of the sum, along an axis as long as the mapped one.
 psum_scatter = Collective(
     "psum_scatter",
     collect_rule=lambda x, batched, size, axis: (move_axis(sum_over_axis(x, batched, size), axis, 0), True),

@@ -217,7 +217,7 @@ def column_order_kernel(a: np.ndarray) -> np.ndarray:
     return order
 
 
-# The order of columns by QR with pivoting: the next one is that which is farthest from the span of those before it.
+# The order of columns by QR with pivoting: the next one is the farthest from the span of those before it.
 column_order = general(
     "column_order",
     linalg_kernel("column_order", on_numpy(column_order_kernel)),

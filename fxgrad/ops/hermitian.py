@@ -48,7 +48,7 @@ def cholesky_kernel(xp: Any) -> Any:
     return cholesky
 
 
-# Of the Hermitian part of A, which is A itself if `hermitian` says so: then one triangle is read.
+# Factors the Hermitian part of A. If `hermitian`, that is A itself, and one triangle is read.
 cholesky = matrix_function(
     "cholesky",
     cholesky_kernel,

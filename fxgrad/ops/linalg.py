@@ -102,7 +102,7 @@ def identity_like(a: Any, n: int) -> Any:
 
 
 def nan_where(x: Any, where: Any) -> Any:
-    """Make x NaN where there is no derivative: by a product, so that what is derived from it is NaN, too."""
+    """Make x NaN where there is no derivative, by a product, so that its derivatives are NaN, too."""
     return x * ops.where(where, np.nan, ops.full_like(x, value=1))
 
 

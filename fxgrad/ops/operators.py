@@ -221,8 +221,8 @@ def has_dots(key: Any) -> bool:
 
 
 def remember_view(view: Any, shown: Any, step: Callable[..., Any], *further: Any) -> Any:
-    """Return what NumPy would give as a view of an array, `step(shown, *further)`, which is to see what is written
-    there. Of a number, which nobody writes into, it is none."""
+    """Return a result that NumPy would return as a view, `step(shown, *further)`, so that it sees writes into the
+    array. The result of a number is not a view, because numbers cannot be written into."""
     if isinstance(view, Tracer) and view is not shown and (shown.shape or hasattr(shown, "shown")):
         view.shown = (shown, step, *further)
         remember_reference(shown, view)

@@ -200,7 +200,7 @@ gather_ranks = linear(
     transpose_rule=lambda ct, x, *, axis, dim: sum_scatter_ranks(ct, axis=axis, dim=dim),
 )
 
-# Of the sum each rank gets its entry along `dim`.
+# Each rank gets its entry of the sum along `dim`.
 sum_scatter_ranks = linear(
     "sum_scatter_ranks",
     lambda x, axis, dim: axis.comm.reduce_scatter(front(x, dim))[()],
@@ -221,7 +221,7 @@ permute_ranks = linear(
     ),
 )
 
-# Entry j along `split_axis` goes to rank j; what comes from all is along `concat_axis`.
+# Entry j along `split_axis` goes to rank j; received entries are joined along `concat_axis`.
 exchange_ranks = linear(
     "exchange_ranks",
     lambda x, axis, split_axis, concat_axis: back(axis.comm.all_to_all(front(x, split_axis)), concat_axis),

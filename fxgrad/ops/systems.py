@@ -221,7 +221,7 @@ def inv_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return -matrix_product(matrix_product(y, tangents[0]), y)
 
 
-# Of a singular matrix: an error with `strict`, otherwise NaN.
+# A singular matrix is an error with `strict`, otherwise NaN.
 inv = matrix_function("inv", inv_kernel, abstract_rule=matrix_aval, tangent_rule=inv_tangent)
 
 

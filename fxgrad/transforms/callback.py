@@ -261,8 +261,7 @@ class StackedEntryLoop(EntryLoop):
 
 
 def as_declared(results: Sequence[Any], avals: Sequence[Aval], name: str) -> list[Any]:
-    """Return the results as arrays that nobody else has, of the declared shapes and dtypes; raise unless they
-    fit."""
+    """Return the results as fresh arrays of the declared shapes and dtypes; raise if they do not match."""
     arrays = []
     for result, aval in zip(results, avals):
         result = as_value(result, f"{name}: the result (declared: {aval})")

@@ -72,7 +72,7 @@ def color(pattern: Any, *, symmetric: bool = False, mode: str = "auto") -> Color
     """Return a coloring of a sparsity pattern, which tells how many products a sparse Jacobian or Hessian takes.
 
     Args:
-        pattern: what is not zero: a `scipy.sparse` array or a boolean array of two axes, of shape (m, n).
+        pattern: the nonzero entries: a `scipy.sparse` array or a boolean array of two axes, of shape (m, n).
         symmetric: the matrix is symmetric, as Hessians are. The entries of both triangles count.
         mode: "fwd" colors columns, "rev" rows, "auto" the one or the other, or both, whichever takes the fewest
             products.
@@ -196,8 +196,8 @@ def fewest_colors(pattern: Any, transposed: Any) -> np.ndarray:
 
 
 def greedy_colors(transposed: Any, order: Sequence[int]) -> np.ndarray:
-    """Give each column in turn the first color that no column has with which it meets in a row. A column without
-    entries has none. The colors in use in a row are the bits of a number."""
+    """Give each column in turn the first color that no column with a common row has. A column without entries gets no
+    color. The colors used in a row are the bits of a number."""
     starts, entries = transposed.indptr.tolist(), transposed.indices.tolist()
     used = [0] * transposed.shape[1]
     colors = [UNCOLORED] * transposed.shape[0]

@@ -67,7 +67,7 @@ class Expression:
 
 
 class DeferredTracer(ReverseTracer):
-    """A tracer whose primal value is an expression. It is computed when somebody reads `primal` or `node`."""
+    """A tracer whose primal value is an expression, computed when `primal` or `node` is first read."""
 
     __slots__ = ("expression",)
     interpreter: DeferringInterpreter
@@ -178,7 +178,7 @@ class DeferringInterpreter(ReverseInterpreter):
         # Warnings come when values are computed: what treats them then has to be what treats them now.
         self.error_state, self.filters = ERROR_STATE.get(), warnings.filters
         self.pending: list[Expression] = []  # in the order of the program
-        self.leaves: dict[int, Expression] = {}  # of what is pending, by the orders of their nodes
+        self.leaves: dict[int, Expression] = {}  # of pending expressions, by the orders of their nodes
         self.lock = RLock()
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
@@ -257,7 +257,7 @@ class DeferringInterpreter(ReverseInterpreter):
         return found
 
     def compute(self) -> None:
-        """Give all expressions that somebody holds their values and nodes."""
+        """Give all expressions that are still held their values and nodes."""
         with self.lock:
             self.leaves.clear()
             count = len(self.pending)
@@ -288,7 +288,7 @@ class DeferringInterpreter(ReverseInterpreter):
         e.node, e.value, e.operands = result.node, result.primal, ()
 
     def compute_segment(self, order: Sequence[Expression]) -> None:
-        """Compute expressions by what was compiled for their structure."""
+        """Compute expressions by the code compiled for their structure."""
         places: dict[int, int] = {}  # of expressions in the order, and ~ of leaves, by their ids
         leaves: list[Any] = []
         nodes: list[list | None] = []
@@ -323,8 +323,8 @@ class DeferringInterpreter(ReverseInterpreter):
 
 
 def result_dtype(primitive: Any, operands: Sequence[Any], params: dict) -> Any:
-    """Return the dtype of an operation's result, or None where it is not deferred: NumPy refuses the operands, or
-    there are others than those which make up most of what is large."""
+    """Return the dtype of an operation's result, or None if it is not deferred: NumPy refuses the operands, or a dtype
+    is not among `DTYPES`."""
     avals = [Aval((), a.dtype) if hasattr(a, "dtype") else aval_of(a) for a in operands]
     if any(not (a.weak or a.dtype in DTYPES) for a in avals):
         return None

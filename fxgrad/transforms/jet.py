@@ -261,7 +261,7 @@ def is_product(primitive: Any) -> bool:
 
 # -- recurrences ------------------------------------------
 def total(terms: Sequence[Any]) -> Any:
-    """Return the sum of what there is."""
+    """Return the sum of the terms that are not None."""
     result = None
     for t in terms:
         if t is not None:

@@ -431,7 +431,7 @@ class jit(Generic[P, R]):
         )
 
     def clear_cache(self) -> None:
-        """Forget what was compiled."""
+        """Forget the compiled code."""
         self.cache.clear()
         self.last = None
 

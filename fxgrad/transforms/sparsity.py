@@ -200,7 +200,7 @@ class Patterns:
         return pattern
 
     def total(self, patterns: Iterable[Any]) -> Any:
-        """Return the union of patterns, None where there is none."""
+        """Return the union of patterns, or None without any."""
         result = None
         for p in patterns:
             if p is not None:
@@ -333,7 +333,7 @@ class Patterns:
 
 
 def body_of(e: Any) -> Graph | None:
-    """Return what an operation carries out as a Graph, None where nobody can tell."""
+    """Return the Graph that an operation executes, or None if it is unknown."""
     try:
         graph = stage(
             lambda *values: e.primitive.kernel(*values, **e.params), [a.aval for a in e.inputs], sites=False

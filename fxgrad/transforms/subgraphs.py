@@ -48,8 +48,8 @@ def cached_on_graph(function: Callable) -> Callable:
 
 
 class InternedGraphs(Cache):
-    """Graphs by what they say. What was derived from one goes with its entry: it may refer back to the Graph, and
-    memory is to be released without the garbage collector."""
+    """Graphs by their content. Graphs derived from one belong to its entry: they may refer back to the Graph, and
+    memory must be released without the garbage collector."""
 
     __slots__ = ()
 
@@ -62,9 +62,9 @@ _interned = InternedGraphs(256)
 
 
 def intern_graph(graph: Graph) -> Graph:
-    """Return an equal Graph met before, or this one: what was derived from a body serves the next call of the
-    same loop, although a call stages its functions anew. Not where an equation will never be met again, nor
-    is to be kept."""
+    """Return an equal earlier Graph, or this one, so that Graphs derived from a body serve the next call of the same
+    loop, although each call stages its functions anew. Graphs with an equation that cannot occur again, or must not be
+    kept, are excluded."""
     if any(equation.has_trait("identity_params") for equation in graph.equations):
         return graph
     key = graph_key(graph)
@@ -285,8 +285,8 @@ def tangent_flags(active: Flags, *counts: int) -> Flags:
 
 # -- the two halves of a body that is linear in some inputs
 class PartialEval(NamedTuple):
-    """A loop body that is linear in some of its inputs, split into what is known before those inputs are, and
-    the linear rest.
+    """A loop body that is linear in some of its inputs, split into the equations that do not depend on those inputs,
+    and the linear rest.
 
     `linear_in`: which inputs are linear, with those carries that become so; `linear_out`: which outputs are.
     `invariant_graph`: consts → residuals that are the same in every step, computed once and not stacked.

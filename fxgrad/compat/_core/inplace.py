@@ -292,7 +292,7 @@ def write_value(target: Tensor, result: Tensor, name: str) -> None:
     if bits:
         refresh(target)
     if node is not None and type(result._fx_node) is not Edge:
-        node.order = next_serial()  # what it saved of this memory is what is there now
+        node.order = next_serial()  # its saved values of this memory are the present ones
 
 
 def protect_residuals(node: Node, memory, value, as_result: bool) -> None:

@@ -88,7 +88,7 @@ class VersionCounters:
         return self.found.get(id(memory_owner(value))) if self.found else None
 
     def of(self, value) -> VersionCounter:
-        """Return the counter of an array's memory, made where there is none."""
+        """Return the counter of an array's memory, creating it if necessary."""
         owner = memory_owner(value)
         key = id(owner)
         memory = self.found.get(key)
@@ -154,7 +154,7 @@ def write_array(memory, value) -> None:
 
 
 def array_library(value) -> Any:
-    """Return the library of an array: NumPy for what is none."""
+    """Return the library of an array; NumPy for other values."""
     return namespace_of(value) or np
 
 

@@ -85,7 +85,7 @@ def refuse_entries() -> NoReturn:
 
 
 def is_meta(value: Any) -> bool:
-    """Whether a value, or what is inside it, has no entries."""
+    """Whether a value, or the value inside it, has no entries."""
     while isinstance(value, Tracer) and type(value) is not MetaTracer:
         inside = value.contents()
         if not inside:

@@ -89,7 +89,7 @@ class ViewMeta:
 
     @property
     def chain(self) -> Any:
-        """The ViewChain from the base, None where there is none."""
+        """The ViewChain from the base, or None."""
         chain = self.made_by
         if type(chain) is tuple:
             before, arguments = chain

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 current = CURRENT.get
 SEQUENCES = {list, tuple}
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-UNSET: Any = object()  # the default of what is not given
+UNSET: Any = object()  # the default of missing arguments
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
-# Where operands of another class may say what is done: see `_core.overriding`.
+# Operands of another class may override the operation: see `_core.overriding`.
 ORDINARY_TEXT = "{} and (context.modes is None or not context.modes.overriding)"
 ASK_TEXT = """\
 if not ({0}):
@@ -360,7 +360,7 @@ def make_entrance(function: Callable[..., Any], renamed: Mapping[str, str] = NO_
                     return function(first, args[0])
             if kwargs and renamed:
                 kwargs = {renamed.get(name, name): value for name, value in kwargs.items()}
-            # Nobody overrides it, and nobody looks.
+            # Neither overridden nor observed.
             if (context is EVAL or context is NO_GRAD) and (
                 type(first) in ORDINARY_CLASSES or are_ordinary(first)
             ):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LateText(str):
-    """The docstring of `subject`, a function or class: what is declared of it, completed when it is read."""
+    """The docstring of `subject`, a function or class: the declared sentence, completed when it is read."""
 
     __slots__ = ("subject",)
 

@@ -39,7 +39,7 @@ class Rearrangement(Composite):
         needed = (*needed, *(None,) * (len(operands) - len(needed)))
         return primitive.vjp(call, operands, needed, given, snapshot)
 
-    finish: Any = None  # what is done to a result of the primitive
+    finish: Any = None  # applied to a result of the primitive
 
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
         """Return the plan for plain operands like these: that of its primitive, unless some of them are positions,

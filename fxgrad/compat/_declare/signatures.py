@@ -13,7 +13,7 @@ OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
 
 
 class LateSignature(Signature):
-    """A signature whose parameters are listed when somebody looks at them."""
+    """A signature whose parameters are composed on demand."""
 
     __slots__ = ()
 

@@ -34,7 +34,7 @@ class MersenneTwister:
 
     @property
     def state(self) -> tuple[np.ndarray, int]:
-        """The key, which nobody modifies, and the place of the next word in its block."""
+        """The key, which is never modified, and the place of the next word in its block."""
         if isinstance(self.start, tuple):
             return self.start
         fresh = self.start is not None or self.is_fresh

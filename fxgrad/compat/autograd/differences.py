@@ -165,7 +165,7 @@ class Problem:
         return not np.size(analytical) or bool(np.allclose(analytical, numerical, rtol, atol))
 
     def vjp_arrays(self, index: int, weight: np.ndarray) -> list[np.ndarray]:
-        """The gradients of the inputs for a gradient of one output; zeros where there is none."""
+        """The gradients of the inputs for a gradient of one output; missing ones are zeros."""
         output = self.outputs[index]
         found = grad(output, self.inputs, tensor_like(weight, output), retain_graph=True, allow_unused=True)
         return [

@@ -52,7 +52,7 @@ def strict_error(kind: str, *places: int) -> TensorError:
 
 
 def check_recorded(tensors: Sequence[Tensor | None], kind: str, output: int = 0) -> None:
-    """Raise the error of strict mode about the first of some Tensors that has no history, or is none."""
+    """Raise the error of strict mode about the first value that has no history, or is not a Tensor."""
     for i, tensor in enumerate(tensors):
         if tensor is None or not tensor.requires_grad:
             raise strict_error(kind, i, output)

@@ -237,7 +237,7 @@ class enable_grad(BareModeSwitch):
 
 class ImmediateModeSwitch(ModeSwitch):
     """A switch that acts as soon as it is made: as a function, a context manager or a decorator. Other modes may be
-    switched along with that which it is for."""
+    switched along with the one that it belongs to."""
 
     _fx_mode_name: str
 

@@ -108,7 +108,7 @@ class Node(ABC):
     @property
     @abstractmethod
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        """What is known of the results, which are the inputs in backward."""
+        """The metadata of the results, which are the inputs in backward."""
 
 
 Node.register(tape.Node)

@@ -15,7 +15,7 @@ USER, BACKWARD = 7, 1  # scopes
 
 
 def describe_event(event: FunctionEvent) -> dict[str, Any]:
-    """Return what is known of an event beside its times."""
+    """Return the details of an event beside its times."""
     args: dict[str, Any] = {"Ev Idx": event.id}
     if event.sequence_nr >= 0:
         args |= {"Sequence number": event.sequence_nr, "Fwd thread id": event.fwd_thread}

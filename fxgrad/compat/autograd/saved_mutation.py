@@ -84,7 +84,7 @@ class SavedArrays:
 
 
 class SavedArrayHooks(PackingHooks):
-    """The hooks by which arrays get into `SavedArrays`. Traced values are left alone: nobody can overwrite them."""
+    """The hooks by which arrays get into `SavedArrays`. Traced values, which cannot be overwritten, are left."""
 
     __slots__ = ("arrays",)
 

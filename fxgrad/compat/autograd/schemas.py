@@ -124,7 +124,7 @@ def read_schema(text: str) -> Schema:
 
 
 def read_default(text: str) -> Any:
-    """Read the default of an argument; what is no constant of Python (`contiguous_format`) stays a text."""
+    """Read the default of an argument; names that are not Python constants (`contiguous_format`) stay text."""
     try:
         return literal_eval(text)
     except (ValueError, SyntaxError):

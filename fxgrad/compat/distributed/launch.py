@@ -14,7 +14,7 @@ VARIABLES = {
 
 
 def find_variable(name: str) -> int | None:
-    """Return a number of the environment by torchrun's name for it, whoever has put it there; None if nobody has.
+    """Return a number of the environment by torchrun's name for it, or None.
 
     Raises:
         ValueError: it is no number.

@@ -107,7 +107,7 @@ def supports_complex(reduceOp: ReduceOp | RedOpType) -> bool:
 
 
 def as_reduce_op(op: Any) -> ReduceOp:
-    """Return what a user gives as `op` as a ReduceOp; raise ArgumentError for what is none."""
+    """Return the user's `op` as a ReduceOp; raise ArgumentError for anything else."""
     if isinstance(op, ReduceOp):
         return op
     if isinstance(op, RedOpType):

@@ -182,7 +182,7 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution
 
     def _fx_average(self, values: Tensor) -> Tensor:
-        """Average what there is of each component, events of (…, components, *event_shape)."""
+        """Average over the components of events of (…, components, *event_shape)."""
         probs = self._mixture_distribution.probs
         probs = probs.reshape(probs.shape + (1,) * len(self.event_shape))
         return (probs * values).sum(-1 - len(self.event_shape))

@@ -102,7 +102,7 @@ def installed() -> TorchFinder | None:
 
 
 def loaded_modules() -> list[str]:
-    """Return the names of the modules of torch's that are loaded, whoever has loaded them."""
+    """Return the names of torch's modules that are loaded."""
     return [name for name in sys.modules if name.partition(".")[0] in ROOTS]
 
 

@@ -312,7 +312,7 @@ ABSENT = by_path(
     }
 )
 
-# What is missing in modules that are here, and cannot be imported.
+# Names that modules here lack, and that cannot be imported.
 LACKING = by_path(
     {
         "the devices here are the CPU, which is NumPy's, and CUDA devices, which are CuPy's": """

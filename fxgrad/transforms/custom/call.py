@@ -90,7 +90,7 @@ class RuledCall:
         if self.on_use is not None:
             self.on_use(rule, values, *mapping)
 
-    # -- the rules, as whoever applies them knows which tangents, cotangents and arguments there are
+    # -- the rules, for callers that know which tangents, cotangents and arguments are present
     def run_jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Apply the rule for forward mode; a tangent may be None."""
         return self.jvp(  # type: ignore[misc]
@@ -355,7 +355,7 @@ class TransposePullback(PullbackRule):
 
 
 def instantiate_cotangents(cts: dict[int, Any], ys: Sequence[Any]) -> list[Any]:
-    """Return a cotangent for every result, zeros where there is none."""
+    """Return a cotangent for every result; missing ones are zeros."""
     return [densify(cts[i]) if i in cts else zero_tangent(y) for i, y in enumerate(ys)]
 
 

@@ -62,7 +62,7 @@ class StagedRule:
     name: str
 
     def ensure_fixed(self, perturbed: Sequence[bool]) -> None:
-        """Raise where somebody differentiates with respect to what is closed over."""
+        """Raise if a closed-over value is differentiated."""
         if any(perturbed[: self.count]):
             raise CustomRuleError(
                 f"{self.name} closes over a value with respect to which it is differentiated, which its rule cannot "
@@ -126,14 +126,14 @@ class StagedBackwardRule(StagedRule):
         self.graphs = [forward, back]
 
     def fill(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the residuals: these arrays, and what is no array as `fwd` returned it."""
+        """Return the residuals: these arrays, and other values as `fwd` returned them."""
         return [
             a if held else other
             for a, held, other in zip(expand_list(arrays, self.held), self.held, self.others)
         ]
 
     def forward(self, *values: Any, perturbed: Sequence[bool]) -> tuple[list[Any], list[Any]]:
-        """Apply the forward rule; its residuals begin with what is closed over, which the backward rule needs."""
+        """Apply the forward rule; its residuals begin with the closed-over values, which the backward rule needs."""
         self.ensure_fixed(perturbed)
         ys, residuals = split_list(self.graphs[0](*values), self.results)
         return ys, [*values[: self.count], *residuals, *map(zero_tangent, ys)]

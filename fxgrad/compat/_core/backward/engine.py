@@ -253,7 +253,7 @@ class Pass:
         self.captured: dict[int, Any] = {}
         self.places: dict[Node, list[tuple[int, int]]] = {}  # wanted node → (position, number of the result)
         self.needed_nodes: set[Node] | None = None  # the nodes that lead to wanted ones, and these
-        self.visited_nodes: set[Node] | None = None  # once somebody asks, all that it visits
+        self.visited_nodes: set[Node] | None = None  # all that it visits, on demand
         self.notes: dict[Any, Any] = {}
 
     def run(self, seeds: Sequence[tuple[Any, Any]]) -> dict[int, Any]:
@@ -482,7 +482,7 @@ class AnomalyPass(Pass):
     """A backward pass that detects anomalies: errors, and where that is wanted NaN, are reported with forward calls."""
 
     __slots__ = ("evaluated",)
-    evaluated: Node  # that which is computing gradients now
+    evaluated: Node  # the one that is computing gradients now
     takes_shortcuts = False
 
     def passed(self, node: Node, ct) -> Sequence[Any]:

@@ -30,7 +30,7 @@ NO_INPUTS_WARNING = (
 
 
 class BackwardHookFunction(Function):
-    """Tensors passed through one Node, which gets their gradients together, zeros where there are none."""
+    """Tensors passed through one Node, which gets their gradients together; missing ones are zeros."""
 
     generate_vmap_rule = True
 
