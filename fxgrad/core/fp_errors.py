@@ -49,5 +49,5 @@ DEFAULT, IGNORE = ERROR_STATE.get(), ignore_state(ERROR_STATE)  # as it was when
 
 
 def is_silent() -> bool:
-    """Whether nothing warns here, as inside the torch surface. (There may be other states in which nothing does.)"""
+    """Whether nothing warns here, as inside `fxgrad.compat`. (There may be other states in which nothing does.)"""
     return ERROR_STATE.get() is IGNORE

@@ -42,7 +42,7 @@ def at(x: Any) -> At:
 
 
 def as_operand(x: Any) -> Any:
-    """Return an argument as operations take it: objects of other surfaces as they are."""
+    """Return an argument as operations take it: surface objects as they are."""
     return x if is_object(x) else as_value(x)
 
 

@@ -109,8 +109,8 @@ def ensure_batched(value: Any, is_batched: bool, size: int) -> Any:
 
 
 def pullback_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
-    """Return the key of the Pullback of an elementwise operation: its params, whether the result has axes, its dtype
-    and weakness, and the same for every operand, with whether it needs a cotangent and whether that is summed."""
+    """Return the key of the Pullback of an elementwise operation: params, whether the result has axes, its dtype and
+    weakness; for every operand the same, whether it needs a cotangent, and whether that is summed."""
     out = y if type(y) in STRONG else aval_of(y)
     key: list[Any] = [out.dtype, type(y) not in STRONG and out.weak, bool(out.shape)]
     for v, need in zip(values, needed):

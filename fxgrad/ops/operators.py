@@ -34,8 +34,8 @@ def is_weak(value: Any) -> bool:
 
 
 def is_operand(value: Any) -> bool:
-    """Whether an operator of a tracer takes a value of another type. Objects of other surfaces have operators of their
-    own, which take tracers."""
+    """Whether an operator of a tracer takes a value of another type. Surface objects have operators of their own, which
+    take tracers."""
     return not is_object(value) and is_array_like(value)
 
 

@@ -13,7 +13,7 @@ right number or NaN:
 * Forward mode does not. A value has the tangent Eᵢᵢ, which is right for every function of the values alone that is
   differentiable; a vector has the tangent NaN if the direction mixes the cluster, which is Eᵢⱼ ≠ 0.
 * Singular values that count as zeros have the derivative 0 by convention, as |x| has at 0; with `null_vectors` they
-  have Eᵢᵢ as the others do (torch's convention, for its surface), though their vectors are an arbitrary pair.
+  have Eᵢᵢ as the others do (torch's convention, for `compat`), though their vectors are an arbitrary pair.
 * The phase of a complex vector is arbitrary as well: reverse mode gives NaN to functions that depend on it.
 
 The test is a necessary condition only: a cotangent that happens to vanish along the rotations although the function

@@ -1,6 +1,4 @@
-"""Contractions absorb the rearrangements of their operands and results, and products with an identity matrix are
-removed.
-"""
+"""Contractions absorb rearrangements of operands and results; products with an identity matrix are removed."""
 
 from __future__ import annotations
 

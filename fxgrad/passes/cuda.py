@@ -1,6 +1,4 @@
-"""Groups for arrays on a GPU, where a launch costs more than work on few entries: any two neighbouring operations
-that can be written in CUDA C++ are fused.
-"""
+"""Groups for arrays on a GPU, where launches are expensive: neighbouring operations are always fused if possible."""
 
 from __future__ import annotations
 

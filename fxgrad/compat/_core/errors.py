@@ -136,7 +136,7 @@ class ArgumentValueError(FxgradError, ValueError):
 
 
 class NotSupportedError(FxgradError, NotImplementedError):
-    """The error for a feature that torch does not implement either, or that this surface leaves out.
+    """The error for a feature that torch does not implement either, or that `fxgrad.compat` leaves out.
 
     It is a NotImplementedError. The message says why the feature is left out, the hint what there is in its place.
     Names that are left out can be imported and used in annotations; only a call raises.

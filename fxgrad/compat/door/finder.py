@@ -107,7 +107,7 @@ def loaded_modules() -> list[str]:
 
 
 def install() -> Installation:
-    """Let `import torch` and `import functorch` mean this surface, with all module paths of torch's that it has, for
+    """Let `import torch` and `import functorch` import `fxgrad.compat`, under all of torch's module paths, for
     code that cannot be edited.
 
     It holds for the whole process, until `uninstall()`, or until the end of the block if used as a context manager.
