@@ -1,4 +1,4 @@
-"""`fxgrad.ad_checkpoint`: what `checkpoint` keeps, by the names of jax.ad_checkpoint, which stand in `fxgrad` too."""
+"""`fxgrad.ad_checkpoint`: the checkpointing functions of jax.ad_checkpoint, which are in `fxgrad` too."""
 
 from . import checkpoint_policies
 from .transforms.checkpoint import checkpoint, checkpoint_name, remat

@@ -1,7 +1,7 @@
-"""What `fx.checkpoint(policy=…)` keeps for the backward pass, beside the arguments: policies, by JAX's names.
+"""Policies of `fx.checkpoint(policy=…)`, with JAX's names: they say which results are kept for the backward pass.
 
-A policy is a function (primitive, *avals of the operands, **params) → whether the results may be kept. Of these the
-backward pass gets those that it reads; all others are computed again.
+A policy is a function (primitive, *avals of the operands, **params) that returns whether the results may be kept. Of
+these results, the ones that the backward pass reads are kept; all others are computed again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def everything_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """Every intermediate value may be kept: as without `checkpoint`.
+    """Every intermediate value may be kept, as without `checkpoint`.
 
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
 
@@ -45,7 +45,7 @@ def everything_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bo
 
 
 def nothing_saveable(primitive: Primitive, *avals: Aval, **params: Any) -> bool:
-    """No intermediate value may be kept: as without a policy.
+    """No intermediate value may be kept, as without a policy.
 
     Arguments: the `primitive`, the `avals` (shapes and dtypes) of its operands, and its `params`.
 
@@ -113,7 +113,7 @@ def save_only_these_names(*names: str) -> Policy:
 
 
 def save_any_names_but_these(*names: str) -> Policy:
-    """A policy that keeps the values that have a name, but for these names.
+    """A policy that keeps all named values except those with these names.
 
     >>> policies = fx.checkpoint_policies
     >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
@@ -126,7 +126,7 @@ def save_any_names_but_these(*names: str) -> Policy:
 
 
 def save_anything_except_these_names(*names: str) -> Policy:
-    """A policy that keeps all values, but for those with one of these names.
+    """A policy that keeps all values except those with one of these names.
 
     >>> policies = fx.checkpoint_policies
     >>> f = lambda w: fnp.sum(fnp.sin(fx.checkpoint_name(w @ w, "hidden")))
@@ -139,7 +139,7 @@ def save_anything_except_these_names(*names: str) -> Policy:
 
 
 def save_from_both_policies(first: Policy, second: Policy) -> Policy:
-    """A policy that keeps what one of two policies keeps.
+    """A policy that keeps the values that either of two policies keeps.
 
     Args:
         first, second: policies.

@@ -1,7 +1,7 @@
 """`fxgrad.config`: the switches that programs written for JAX set in their first lines.
 
-None of them changes anything here. A setting that asks for what is so anyway is accepted, as are those of JAX's
-compiler and of what it prints; one that asks for other results raises, and says what to write.
+None of them changes anything here. A setting that already holds is accepted, as are settings of JAX's compiler and of
+its printing. A setting that asks for different results raises an error that says what to write.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ IGNORED: dict[str, Any] = dict.fromkeys(
 
 
 def update(name: str, val: Any) -> None:
-    """Set a switch of JAX's to what it is here.
+    """Set a JAX switch to the value that it has here.
 
     Args:
         name: the switch, such as "jax_enable_x64".
@@ -66,7 +66,7 @@ def update(name: str, val: Any) -> None:
 
 
 def read(name: str) -> Any:
-    """Return what a switch of JAX's is here: None, or what it was set to, if it has no meaning.
+    """Return the value of a JAX switch: None, or the value to which it was set, if it has no meaning here.
 
     Args:
         name: the switch.

@@ -52,7 +52,7 @@ class custom_vmap(custom[Any, Any]):
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """A function that `vmap` applies to one entry after the other, with the memory of one call.
+    """A function that `vmap` applies to one entry after another, with the memory of one call.
 
     >>> fx.vmap(fx.custom_batching.sequential_vmap(lambda x: x * x))(np.arange(3.0))
     array([0., 1., 4.])

@@ -1,5 +1,4 @@
-"""Tools for looking into programs while they run, transformed or not. (For the results of a Python function
-in the middle of a program there is `fx.pure_callback`.)"""
+"""Tools for looking into running programs, transformed or not. (`fx.pure_callback` calls Python for its results.)"""
 
 from .core.level_picture import levels
 from .transforms.callback import debug_breakpoint as breakpoint

@@ -1,4 +1,4 @@
-"""`fxgrad.flatten_util`: pytrees as vectors, where programs written for JAX look for it; `fx.tree` has it as well."""
+"""`fxgrad.flatten_util`: pytrees as vectors, under JAX's module name; `fx.tree` has the same functions."""
 
 from .tree import ravel_pytree
 

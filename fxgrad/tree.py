@@ -1,7 +1,7 @@
-"""Pytrees: functions over nested containers of arrays, and the ways to make a class such a container.
+"""Pytrees: functions over nested containers of arrays, and the registration of container classes.
 
-The names are those of `jax.tree` (`map`, `flatten`, ...) and of `jax.tree_util` (`tree_map`, `tree_flatten`,
-...), here in one place. What a node is and what a leaf is, `fxgrad.core.pytree` says.
+The module has the names of `jax.tree` (`map`, `flatten`, ...) and of `jax.tree_util` (`tree_map`, `tree_flatten`,
+...). `fxgrad.core.pytree` defines nodes and leaves.
 
 >>> params = {"w": [1.0, 2.0], "b": 3.0}
 >>> fx.tree.map(lambda p: 10 * p, params)

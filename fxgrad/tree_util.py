@@ -1,4 +1,4 @@
-"""`fxgrad.tree_util`: `fxgrad.tree` under the name that it has in JAX."""
+"""`fxgrad.tree_util`: `fxgrad.tree` under JAX's name."""
 
 from . import tree
 from .tree import *  # noqa: F403

@@ -1,6 +1,6 @@
-"""`fxgrad.typing`: words for annotations, by the names of jax.typing.
+"""`fxgrad.typing`: types for annotations, with the names of jax.typing.
 
-`fx.Array` is the class of arrays and traced values; what functions take is more.
+`fx.Array` is the class of arrays and traced values; functions accept more than that.
 """
 
 from .core.typing import ArrayLike

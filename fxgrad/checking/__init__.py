@@ -1,1 +1,1 @@
-"""Derivatives checked against finite differences: `check=True` of transforms, and `fxgrad.testing`."""
+"""Checks of derivatives against finite differences, for `check=True` of transforms and for `fxgrad.testing`."""

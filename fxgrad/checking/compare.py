@@ -1,7 +1,7 @@
-"""`check=True`: what a transform has computed is compared with a numerical derivative.
+"""`check=True`: the result of a transform is compared with a numerical derivative.
 
-`finite_differences` measures, along one random direction; here is what is said of a disagreement, and how the results
-of each transform are put in the form of a derivative along a direction.
+`finite_differences` measures along one random direction. This module writes the error messages, and turns the results
+of each transform into a derivative along a direction.
 """
 
 from __future__ import annotations

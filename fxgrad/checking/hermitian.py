@@ -1,9 +1,8 @@
-"""Functions that read one triangle of a matrix, made measurable along any direction.
+"""Functions that read one triangle of a matrix, symmetrized so that they can be measured along any direction.
 
 `eigh`, `cholesky` and others read one triangle, as NumPy does, and have the derivative of a function of Hermitian
-matrices. Along a direction that is not Hermitian the two are not of one function. So here such a matrix is replaced by
-its Hermitian part: at a Hermitian matrix that changes nothing, and along a direction it moves along the Hermitian part
-of that, as the derivative has it.
+matrices. Along a direction that is not Hermitian the two disagree. So the matrix is replaced by its Hermitian part: a
+Hermitian matrix stays as it is, and a direction is replaced by its Hermitian part, as in the derivative.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""The surface of torch and torch.autograd on fxgrad's interpreters: `import fxgrad.compat as torch`.
+"""The torch-compatible API on fxgrad's interpreters: `import fxgrad.compat as torch`.
 
-At the top are torch's own names; the rest is in rooms, each of which imports the ones above it and the house:
+Modules at the top are torch's own. The packages, each of which imports only earlier ones and the rest of fxgrad, are:
 
-_core       what a Tensor is, who records, what it may be besides (a view, a dual), the way back
-_declare    from the declaration of an operation to the function that users call
-_make       Tensors from data, from samplers, on devices
-ops         the operations, one file a family
-_read       Tensors as text, as values of Python, in other dtypes
-func, autograd, nn, optim, amp, cuda, utils, testing, distributions    torch's namespaces
-door        torch's paths of modules: `install()` lets `import torch` mean all this
+_core       Tensors, views, duals, the tape, the backward pass
+_declare    turns the declaration of an operation into the function that users call
+_make       creation of Tensors: from data, from random numbers, on devices
+ops         the operations, one file for each family
+_read       conversion of Tensors to text, Python values and other dtypes
+amp, autograd, cuda, distributed, distributions, func, nn, optim, signal, sparse, testing, utils    torch's namespaces
+serialization, texts    files of Tensors; docstrings
+door        the import hook `install()`, which lets `import torch` import this package
 
-The functional API takes Tensors as well, and gives them: `fx.grad(f)(w)`, `fxgrad.numpy.sin(w)`, `fx.vmap`,
-`fx.jit`, the loops of `fxgrad.lax`. A function that closes over a Tensor records through it; where it does so, the
-result is a Tensor whatever the arguments were.
+The functional API accepts and returns Tensors, too: `fx.grad(f)(w)`, `fxgrad.numpy.sin(w)`, `fx.vmap`, `fx.jit`, the
+loops of `fxgrad.lax`. If a function closes over a Tensor, operations on it are recorded, and the result is a Tensor.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`python -m fxgrad.compat script.py`: run a program written for torch as it is. See `fxgrad.compat.install`."""
+"""`python -m fxgrad.compat script.py`: run a program written for torch unchanged. See `fxgrad.compat.install`."""
 
 import sys
 

@@ -1,5 +1,4 @@
-"""The content of `torch`: functions, dtypes, and Tensors with all their methods. Its namespaces are modules of the
-package."""
+"""The names of `torch`: functions, dtypes, and Tensors with all their methods."""
 
 from math import e, inf, nan, pi
 

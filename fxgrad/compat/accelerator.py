@@ -1,4 +1,4 @@
-"""torch.accelerator: the device that is not the CPU, which is a CUDA device or none."""
+"""torch.accelerator: the device that is not the CPU, which is a CUDA device or absent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.backends: the libraries below torch, of which none is here. Their switches are remembered, no more."""
+"""torch.backends: the libraries below torch. None is used here, so their switches have no effect."""
 
 from __future__ import annotations
 

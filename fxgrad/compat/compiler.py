@@ -1,5 +1,4 @@
-"""torch.compiler: what programs tell a compiler. There is none behind it: functions run as they are, and what is asked
-of the compiler changes nothing. (`fxgrad.jit` compiles functions.)"""
+"""torch.compiler: directives to a compiler, which have no effect here. (`fxgrad.jit` compiles functions.)"""
 
 from __future__ import annotations
 

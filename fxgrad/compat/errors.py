@@ -1,7 +1,7 @@
-"""The errors of the torch surface by name, for `except` and for `help`.
+"""The errors of the torch-compatible API by name, for `except` and for `help`.
 
-torch has names for few of these. Each is also the built-in exception that torch raises, by which programs for torch
-catch it; the first line of its message is torch's, and the lines below are this library's (see `fxgrad.FxgradError`).
+torch has names for few of these. Each also derives from the built-in exception that torch raises, so that programs for
+torch catch it. The first line of its message is torch's, and the lines below are fxgrad's (see `fxgrad.FxgradError`).
 
 >>> from fxgrad.compat.errors import DimensionError
 >>> try:

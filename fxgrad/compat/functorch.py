@@ -1,4 +1,4 @@
-"""The package functorch, which torch.func has replaced: its transforms, and modules as pure functions."""
+"""The package functorch, replaced by torch.func: its transforms, and modules as pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.futures: results that are there later, as those of collectives that go on while the program does."""
+"""torch.futures: results that are available later, such as those of asynchronous collectives."""
 
 from .distributed.futures import Future, collect_all, wait_all
 

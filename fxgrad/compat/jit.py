@@ -1,5 +1,4 @@
-"""torch.jit: decorators and marks of TorchScript. Python is the only language here: they return what they are given, so
-that programs run as they are written; scripts are neither saved nor loaded."""
+"""torch.jit: decorators and markers of TorchScript, which return their argument: programs run as Python."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""torch.library: operations of the user's own by name, with kernels, shapes, derivatives and batching beside them.
+"""torch.library: named user-defined operations, with kernels, shapes, derivatives and batching rules.
 
-They run in Python, as `torch.autograd.Function`s do, and are what `torch.ops.mine.scale` finds.
+They run in Python, like `torch.autograd.Function`s, and are found as `torch.ops.mine.scale`.
 """
 
 from __future__ import annotations

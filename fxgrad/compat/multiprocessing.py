@@ -1,5 +1,4 @@
-"""torch.multiprocessing: Python's own `multiprocessing`. Tensors are sent as copies, through pickle; the strategies of
-sharing change nothing."""
+"""torch.multiprocessing: Python's `multiprocessing`. Tensors are pickled; sharing strategies have no effect."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 STRATEGY = "file_descriptor"
-# Of a traceback: what a pipe takes without a reader.
+# The part of a traceback that fits into a pipe without a reader.
 LONGEST_TEXT = 10_000
 
 

@@ -1,4 +1,4 @@
-"""torch.overrides: classes that say themselves what functions of torch do with them (`__torch_function__`)."""
+"""torch.overrides: classes that define the behaviour of torch's functions on them (`__torch_function__`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.profiler: profiles of the steps of a program. What they are made of is in torch.autograd.profiler."""
+"""torch.profiler: profiles of the steps of a program, built on torch.autograd.profiler."""
 
 from .autograd.profiler import kineto_available, record_function
 from .autograd.profiler_schedule import (

@@ -1,4 +1,4 @@
-"""torch.return_types: the named tuples in which operations give several results."""
+"""torch.return_types: the named tuples that operations with several results return."""
 
 from . import _surface  # noqa: F401  where they are declared
 from ._declare.named_results import RETURN_TYPES

@@ -1,4 +1,4 @@
-"""torch.types: types that annotations name."""
+"""torch.types: types for annotations."""
 
 from __future__ import annotations
 

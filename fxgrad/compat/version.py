@@ -1,4 +1,4 @@
-"""torch.version: the version of torch that this surface follows, and those of libraries that are not below it."""
+"""torch.version: the version of torch that this package follows, and the versions of absent libraries."""
 
 from .door.version import __version__
 

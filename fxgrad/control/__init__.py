@@ -1,1 +1,1 @@
-"""Control flow on Graphs: scans, while loops, branches, linear solves as primitives; `fxgrad.lax` is their surface."""
+"""Control flow on Graphs: scans, while loops, branches and linear solves as primitives, used by `fxgrad.lax`."""

@@ -1,8 +1,8 @@
-"""The choice of one of several functions when the program runs.
+"""Branches: one of several functions is chosen when the program runs.
 
-Where the index is known the chosen branch is applied as it is, under whatever transforms are open. A Graph under
-construction records a `switch_call`. Its reverse mode keeps the operands and computes the chosen branch again on the
-way back: the residuals of different branches differ in number and shape, and would have to be filled up with zeros.
+If the index is known, the chosen branch is applied directly, under whatever transforms are open. A Graph under
+construction records a `switch_call`. Its reverse mode keeps the operands and computes the chosen branch again in the
+backward pass: the residuals of different branches differ in number and shape, and would have to be padded with zeros.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """Loop-invariant and loop-independent code taken out of a scan: its body is split into three parts, of which
 only the middle one is a loop.
 
-    before   what does not depend on the carry, for all rows at once
-    loop     what the next carry depends on
-    after    what the next carry does not depend on, for all rows at once, from what the loop has stacked
+    before   equations that do not depend on the carry, for all rows at once
+    loop     equations on which the next carry depends
+    after    all other equations, for all rows at once, from values that the loop has stacked
 
-A carry that is only added to, s + e, is no carry of the loop: the sum over the steps is taken afterwards. Where e is a
-contraction the steps are one more axis to sum over: so the cotangent of a matrix that is applied in every step is one
+A carry that is only added to, s + e, is not a carry of the loop: the sum over the steps is taken afterwards. If e is a
+contraction, the steps are one more axis to sum over: so the cotangent of a matrix that is applied in every step is one
 product of matrices. `before` and `after` are batches of the Graphs of one step.
 
-A call of NumPy on a few numbers takes a microsecond whatever it does; batches save these, and nothing else. Therefore
-rows so large that arithmetic counts stay in the loop, and batches are taken in blocks of rows of which one variable has
-at most `BLOCK_ENTRIES` entries: memory is bounded whatever the length, and what is stacked is still in the cache.
+A NumPy call on a few numbers takes a microsecond of overhead, and batches save only this overhead. Therefore rows so
+large that arithmetic dominates stay in the loop, and batches run on blocks of rows in which one variable has at most
+`BLOCK_ENTRIES` entries: memory is bounded for any length, and stacked values are still in the cache.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Linear systems that a function of the user's solves, differentiated implicitly: nothing of how it does so
-is kept.
+"""Linear systems solved by a function of the user's and differentiated implicitly: reverse mode keeps nothing of its
+steps.
 
 From A x = b follows A ẋ = ḃ − Ȧ x for tangents. A cotangent c of x gives Aᵀ λ = c; λ is the cotangent of b, and that of
 what A depends on is −λ times the derivative of A x with x fixed.

@@ -1,9 +1,9 @@
-"""Loops as one operation each: a scan over rows, a given number of times, and a while loop.
+"""Loops as one operation each: a scan over rows, a loop with a given number of steps, and a while loop.
 
-Forward mode runs the loop whose body carries the tangents, too. Reverse mode splits that body into two halves
-(`subgraphs.partial_eval`): a forward loop computes the values and stacks what the linear half reads (except for
-what is the same in every step, or is a row of `xs` already), a backward loop runs the transpose of the linear half.
-Each is a loop again, bound where the rule runs, so that all orders and nestings follow.
+Forward mode runs a loop whose body carries the tangents, too. Reverse mode splits that body into two halves
+(`subgraphs.partial_eval`): a forward loop computes the values and stacks what the linear half reads, except values that
+are equal in every step or are rows of `xs` already; a backward loop runs the transpose of the linear half. Each is a
+loop again, bound where the rule runs, so that all orders and nestings follow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops in two forms: as Python, and as machine code once they have run long enough, be it in their first call."""
+"""Loops in two forms: as Python, and as machine code once they have run long enough."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Loops that run one step after the other while a level observes: it is to see the operations of the body, at
-the user's lines, and not those of the Graphs that the rules of a loop derive from it. Without such a level
-they are one operation.
+"""Loops that run step by step while a level observes. The observer sees the operations of the body, at the user's
+lines, and not those of the Graphs that the rules of a loop derive from it. Without an observer a loop is one operation.
 """
 
 from __future__ import annotations

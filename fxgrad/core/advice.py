@@ -1,4 +1,4 @@
-"""What to write instead of what failed, where shapes and NumPy's own words tell: the hints that many errors share."""
+"""Hints of error messages that many functions share, derived from shapes and NumPy's messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Array, the class of all that is an array to a program, for `isinstance` and annotations; `block_until_ready`."""
+"""`Array`, the class of arrays and traced values for `isinstance` and annotations, and `block_until_ready`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class ArrayMeta(type):
-    """The class of `Array`, which knows its instances by what they are."""
+    """The metaclass of `Array`, which recognizes instances by their type."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if isinstance(instance, np.ndarray | np.generic | Tracer) or is_box(instance):
@@ -24,8 +24,9 @@ class ArrayMeta(type):
 
 
 class Array(metaclass=ArrayMeta):
-    """Arrays and numbers of NumPy, arrays of other libraries such as CuPy, and traced values. It is no class of arrays
-    of our own: there are none. `fxgrad.numpy.ndarray` is the same, by the name that programs written for JAX use.
+    """The class of arrays and numbers of NumPy, of arrays of other libraries such as CuPy, and of traced values, for
+    `isinstance` and annotations. fxgrad has no array class of its own. `fxgrad.numpy.ndarray` is another name for it,
+    which programs written for JAX use.
 
     Raises:
         TypeError: when called: `fxgrad.numpy.array` makes arrays.
@@ -42,7 +43,7 @@ class Array(metaclass=ArrayMeta):
 
 
 def block_until_ready(x: T) -> T:
-    """Return arrays, or a pytree of them, once what computes them has ended: on a CPU that is at once.
+    """Return arrays, or a pytree of them, once their computation has finished: on a CPU immediately.
 
     >>> import fxgrad as fx
     >>> fx.block_until_ready(2.0)

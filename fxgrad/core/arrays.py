@@ -1,4 +1,4 @@
-"""Which array library computes: kernels are chosen by the type of the arrays.
+"""Array libraries: the type of the operands chooses the kernels.
 
 A primitive's `make_kernel(xp)` is called once for each namespace. NumPy's types never come here (they are
 `core.aval.PLAIN`); CuPy, and any library of the Array API standard that is registered, do.
@@ -30,7 +30,7 @@ NAMESPACES: dict[type, Any] = {}
 
 
 def namespace_of(value: Any) -> Any:
-    """The array namespace of a value: NumPy for plain ones, None for what is no array, or is one only to be read."""
+    """The array namespace of a value: NumPy for plain ones, None for other values and for arrays that are only read."""
     kind = type(value)
     if kind in PLAIN or isinstance(value, np.ndarray | np.generic):
         return np

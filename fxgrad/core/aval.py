@@ -1,8 +1,8 @@
-"""An abstract value is what is known of a value without its data: shape, dtype, and whether it is a weak Python scalar.
+"""Abstract values: what is known about a value without its data, which is its shape, its dtype and its weakness.
 
-A Python scalar is *weak* in the sense of NEP 50: it takes the precision of the arrays it meets.
-`PLAIN` names the exact types that go straight to NumPy kernels; every other kind of value (tracers, arrays of
-other libraries, lists) takes the slower path of `core.primitive.bind`.
+A Python scalar is *weak* in the sense of NEP 50: it takes the precision of the arrays with which it is combined.
+`PLAIN` names the exact types that go directly to NumPy kernels; every other kind of value (tracers, arrays of other
+libraries, lists) takes the slower path of `core.primitive.bind`.
 """
 
 from __future__ import annotations

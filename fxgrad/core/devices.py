@@ -1,7 +1,7 @@
-"""Devices: where arrays are. The processor has NumPy's, CUDA devices have CuPy's.
+"""Devices: the CPU holds NumPy arrays, CUDA devices hold CuPy arrays.
 
-Operations run where their operands are, in the stream that CuPy has in use (`with cupy.cuda.Stream(): …`); what is made
-of no array is made on the default device.
+An operation runs on the device of its operands, in CuPy's current stream (`with cupy.cuda.Stream(): …`). Operations
+without array operands run on the default device.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def count_cuda_devices() -> int:
 
 
 def devices(kind: str | None = None) -> list[Device]:
-    """The devices that there are.
+    """The available devices.
 
     Args:
         kind: "cpu" or "cuda" for those of one kind only.
@@ -101,7 +101,8 @@ def devices(kind: str | None = None) -> list[Device]:
 
 
 def default_backend() -> str:
-    """What new arrays are made on, in JAX's words: "cpu", or "gpu" where the default device is one of CUDA.
+    """The kind of device on which new arrays are created, in JAX's words: "cpu", or "gpu" if the default device is a
+    CUDA device.
 
     >>> import fxgrad as fx
     >>> fx.default_backend()
@@ -139,9 +140,8 @@ def as_device(given: Any) -> Device:
 
 
 class default_device:
-    """Context manager in which new arrays are made on another device: those of `fnp.zeros`, `fnp.arange`,
-    `fnp.asarray` of host data and their like, and keys, which random numbers follow. `default_device.set` does it
-    for good.
+    """Context manager that sets the device of new arrays: those of `fnp.zeros`, `fnp.arange`, `fnp.asarray` of host
+    data and similar functions, and keys, which random numbers follow. `default_device.set` sets it permanently.
 
     Args:
         device: a `Device`, or its name: "cpu", "cuda", "cuda:1".

@@ -1,8 +1,9 @@
-"""Every exception that fxgrad raises on purpose: here those about a program's values, the others from their modules.
+"""Every exception that fxgrad raises on purpose: the ones about a program's values, and those of the other error
+modules.
 
-Each class is also the built-in exception that a NumPy or JAX user would catch in its place. Its docstring is its page
-in the documentation, and ends with a program that fails and the one that does not; `message` says how messages are
-worded.
+Each class also derives from the built-in exception that a user of NumPy or JAX would catch. Its docstring is its page
+in the documentation, and ends with a program that fails and a corrected one. `message` describes the form of
+messages.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ __all__ = [
 
 
 class ShapeError(FxgradError, ValueError):
-    """Shapes that do not fit together.
+    """Shapes that do not match.
 
     It comes from operands of one operation whose sizes differ, shapes that do not broadcast, a `reshape` to another
     number of entries, parts of different sizes in `concatenate` and `stack`; from tangents and cotangents that have not
@@ -88,7 +89,7 @@ class ShapeError(FxgradError, ValueError):
 
 
 class DTypeError(FxgradError, TypeError):
-    """A dtype that fxgrad, or this transform, cannot compute with.
+    """A dtype that fxgrad, or this transform, does not support.
 
     Objects, strings and foreign byte orders have no arithmetic here, and neither have arrays of two libraries (NumPy
     and CuPy) in one operation, masked arrays, or tables. Derivatives need floating-point inputs: a derivative with
@@ -122,7 +123,7 @@ class DTypeError(FxgradError, TypeError):
 
 
 class StructureError(FxgradError, TypeError, ValueError):
-    """Two containers (pytrees) that ought to have one structure and do not, or an option that there is not.
+    """Two containers (pytrees) whose structures differ but must be equal, or an unknown option.
 
     Tangents must be built as the primals are, cotangents as the outputs, `in_axes` as the arguments are, though it may
     stop short: one entry may stand for a whole container. The branches of `cond` return equal containers, and what a
@@ -147,7 +148,7 @@ class StructureError(FxgradError, TypeError, ValueError):
 
 
 class AxisError(FxgradError, np.exceptions.AxisError):
-    """An axis that is not there, or mapped axes that do not go together.
+    """An axis that does not exist, or mapped axes of different sizes.
 
     `vmap` needs one size along all mapped axes, and `out_axes=None` is only for results that do not depend on the
     mapped inputs. Functions of `fxgrad.numpy` raise it for an `axis` beyond those of the array. (This is also NumPy's
@@ -227,7 +228,7 @@ class EscapedTracerError(FxgradError, RuntimeError):
 
 
 class ConcretizationError(FxgradError, TypeError):
-    """One Python value asked of a traced value that has none, or has many.
+    """A request for the Python value of a traced value that has none, or has many.
 
     Under `jit` and `make_graph` the numbers are not known yet; under `vmap` there is one for each element. So
     `if`, `while`, `float()`, `int()`, `range()` and indexing of a list cannot go by them. Under `grad` and `jvp` the
@@ -257,7 +258,7 @@ class ConcretizationError(FxgradError, TypeError):
 
 
 class ArrayConversionError(FxgradError, TypeError):
-    """A traced value that was to become, or to be stored in, a plain NumPy array.
+    """A traced value that would have to become, or be stored in, a plain NumPy array.
 
     The array would hold a number and forget where it came from: its derivative would silently be lost. It comes from
     `np.array(x)` and `np.asarray(x)` of traced x, from writing x into an array that was made with `np.zeros(n)`, from
@@ -295,7 +296,7 @@ class ArrayConversionError(FxgradError, TypeError):
 
 
 class ImmutableError(FxgradError, TypeError, ValueError):
-    """An assignment into an array that cannot change.
+    """An assignment into an array that is immutable.
 
     Arrays from outside of a function that is being staged do not: that would happen once, and not each time it runs.
     Neither do read-only views, an array of which `np.asarray` has made another one that would not see it, and a `Ref`
@@ -331,7 +332,7 @@ class ImmutableError(FxgradError, TypeError, ValueError):
 
 
 class IndexingError(FxgradError, IndexError):
-    """An index that is out of range, or a selection whose size depends on values that are not known.
+    """An index that is out of range, or a selection whose size depends on unknown values.
 
     >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: x[3])(np.ones(3))
@@ -390,7 +391,7 @@ class LinAlgError(FxgradError, np.linalg.LinAlgError):
 
 
 class GraphError(FxgradError, AssertionError):
-    """A Graph that contradicts itself: one changed by hand, or a bug in fxgrad.
+    """An inconsistent Graph: one that was changed by hand, or a bug in fxgrad.
 
     `Graph.check` raises it, and calling a Graph with another number of values than it takes.
 
@@ -411,7 +412,8 @@ class GraphError(FxgradError, AssertionError):
 
 
 class NonFiniteError(FxgradError, FloatingPointError):
-    """NaN or an infinity that an operation made of numbers, inside `debug_nans` (or where NumPy is told to raise).
+    """A NaN or an infinity that an operation has computed from finite numbers, inside `debug_nans` (or where NumPy is
+    told to raise).
 
     >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> with fx.debug_nans():
@@ -437,7 +439,7 @@ class NonFiniteError(FxgradError, FloatingPointError):
 
 
 class StaticArgumentError(FxgradError, ValueError, TypeError):
-    """A static argument of `jit` that cannot be a key.
+    """A static argument of `jit` that cannot be hashed and compared.
 
     The compiled code is kept for the *values* of the static arguments, so they must be hashable: numbers, strings,
     tuples, functions; not lists, dicts or arrays.
@@ -458,7 +460,7 @@ class StaticArgumentError(FxgradError, ValueError, TypeError):
 
 
 class UnboundAxisError(FxgradError, NameError):
-    """A collective over a named axis that is not open: no enclosing `vmap`, and no mesh, has given it this name.
+    """A collective over a name that no enclosing `vmap` and no mesh has given to an axis.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "batch"))(fnp.array([1.0, 3.0]))
@@ -476,7 +478,7 @@ class UnboundAxisError(FxgradError, NameError):
 
 
 class UnsupportedError(FxgradError, NotImplementedError):
-    """Something that is meaningful but that fxgrad does not do. The message says what to use in its place.
+    """A request that is meaningful but that fxgrad does not support. The message says what to use instead.
 
     Functions of NumPy and SciPy that are not here for traced values, options of theirs that are not, `vmap` of a
     callback that does not say how it takes a batch, pickling of traced values.

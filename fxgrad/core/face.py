@@ -1,10 +1,10 @@
-"""Lazy packages, which import nothing of their own.
+"""Lazily loading packages: their modules are imported when a name is first used.
 
-CPython locks a module while it is imported, and `import package.part` locks the part before the package. So a package
-that imports its parts would wait for one thread, which waits for the package, while another waits for the part. The
-names of a lazy package are loaded from its parts, most often a module `_surface`, when they are used; by then nothing
-is locked. Several parts are loaded one after another, until one has the name; where it is said in which module a name
-has its home, only that is loaded.
+CPython locks a module during its import, and `import package.part` locks the part before the package. If a package
+imported its parts, one thread could hold the package and wait for a part, while another holds the part and waits for
+the package. A lazy package therefore imports nothing itself. Its names are loaded on first use, when no lock is held:
+from the module given as the home of a name, or else from the first of its parts, usually a module `_surface`, that
+has the name.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def load_attribute(package: LazyPackage, name: str) -> Any:
             surface = load(package, part)
             if name in vars(package):
                 return vars(package)[name]
-            if name.startswith("_") and name in vars(surface):  # which nobody lists
+            if name.startswith("_") and name in vars(surface):  # which no list has
                 return vars(package).setdefault(name, vars(surface)[name])
             if "__getattr__" in vars(surface) and hasattr(surface, name):
                 return getattr(surface, name)

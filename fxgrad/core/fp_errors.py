@@ -1,8 +1,8 @@
 """NumPy's floating-point error state, as a value that can be compared and set.
 
-Staging asks whether somebody has turned warnings off inside the function. torch computes without warnings at all:
-log(-1) is NaN and nothing more, and so is it in `fxgrad.compat`. `np.errstate` costs as much as a small operation;
-what it does is to set a ContextVar, which is what is done here, with a state that was made once.
+Staging checks whether the function itself turns warnings off. torch never warns: log(-1) is silently NaN, and so it
+is in `fxgrad.compat`. `np.errstate` costs as much as a small operation; all it does is set a ContextVar, which this
+module does with a prepared state.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ def intern_settings(**treatment: str) -> dict[str, str]:
 
 
 class NumPyErrorState:
-    """A stand-in for NumPy's ContextVar where NumPy has none of that name: it calls public functions, which take
-    longer."""
+    """A substitute for NumPy's ContextVar in versions without it. It calls public functions, which are slower."""
 
     def get(self) -> Any:
         """Return how errors are treated."""
@@ -50,5 +49,5 @@ DEFAULT, IGNORE = ERROR_STATE.get(), ignore_state(ERROR_STATE)  # as it was when
 
 
 def is_silent() -> bool:
-    """Whether nothing warns here, as inside the torch surface. (There may be other states in which nothing does.)"""
+    """Whether nothing warns here, as inside `fxgrad.compat`. (There may be other states in which nothing does.)"""
     return ERROR_STATE.get() is IGNORE

@@ -1,4 +1,4 @@
-"""Graph: the traced function. Typed, flat, in A-normal form; it prints like mathematics, checks and runs itself.
+"""Graph: a staged function as typed, flat equations in A-normal form. It can be printed, checked and run.
 
 graph(x: f64[3]) → f64[]
   a = sin(x)      f64[3]  demo/training.py:3

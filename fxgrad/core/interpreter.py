@@ -1,4 +1,4 @@
-"""The stack of interpreters: one level for each open transform, values that belong to a level are its tracers.
+"""The stack of interpreters: one level for each open transform. The values of a level are its tracers.
 
 The stack is an immutable chain of `Context`s in one ContextVar, so threads and async tasks never see each
 other's levels, and an exception leaves nothing behind. `core.primitive.bind` hands an operation to the current
@@ -50,8 +50,8 @@ class Context:
 
 
 class Interpreter:
-    """How one level treats operations: `user_level.Interpreter`, which users derive theirs from, says what its
-    attributes are."""
+    """The treatment of operations at one level. A subclass defines `process` and its tracer type, and is opened by
+    `opened`; users may write their own (notebooks/06_interpreter.ipynb)."""
 
     outer: Context
     site: Any
@@ -381,8 +381,8 @@ def parts_of(kind: type) -> list[Any]:
 
 
 def twin(tracer: Any) -> Any:
-    """Return another object that stands for the same traced value. What is written into the one is not seen in the
-    other, so this is what the library keeps of a tracer that user code has, and hands out of one that it keeps."""
+    """Return another object for the same traced value. A write into one does not change the other, so the library keeps
+    a twin of a tracer that user code holds, and hands out a twin of one that it keeps."""
     if isinstance(tracer, PrimalTracer):
         _ = tracer.primal  # which is computed now, if that was put off
     kind = type(tracer)

@@ -1,8 +1,8 @@
-"""Keys: under which names results are remembered.
+"""Keys under which results are cached.
 
-Whatever is kept because of what was seen before (derived rules, plans, compiled programs, dtypes of results) is kept
-under a key made here. Python's equality is too coarse for that: 0.0 == -0.0, 1 == True == 1.0 == 1 + 0j, and so are
-tuples and frozensets of them, while a NaN is not even itself.
+Derived rules, plans, compiled programs and result dtypes are cached under keys made here. Python's equality is too
+coarse for that: 0.0 == -0.0 and 1 == True == 1.0 == 1 + 0j, also inside tuples and frozensets, while a NaN does not
+even equal itself.
 """
 
 from __future__ import annotations

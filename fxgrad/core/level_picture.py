@@ -1,4 +1,4 @@
-"""`fx.debug.levels`: the levels that are open at a point of the program, and what values are made of on each."""
+"""`fx.debug.levels`: the levels that are open at a point of the program, and the parts of values on each level."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HUES = 200, 32, 140, 280, 90, 330
 
 @api_boundary
 def levels(**values: Any) -> Levels:
-    """The levels that are open here, and what values are made of on each of them.
+    """The levels that are open here, and the parts of values on each of them.
 
     Every open transform is a level. What a transform gives to the function is a *tracer* of its level, made of values
     of levels further out: a tracer of `jvp` has a `primal` and a `tangent`, one of `vmap` a `value` with one more axis,

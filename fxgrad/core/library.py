@@ -1,4 +1,4 @@
-"""Libraries that are no requirement of this one: they are imported when something first needs them."""
+"""Optional libraries, imported on first use."""
 
 from __future__ import annotations
 

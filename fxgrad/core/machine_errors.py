@@ -1,4 +1,4 @@
-"""Errors about what a program runs on: libraries, devices, processes, files."""
+"""Errors about the environment of a program: libraries, devices, processes, files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .message import FxgradError
 
 
 class MissingLibraryError(FxgradError, ImportError):
-    """A library that is no requirement of this one and is not installed; the hint names the extra that brings it.
+    """An optional library that is not installed; the hint names the extra that installs it.
 
     `fxgrad.scipy` needs SciPy, arrays on a GPU CuPy, groups of processes mpi4py, pictures matplotlib,
     `fxgrad.testing`'s strategies hypothesis. `import fxgrad` needs none of them: the error comes when the first
@@ -29,7 +29,7 @@ class MissingLibraryError(FxgradError, ImportError):
 
 
 class DeviceError(FxgradError, RuntimeError):
-    """A device that is not there, or operands that are on different ones.
+    """A device that does not exist, or operands on different devices.
 
     It comes from a name that no device has ("cuda:3" on a machine with two GPUs, "cuda" without CuPy), and from an
     operation with one operand on each of two devices. Nothing is copied between devices unless you say so.
@@ -51,8 +51,8 @@ class DeviceError(FxgradError, RuntimeError):
 
 
 class CollectiveMismatchError(FxgradError, RuntimeError):
-    """Processes that do not meet: they call different collectives, with operands that do not fit together, or one of
-    them has ended while others wait for it.
+    """Processes that call different collectives, or the same one with operands that do not match, or a process that has
+    ended while others wait for it.
 
     The usual reason is a branch that only some of the processes take: `if rank == 0: comm.allreduce(…)`. With checks on
     (`FXGRAD_COMM_CHECK=1`) the message says what each of them was about to do, and on which line; without them it does
@@ -77,7 +77,7 @@ class CollectiveMismatchError(FxgradError, RuntimeError):
 
 
 class CollectiveTimeoutError(FxgradError, TimeoutError):
-    """Other processes that have not come to a collective in the time that was given.
+    """Other processes that have not joined a collective within the time limit.
 
     The time is `timeout` of `fx.distributed.world`, or `FXGRAD_COMM_TIMEOUT`, in seconds. Either the others are slow,
     and the time is to be longer, or they will never come: they wait elsewhere, or have taken another branch.
@@ -106,7 +106,7 @@ class CollectiveTimeoutError(FxgradError, TimeoutError):
 
 
 class CheckpointError(FxgradError, OSError):
-    """Files of a training run that cannot be written, or of which none is whole.
+    """Files of a training run that cannot be written, or that are all incomplete.
 
     A folder that is not there or not writable, a full disk, files that were cut off. Every process raises it, whichever
     of them could not write; what was saved before is untouched.

@@ -1,6 +1,6 @@
-"""How errors are worded, and the base of all that fxgrad raises on purpose.
+"""The form of error messages, and the base class of all errors that fxgrad raises on purpose.
 
-A message has up to five parts, of which the raiser writes the first and the hint:
+A message has up to five parts. The raiser writes the first and the hint:
 
     ShapeError: matmul: the inner sizes 3 and 4 differ: float64[2,3] @ float64[4,3]     what, and the values
       in:  level 2: vmap at a.py:10 → level 1: grad at a.py:12                          the open transforms
@@ -8,9 +8,8 @@ A message has up to five parts, of which the raiser writes the first and the hin
       try: w.T, or fnp.pad the shorter one                                              what to write instead
       see: errors/ShapeError                                                            the class's page
 
-The page is the docstring of the class: `help(fx.ShapeError)` shows it where there is no browser. What many functions
-say about their arguments is worded once, in `common_errors`; hints that follow from shapes or from NumPy's words are in
-`advice`.
+The page is the docstring of the class, which `help(fx.ShapeError)` shows as well. Messages about arguments that many
+functions share are in `common_errors`; hints that follow from shapes or from NumPy's messages are in `advice`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ describe_chain: Callable[[], str] = str
 
 
 class FxgradError(Exception):
-    """The base of all errors that fxgrad raises on purpose: catching it catches what fxgrad objects to, and no bug.
+    """The base class of all errors that fxgrad raises on purpose. Bugs in fxgrad raise other errors.
 
     Every class is also the built-in exception that a NumPy, JAX or torch user would catch in its place. The first line
     of a message says what is wrong, with shapes and dtypes; the lines below name the open transforms (`in:`), the line

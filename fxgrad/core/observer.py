@@ -1,8 +1,9 @@
-"""Observer: a level that looks at what the user's program does and changes nothing.
+"""Observers: levels that look at the operations of the user's program and change nothing.
 
-`Context.observer` is the innermost one. An operation comes to it as to every level, by `process`; what takes several
-operations and is one step to the user is handed to it as a whole. Whatever an observer is told it tells the next one
-further out, so that a checker inside a profile, and a profile inside a profile, see what they would see alone.
+`Context.observer` is the innermost observer. It receives operations through `process`, as every level does; a
+function that takes several operations but is one step to the user is reported as a whole. Every observer reports
+further to the next one outside, so that a checker inside a profile, and a profile inside a profile, see what they
+would see alone.
 """
 
 from __future__ import annotations

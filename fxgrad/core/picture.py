@@ -1,6 +1,6 @@
-"""A Graph as a picture, for notebooks: drawn by Graphviz where it is installed, an HTML listing otherwise.
+"""Pictures of Graphs for notebooks: drawn by Graphviz if it is installed, otherwise an HTML listing.
 
-`show`, `render_lines` and `render_drawing` are for whatever else is shown so.
+`show`, `render_lines` and `render_drawing` also serve other pictures.
 """
 
 from __future__ import annotations

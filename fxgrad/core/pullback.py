@@ -1,8 +1,8 @@
-"""PullbackRule is what reverse mode gets from an operation beside its result, and what every tape may ask of it.
+"""PullbackRule: the pullback of one operation, with all that a tape may ask about its residuals.
 
-`Primitive.vjp` gives (result, rule, residuals): what the rule will read is kept between the forward and the
-backward pass. A tape that goes back once needs no more than `pull`. One that records its own backward pass, or watches
-over memory that may be modified, has to know what the residuals are: `saved_from` and `map_residuals`.
+`Primitive.vjp` returns (result, rule, residuals); the residuals are kept between the forward and the backward pass. A
+tape that goes back once needs only `pull`. A tape that records its own backward pass, or that watches memory which
+may be modified, must also know where residuals come from: `saved_from` and `map_residuals`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class PullbackRule:
     """A rule that maps cotangents of the results of an operation to cotangents of its operands.
 
     pull(ct, *residuals) gives a cotangent, or None, for every operand. `ct` may be traced or masked; where there are
-    several results it is a dict of the cotangents that there are, by position.
+    several results it is a dict of the present cotangents, by position.
     pull_plain(ct, residuals) is a faster form of it for NumPy values, or None.
     `saved_from` says which residuals are values of the operation: 0 is its result, i + 1 its operand i; an empty
     one that there are none. None says that residuals are intermediate values, which are neither: see `RematPullback`.

@@ -1,6 +1,6 @@
-"""The ways to make a class of one's own a pytree: by functions, by methods, by the fields of a dataclass.
+"""Registration of user classes as pytrees: by functions, by methods, or by the fields of a dataclass.
 
-`fxgrad.tree` has these names; what a node is, `pytree` says.
+`fxgrad.tree` exports these names; `pytree` defines nodes and leaves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The steps of paths into pytrees, by the names of `jax.tree_util`."""
+"""The keys of paths into pytrees, with the names of `jax.tree_util`."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class NotCheckableError(CheckError):
 
 
 class CustomRuleError(FxgradError, TypeError, ValueError):
-    """A custom rule that is missing, or that gives back something other than it must.
+    """A custom rule that is missing, or that returns a wrong result.
 
     A rule must return what its kind says: the backward rule of a `custom_vjp` a tuple with one cotangent for each
     argument, of that argument's shape; the forward rule a pair (result, residuals); the rule of a `custom_jvp` a pair

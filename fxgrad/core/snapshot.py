@@ -1,5 +1,5 @@
-"""Values kept for later must not change under us: arrays that user code can still write to are copied, traced values
-that it has are kept as their twins.
+"""Snapshots of values that are kept for later: arrays that user code can still write to are copied, and traced values
+that it holds are replaced by twins.
 
 A buffer may be refilled between two uses within one traced function, so every use is compared with the copy
 made before; equal contents share one copy (weights used in a loop are kept once).

@@ -1,9 +1,9 @@
-"""Locations in the user's program: the user's frame, and tracebacks without the library's own frames.
+"""Locations in the user's program, and tracebacks without the library's own frames.
 
-Every equation of a Graph, every open transform and every error remembers the line of *user* code that caused
-it. A `Location` is that memory: a code object and an instruction offset, taken in well under a microsecond;
-file, line number and source text are worked out only when somebody looks. A frame itself is never kept,
-for it would keep alive every local variable of the user's function.
+Every equation of a Graph, every open transform and every error remembers the line of *user* code that caused it, as a
+`Location`: a code object and an instruction offset, taken in well under a microsecond. File, line number and source
+text are computed only when they are shown. Frames are never kept, because a frame keeps alive every local variable of
+the user's function.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Staging: a GraphInterpreter turns a Python function into a Graph.
 
-Operations on staged values become equations; operations on anything else are carried out at once by the outer
-interpreter. So staging is partial evaluation: `linearize` is jvp with only the tangents staged.
+Operations on staged values become equations; the outer interpreter evaluates all others immediately. So staging is
+partial evaluation: `linearize` is jvp with only the tangents staged.
 """
 
 from __future__ import annotations

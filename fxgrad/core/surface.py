@@ -1,9 +1,9 @@
-"""Objects of other surfaces, such as the Tensors of `fxgrad.compat`, which stand for values of this library and have
-manners of their own.
+"""Surface objects: objects of other APIs, such as the Tensors of `fxgrad.compat`, that stand for values of this
+library.
 
-To transforms such an object is a pytree of one leaf, its value. So a function is given, and gives, objects of the kind
-that its caller uses, and a transform knows arrays and tracers only. A function of this library takes the value of such
-an operand, and what it computes is made an object again. (To the functions of `fx.tree` it is a leaf.)
+For transforms such an object is a pytree whose one leaf is its value. A function receives and returns the kind of
+object that its caller uses, while a transform sees only arrays and tracers. Functions of this library unwrap such
+operands and wrap their results again. (For the functions of `fx.tree` the object is a leaf.)
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SurfaceObject:
 
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
-        """Return the object that stands for an array or a tracer. What is `shared` belongs to another object."""
+        """Return the object that stands for an array or a tracer. If it is `shared`, another object owns it."""
         raise NotImplementedError
 
     def __fxgrad_call__(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -68,14 +68,14 @@ def is_box(value: Any) -> bool:
 
 
 def make_object(kind: type[SurfaceObject], value: Any, shared: bool = False) -> Any:
-    """Return an array or a tracer as an object; what is neither has no place in one, and stays as it is."""
+    """Return an array or a tracer as an object; any other value is returned unchanged."""
     if isinstance(value, Tracer) or (isinstance(value, np.ndarray | np.generic) and value.dtype != float0):
         return kind.__fxgrad_object__(value, shared)
     return value
 
 
 def first_object(values: Any) -> SurfaceObject | None:
-    """Return the first object among these operands and lists of operands; None if there is none."""
+    """Return the first object among these operands and lists of operands, or None."""
     for value in values:
         if is_object(value):
             return value
@@ -176,8 +176,8 @@ def hand_on(value: Any) -> Any:
 
 
 def release(value: Any) -> Any:
-    """Return a result as the user gets it: an object where it is the tracer of one, and a tracer that nobody else
-    has."""
+    """Return a result for the user: a surface object if it is the tracer of one, otherwise a tracer that nothing else
+    holds."""
     if type(value) in TRACERS:
         return make_object(TRACERS[type(value)], value)
     return twin(value) if isinstance(value, Tracer) else value

@@ -1,4 +1,4 @@
-"""The words of public signatures. Some stand for any type: a traced value is what an array is, to a program."""
+"""Types for public signatures. Some stand for any type, because a traced value may be passed wherever an array may."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 Array: TypeAlias = Any  # an array of NumPy or of another library, or a traced value
-ArrayLike: TypeAlias = Any  # what becomes one: also numbers, and nested sequences of them
+ArrayLike: TypeAlias = Any  # convertible to one: also numbers, and nested sequences of them
 DType: TypeAlias = Any  # what np.dtype takes
 Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
 PyTree: TypeAlias = Any  # arrays in nested containers
 Shape: TypeAlias = Any  # a size, or a tuple of sizes
 Axis: TypeAlias = Any  # an axis, a tuple of axes, or None for all
 
-# Of functions of NumPy's that take operands only, by position.
+# For NumPy functions that take operands only, by position.
 Unary: TypeAlias = Callable[[ArrayLike], Array]
 Binary: TypeAlias = Callable[[ArrayLike, ArrayLike], Array]
 
-# Of the functions that transforms take, and return.
+# For the functions that transforms take and return.
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")

@@ -1,5 +1,4 @@
-"""The interpreter that users derive theirs from: one level of the stack, to which operations that carry programs are
-not one operation unless it says so."""
+"""The base class of users' interpreters: a level that must say how it treats operations that carry programs."""
 
 from __future__ import annotations
 
@@ -17,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Interpreter(interpreter.Interpreter):
-    """How one level treats operations. A subclass defines `process` and its tracer type, and is opened by `opened`; a
-    user's own may be one (notebooks/06_interpreter.ipynb).
+    """The treatment of operations at one level. A subclass defines `process` and its tracer type, and is opened by
+    `opened`; users may write their own (notebooks/06_interpreter.ipynb).
 
-    `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line
-    that opened the transform and serves messages only. A level that maps has the `axis_name` that it was given, and
-    the `extent` of its axis: how many entries it maps, or the axis of a mesh of processes.
-    A `permanent` one is at hand wherever its tracers meet evaluation: it is open without having been opened. One that
-    is `transparent` has no tracers and only looks on: what depends on the level that is open depends on the next one.
-    One that `knows_copies` (`transforms.copies`) makes many values of one, and one of many, for derivatives inside.
+    `outer` is the Context in which the interpreter was opened: its rules run there. `site` is the user's line that
+    opened the transform, for messages only. A level that maps has an `axis_name`, which the user gave, and the `extent`
+    of its axis: the number of entries, or the axis of a mesh of processes. A `permanent` interpreter needs no transform
+    to open it: evaluation calls it when it meets its tracers. A `transparent` one has no tracers and only observes:
+    code that depends on the open level sees the next one. One that `knows_copies` (`transforms.copies`) replicates
+    values, and unites replicated ones, for derivatives inside.
 
-    `programs` says what becomes of an operation on its tracers that carries a program: a loop, a branch, a checkpointed
-    or custom function, a linear solve. "inline": its operations come to `process`, one after the other; "whole": it
-    comes to `process` as one operation, which may call `inline`. Where nothing is said it is an error, for what is seen
-    as one operation is easily taken for one that does nothing.
+    `programs` says how an operation on its tracers that carries a program is treated: a loop, a branch, a checkpointed
+    or custom function, a linear solve. "inline": its operations are passed to `process` one after another; "whole": it
+    is passed to `process` as one operation, which may call `inline`. Without a choice it is an error, because such an
+    operation would easily be mistaken for one that does nothing.
 
     >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> class Counter(fx.Interpreter):
@@ -71,9 +70,9 @@ class Interpreter(interpreter.Interpreter):
     def inline(self, primitive: Primitive, args: Any, params: dict[str, Any]) -> Any:
         """Carry out the program of a primitive at this level, one operation after the other: each comes to `process`.
 
-        A loop takes its steps, a `while_loop` as long as its condition says and a `cond` the branch of its index, so
-        that tracers which these depend on must have a plain value: `concretize` gives it. Of a function with rules of
-        its own the function is carried out; levels further out see its operations, and not its rules.
+        A loop runs step by step, a `while_loop` while its condition is true, and a `cond` runs the branch of its index.
+        Tracers that decide this must have a plain value, which `concretize` returns. For a function with custom rules
+        the function itself is run; levels further out see its operations, and not its rules.
 
         Args:
             args, params: as of `process`.

@@ -1,4 +1,4 @@
-"""Training of a network whose parameters tell little about any one of the images that it learned from: DP-SGD.
+"""DP-SGD: training of a network whose parameters reveal little about any single training image.
 
 Differentially private training needs the gradient of *every sample*, so that each can be clipped to the same
 norm before noise hides what any one of them contributed (Abadi et al., "Deep learning with differential

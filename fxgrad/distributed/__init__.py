@@ -1,4 +1,4 @@
-"""`fxgrad.distributed`: many processes, by the program that runs on one.
+"""`fxgrad.distributed`: computation on many processes.
 
 Every process runs the same program (`mpirun -n 4 python train.py`), and `world()` is the group of them all.
 """

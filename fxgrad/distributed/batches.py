@@ -1,4 +1,4 @@
-"""Which examples a process takes of those that all of them have."""
+"""The examples of a shared data set that each process takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def shard_indices(
     count: int, *, key: Any = None, epoch: int = 0, comm: Communicator | None = None
 ) -> np.ndarray:
-    """The indices of this process's examples: all processes' together are each of `range(count)` once.
+    """The indices of this process's examples: those of all processes together are `range(count)`, each once.
 
     Args:
         count: the number of examples.
@@ -54,8 +54,8 @@ def shard_batches(
     drop_last: bool = False,
     comm: Communicator | None = None,
 ) -> Iterator[np.ndarray]:
-    """The indices of this process's part of each batch. The batches, parts of all processes together, are those of one
-    process that has the same key, however many there are.
+    """The indices of this process's part of each batch. The parts of all processes together are the batches of one
+    process with the same key, for any number of processes.
 
     Args:
         count: the number of examples.

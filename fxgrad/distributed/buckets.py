@@ -1,9 +1,9 @@
-"""Buckets: many arrays are summed over a group of processes in few messages, while further ones are computed.
+"""Buckets: many arrays are summed over a group of processes in few messages, while further arrays are computed.
 
-Each array is copied to its place in the flat memory of its bucket, and when a bucket is full its sum is started. Sums
-are started in one order on all processes, whatever the order in which arrays become ready there: collectives that meet
-are those of one bucket. MPI goes on with a message while a process is inside one of its calls, so that whatever becomes
-ready asks how the messages before it are.
+Each array is copied to its place in the flat memory of its bucket, and a full bucket starts its sum. All processes
+start the sums in one order, whatever the order in which arrays become ready, so that matching collectives belong to the
+same bucket. MPI advances a message only while a process is inside one of its calls, so every array that becomes ready
+polls the earlier messages.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a training run in files, from which it goes on after whatever ended it.
+"""Checkpoints: files with the state of a training run, from which an interrupted run continues.
 
 run/step-000000000100/     a folder has its name when all that is in it has been written
     manifest.json          what the files are, with their checksums and its own
@@ -37,7 +37,7 @@ MANIFEST, STATE = "manifest.json", "state.bin"
 
 
 class Checkpoint(NamedTuple):
-    """What was saved: the number of the step, the state, and this process's shards.
+    """A saved checkpoint: the number of the step, the state, and this process's shards.
 
     `shards` is None where none were saved.
 
@@ -56,7 +56,7 @@ class Checkpoint(NamedTuple):
 
 
 class Checkpoints:
-    """The checkpoints of a training run, in a folder. All processes make it, and call its methods, together.
+    """The checkpoints of a training run, in a folder. All processes create it and call its methods together.
 
     Args:
         folder: where they are, on a file system that all processes see (rank 0 alone, if there are no shards).

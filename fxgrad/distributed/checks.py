@@ -1,11 +1,11 @@
-"""What a member of a group is about to do, and whether all members are about to do the same.
+"""Checks that all members of a group are about to make the same call.
 
-With `check` each member sends all others its call as a line of text before a collective, and compares what comes with
-its own; all see the same texts, so all raise the same error, and none has started the collective. Where a member does
-not come, the others know which one it is.
+With `check`, each member sends its call to all others as a line of text before a collective, and compares the texts.
+All members see the same texts, so all raise the same error before any of them has started the collective. If a member
+does not arrive, the others know which one is missing.
 
-Without it a number made of that text goes round ahead of what is combined, while it is under way. Where the members'
-numbers differ they compare their texts then, and give the collective up.
+Without it, a checksum of that text is exchanged while the collective is under way. If they differ, the members compare
+their texts and abandon the collective.
 """
 
 from __future__ import annotations

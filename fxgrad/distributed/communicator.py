@@ -1,11 +1,11 @@
-"""Communicators: groups of processes that compute together, and what they send each other.
+"""Communicators: groups of processes that compute together and exchange messages.
 
-Every member of a group calls the same methods in the same order: collectives. Operands are arrays, of any dtype of
-numbers, or numbers; results are arrays of their own, in the machine's byte order. Shapes and dtypes are the same on all
-members unless it is said otherwise. What is called `start_…` returns at once; its operand must not be written into, nor
-`out` be read, until the work is done.
+Every member of a group calls the same methods in the same order: collectives. Operands are numbers or arrays of any
+numeric dtype; results are new arrays in native byte order. Shapes and dtypes are equal on all members unless stated
+otherwise. Methods named `start_…` return immediately; the operand must not be written into, nor `out` be read, until
+the work is done.
 
-A class of communicators overrides what has an underscore, on operands that are contiguous and have been checked.
+A subclass overrides the methods with an underscore, whose operands are contiguous and have been checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Work:
-    """A collective that goes on while the program does.
+    """A collective that continues while the program runs.
 
     `wait()` returns its result when it is done, `test()` says whether it is, and helps it on.
 
@@ -67,7 +67,7 @@ class Done(Work):
 
 
 class Communicator:
-    """A group of processes. This one is of a single process, and needs no MPI: what it sends, it gets.
+    """A group of processes. This class is a group of a single process, which needs no MPI and receives what it sends.
 
     `rank` is this process's place in the group, `size` the number of its members, and `ranks` are their places among
     all processes. `deterministic` makes sums the same to the bit in every run: they are taken in the order of the

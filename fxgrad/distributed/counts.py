@@ -1,4 +1,4 @@
-"""How many processes and devices there are, by JAX's names."""
+"""The numbers of processes and devices, under JAX's names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["device_count", "local_device_count", "process_count", "process_index
 
 
 def process_index() -> int:
-    """The number of this process among those that were started together: `fx.distributed.world().rank`.
+    """The rank of this process among those started together: `fx.distributed.world().rank`.
 
     >>> import fxgrad as fx
     >>> fx.process_index()
@@ -19,7 +19,7 @@ def process_index() -> int:
 
 
 def process_count() -> int:
-    """How many processes were started together: `fx.distributed.world().size`.
+    """The number of processes started together: `fx.distributed.world().size`.
 
     >>> import fxgrad as fx
     >>> fx.process_count()
@@ -29,7 +29,7 @@ def process_count() -> int:
 
 
 def local_device_count(kind: str | None = None) -> int:
-    """How many devices this process can use.
+    """The number of devices that this process can use.
 
     The processor is one device. Nothing is spread over devices by itself: `pmap` is not there.
 
@@ -47,7 +47,7 @@ def local_device_count(kind: str | None = None) -> int:
 
 
 def device_count(kind: str | None = None) -> int:
-    """How many devices all processes can use, if each has as many as this one.
+    """The number of devices of all processes, if each has as many as this one.
 
     Args:
         kind: "cpu" or "cuda" for those of one kind only.

@@ -1,7 +1,7 @@
-"""Data parallelism: every process has the parameters and a part of the data, and gradients are those of all the data.
+"""Data parallelism: every process has the parameters and a part of the data, and gradients are those of all data.
 
-The gradient of a parameter goes on its way to the other processes as soon as it is complete, while the backward pass
-goes on to the parameters before it: `buckets` says how.
+The gradient of a parameter is sent as soon as it is complete, while the backward pass continues with earlier
+parameters: see `buckets`.
 """
 
 from __future__ import annotations
@@ -325,7 +325,8 @@ def runs_at_once() -> bool:
 
 @api_boundary
 def check_replicated(tree: PyTree, comm: Communicator | None = None) -> None:
-    """Raise unless all processes have the same values, to the bit: parameters before the first step, say.
+    """Raise an error unless all processes have the same values, to the bit: for instance parameters before the first
+    step.
 
     Args:
         tree: a pytree of arrays.

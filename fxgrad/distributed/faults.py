@@ -1,8 +1,8 @@
-"""How many processes end: together, with one message, whatever happened to one of them.
+"""The end of processes: if one fails, all end together, with one message.
 
-A process that fails says so to the others, prints its error with the last collective that it called, and ends all.
-If several fail at once the one of lowest rank prints. A process that ends as it should tells the others how many
-collectives it has called: who waits for it in a later one raises instead of waiting for ever.
+A failing process notifies the others, prints its error with the last collective that it called, and ends all. If
+several fail at once, the one of lowest rank prints. A process that ends normally tells the others how many collectives
+it has called: a process that waits for it in a later one raises an error instead of waiting forever.
 """
 
 from __future__ import annotations

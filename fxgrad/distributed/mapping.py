@@ -1,4 +1,4 @@
-"""`shard_map`: a function of parts of arrays, which every process of a mesh applies to its own."""
+"""`shard_map`: every process of a mesh applies a function to its part of the arrays."""
 
 from __future__ import annotations
 

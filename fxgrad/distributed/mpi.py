@@ -1,4 +1,4 @@
-"""Communicators of MPI, by mpi4py.
+"""Communicators over MPI, by mpi4py.
 
 Every message is non-blocking to MPI (`group` waits for it). What MPI cannot reduce (half precisions; NaN in a maximum),
 and sums in the order of the members, are exchanged in blocks, reduced by NumPy and gathered: as many bytes as MPI's own

@@ -1,11 +1,11 @@
-"""Collectives of arrays on a GPU, by CuPy's NCCL: what they send never goes through the host's memory.
+"""Collectives of arrays on a GPU, by CuPy's NCCL, without transfers through host memory.
 
-Each group has a communicator of NCCL beside that of MPI, which is made when the first array on a GPU comes; each
-process computes on a device of its own. Collectives run on a stream of their own, after what the current stream has
-been given: waiting for one makes the current stream wait, and the host goes on.
+Each group has an NCCL communicator beside that of MPI, created when the first array on a GPU arrives; each process
+computes on a device of its own. Collectives run on a separate stream, after the work submitted to the current stream.
+Waiting for a collective makes the current stream wait, while the host continues.
 
-NCCL adds up real numbers. What it cannot reduce (half precisions rounded once, NaN in a maximum, products of complex
-numbers, bits), and sums in the order of the members, are gathered and reduced by each process.
+NCCL adds real numbers. Other reductions (half precision rounded once, NaN in a maximum, products of complex numbers,
+bits), and sums in the order of the members, are gathered and reduced by each process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Private training on many processes: sums of clipped gradients, with noise that is drawn once for all of them."""
+"""Private training on many processes: sums of clipped gradients, with noise drawn once for all processes."""
 
 from __future__ import annotations
 

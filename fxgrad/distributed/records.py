@@ -1,7 +1,7 @@
-"""Pytrees as bytes: what is in a file of a checkpoint, and how it is described.
+"""Pytrees as bytes: the content and the description of a checkpoint file.
 
-The arrays lie in the file one behind the other. The description, which is JSON, says of each leaf where in the tree it
-is, and its dtype and shape; numbers and texts of Python's are in it themselves. Nothing in either can be executed.
+The file contains the arrays one after another. The description, in JSON, gives the path, the dtype and the shape of
+each leaf; Python numbers and strings are stored in it. Nothing in either can be executed.
 """
 
 from __future__ import annotations

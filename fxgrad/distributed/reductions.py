@@ -1,7 +1,7 @@
-"""Reductions: what the arrays of several processes make together.
+"""Reductions of the arrays of several processes.
 
-The result has the operands' dtype, and is that of NumPy's function of two operands: `True + True` is True, and the
-maximum of a number and NaN is NaN. Floats of less than 32 bits are added up in float32 and rounded once.
+The result has the operands' dtype, and is that of NumPy's binary function: `True + True` is True, and the maximum of a
+number and NaN is NaN. Floats of less than 32 bits are summed in float32 and rounded once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What MPI has been asked for and is not done: one message or collective, or several steps of one."""
+"""Pending MPI requests: one message or collective, or several steps of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values that are divided among the processes of a mesh: `PartitionSpec` says how, `Sharded` is one."""
+"""Values divided among the processes of a mesh: `PartitionSpec` describes the division, `Sharded` is such a value."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class PartitionSpec:
-    """Along which axes of a mesh each axis of an array is divided: a name, a tuple of names (the first slowest), or
-    None. Axes that are not mentioned are not divided, and along axes of the mesh that are not every process has a
-    copy.
+    """The division of an array along the axes of a mesh. Each axis of the array has the name of a mesh axis, a tuple of
+    names (the first slowest), or None. Axes that are not mentioned are not divided, and along unused axes of the mesh
+    every process has a copy.
 
     Raises:
         StructureError: an axis of the mesh is named twice.
@@ -76,8 +76,8 @@ P = PartitionSpec
 
 
 class Sharded:
-    """An array of which each process of a mesh has a part: `local`. `shape` is that of the whole; `length` that of its
-    first axes before it was padded, where it was.
+    """An array of which each process of a mesh holds a part, `local`. `shape` is that of the whole; `length` is the
+    length of its first axes before padding, if it was padded.
 
     It is a pytree of one leaf, `local`: what maps over leaves (an optimizer, `fx.tree.map`) computes with the parts,
     and the gradient with respect to one is one. `fx.distributed.gather` makes an array of it.
@@ -207,7 +207,7 @@ def take_local(value: Any, mesh: Mesh, spec: PartitionSpec, name: object) -> Any
 
 @api_boundary
 def shard(tree: PyTree, mesh: Mesh, specs: Any, *, pad: bool = False) -> PyTree:
-    """Divide arrays that every process has; each keeps its part. Nothing is sent.
+    """Divide arrays that every process has; each keeps its part, and nothing is sent.
 
     Args:
         tree: a pytree of arrays, the same on all processes.
@@ -253,7 +253,7 @@ def pad_evenly(value: Any, mesh: Mesh, spec: PartitionSpec) -> tuple[Any, tuple[
 
 @api_boundary
 def from_local(tree: PyTree, mesh: Mesh, specs: Any) -> PyTree:
-    """Make arrays of the parts that the processes have, for data that each has loaded by itself.
+    """Make arrays from the parts that the processes hold, for data that each has loaded by itself.
 
     Args:
         tree: a pytree of arrays, this process's parts, of the same shapes on all of them.
@@ -303,7 +303,7 @@ def gather_leaf(x: Sharded) -> Any:
 
 @api_boundary
 def replicate(tree: PyTree, mesh: Mesh | None = None, root: int = 0) -> PyTree:
-    """Return the arrays of one process, the root, on all of them. Others may pass anything, None for instance.
+    """Return the arrays of one process, the root, on all processes. Others may pass anything, for instance None.
 
     Args:
         tree: a pytree of arrays.
@@ -326,7 +326,7 @@ def replicate(tree: PyTree, mesh: Mesh | None = None, root: int = 0) -> PyTree:
 
 @api_boundary
 def scatter(tree: PyTree, mesh: Mesh, specs: Any, *, root: int = 0, pad: bool = False) -> PyTree:
-    """Divide arrays that only one process has, the root; others may pass anything, None for instance.
+    """Divide arrays that only one process, the root, has; others may pass anything, for instance None.
 
     Args, result and errors: as for `shard`; `specs` is the same on all processes, one spec for all arrays or a prefix
     of the root's tree.

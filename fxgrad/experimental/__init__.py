@@ -1,4 +1,4 @@
-"""`fxgrad.experimental`: where programs written for JAX look for `jet`; here it is `fxgrad.jet` as well."""
+"""`fxgrad.experimental`: JAX's module paths for `jet` and `ode`."""
 
 from ..core.face import LazyPackage
 

@@ -1,4 +1,4 @@
-"""Taylor mode, by the name that it has in JAX."""
+"""Taylor mode, under JAX's module name."""
 
 from ..transforms.jet import jet
 

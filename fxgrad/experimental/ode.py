@@ -1,4 +1,4 @@
-"""Differential equations, by the name that they have in JAX."""
+"""Differential equations, under JAX's module name."""
 
 from ..scipy.integrate import odeint
 

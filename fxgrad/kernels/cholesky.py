@@ -1,4 +1,4 @@
-"""Derivatives of Cholesky's factor, in blocks, so that nearly all of their work is products of matrices.
+"""Derivatives of the Cholesky factor, in blocks, so that nearly all of their work is products of matrices.
 
 I. Murray, "Differentiation of the Cholesky decomposition", arXiv 1602.07527 (2016), section 4.
 """

@@ -1,4 +1,4 @@
-"""Kernels of `contract`: a specification is planned once as one BLAS-backed matmul between transposed views."""
+"""Kernels of `contract`: a specification is planned once, as one BLAS matmul between transposed views."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Kernels of correlations: products of matrices with the windows, block by block; direct ones where these are faster.
+"""Kernels of correlations: matrix products with the windows, block by block, or direct ones where these are faster.
 
 Operands have the shapes (batch, group, channel, *n) and (group, feature, channel, *k). Along an axis, window o takes
-the entries o·step + k·dilation, after zeros were put between and around the entries.
+the entries o·step + k·dilation, after zeros were inserted between and around the entries.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Gaussian elimination of stacks of matrices by operations on whole arrays, for libraries without LAPACK's routines: a
-step for each column, in which nothing is read by the host."""
+"""Gaussian elimination of stacks of matrices by operations on whole arrays, for libraries without LAPACK."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The gamma function and its relatives on arrays of any namespace: float64, with one axis.
+"""The gamma function and related functions on arrays of any namespace: float64, with one axis.
 
-Where the reflection formula subtracts, for negative x, small results near zeros of the function are exact to rounding
-of its terms only. Coefficients without a formula were computed with 50 digits.
+For negative x the reflection formula subtracts, so results near zeros of the function are exact only up to the rounding
+of its terms. Coefficients without a formula were computed with 50 digits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A group of elementwise equations, run as one operation: by NumPy, by NumPy in tiles, or as machine code.
+"""Groups of elementwise equations, run as one operation: by NumPy, by NumPy in tiles, or as machine code.
 
-All three give the same results to rounding, and the same warnings; `native.tier` says when machine code takes over.
+All three give the same results to rounding, and the same warnings; `native.tier` decides when machine code takes over.
 """
 
 from __future__ import annotations

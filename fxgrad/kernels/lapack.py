@@ -1,13 +1,12 @@
-"""Routines of BLAS and LAPACK that NumPy computes with and does not show: triangular systems, LU and its inverse.
+"""Routines of BLAS and LAPACK that NumPy uses but does not expose: triangular systems, LU and its inverse.
 
 They are called by ctypes, which releases the GIL, in the library that NumPy is linked with (OpenBLAS in its wheels,
-Accelerate, MKL, …), or if that is not found in SciPy's (`scipy.linalg.cython_lapack`). A library is taken if it solves
-a small system. Where there is none, blocks and NumPy do the same, and `has_library()` tells callers that NumPy's own
-functions may take less time. The environment variable FXGRAD_LAPACK=numpy says that none is to be looked for.
+Accelerate, MKL, …), or else in SciPy's (`scipy.linalg.cython_lapack`). A library is used if it solves a small test
+system. Without one, NumPy computes the same by blocks, and `has_library()` tells callers that NumPy's own functions may
+take less time. With FXGRAD_LAPACK=numpy in the environment no library is looked for.
 
-Matrices are in the last two axes, of float32, float64, complex64 or complex128. LAPACK reads memory by columns: to it
-an array whose rows are contiguous is the transpose, so that operands are copied only where neither rows nor columns
-are.
+Matrices are in the last two axes, of float32, float64, complex64 or complex128. LAPACK is column-major and reads an
+array with contiguous rows as its transpose, so operands are copied only if neither rows nor columns are contiguous.
 
 Names and algorithms are LAPACK's: E. Anderson et al., LAPACK Users' Guide, SIAM 1999.
 """

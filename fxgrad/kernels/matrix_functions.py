@@ -1,7 +1,7 @@
 """Functions of square matrices, in the last two axes.
 
-The scaling and squaring of Padé's approximant is that of N. J. Higham, SIAM J. Matrix Anal. Appl. 26 (2005), Newton's
-iteration for the sign that of N. J. Higham, Functions of Matrices, SIAM 2008, chapter 5.
+Padé approximants with scaling and squaring are those of N. J. Higham, SIAM J. Matrix Anal. Appl. 26 (2005); Newton's
+iteration for the sign is that of N. J. Higham, Functions of Matrices, SIAM 2008, chapter 5.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Memory for big results, and how much of what was freed stays with the process.
+"""Memory for large results, and the amount of freed memory that the process keeps.
 
-A step of a program that differentiates frees about as much memory as the next one takes. The C library of Linux gives
-big pieces back at once, and the system hands out pages of zeros for them anew, with a fault for each: a fifth to a half
-of the time of such a step. `keep_freed_memory` asks glibc (`mallopt`) to take arrays of up to 128 MB from its heap, and
-to keep up to 256 MB that are free at the end of it. Other C libraries stay as they are, and so does a process that
-never differentiates: reverse mode asks when it is first used.
+A step of a program that differentiates frees about as much memory as the next one takes. The C library of Linux returns
+large blocks to the system immediately, and the system provides new zeroed pages with one page fault each, which takes a
+fifth to a half of such a step. `keep_freed_memory` asks glibc (`mallopt`) to allocate arrays of up to 128 MB on its
+heap, and to keep up to 256 MB of free memory at its end. Other C libraries are left alone, and so is a process that
+never differentiates: the first use of reverse mode calls it.
 
-The environment variable FXGRAD_MEMORY=system says that nothing is to be changed; who has set one of glibc's own
-(MALLOC_TRIM_THRESHOLD_, GLIBC_TUNABLES, …) is not overruled.
+With FXGRAD_MEMORY=system in the environment nothing is changed. Settings of glibc's own (MALLOC_TRIM_THRESHOLD_,
+GLIBC_TUNABLES, …) take precedence.
 """
 
 from __future__ import annotations

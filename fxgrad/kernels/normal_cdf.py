@@ -1,4 +1,4 @@
-"""The distribution function of the normal law in the precision of its operand."""
+"""The normal distribution function in the precision of its operand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of normalization: block by block of rows, which stay in the cache, where the axes are the last ones."""
+"""Kernels of normalization over the last axes, by blocks of rows that stay in the cache."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Powers with a number as exponent.
+"""Powers with a number as the exponent.
 
-NumPy multiplies for squares only. Its pow takes as long as a few products where bases are positive, and fifty times as
-long where they are not; so a whole power is a product, or the power of |x| with the sign of x.
+NumPy multiplies only for squares. Its pow takes as long as a few products for positive bases, and fifty times as long
+for others. So an integer power is computed by products, or as the power of |x| with the sign of x.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The space of a group that works row by row: its reductions are taken of whole rows, and used in the same row again.
+"""The space of a row-wise group, whose reductions run over whole rows and are used again in the same row.
 
     graph(x: f64[50,100]) → f64[50,100]
       a = max(x, axes=(1,))          a number of each row, which is known once the row was read
@@ -6,8 +6,8 @@
       c = exp(x - b)
       …
 
-Values have the shape of the space, or one entry for each row; operands may also have one for each column, or be
-repeated along some of the axes over which the rows are counted.
+Values have the shape of the space, or one entry for each row. Operands may also have one entry for each column, or be
+constant along some of the axes of rows.
 """
 
 from __future__ import annotations

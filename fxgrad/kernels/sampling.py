@@ -1,5 +1,5 @@
-"""Sampling by rejection and by inversion, each entry with counters of its own: entry i of an array drawn with a key
-takes in round r the block of counter (i + 1, 0, r, 0), whatever else is drawn beside it.
+"""Sampling by rejection and by inversion with separate counters for each entry: in round r, entry i of an array drawn
+with a key takes the block of counter (i + 1, 0, r, 0), independently of the other entries.
 
 A sampler takes keys and parameters; the parameters have the shape of the result, and the keys its leading axes.
 """

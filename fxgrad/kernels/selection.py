@@ -1,4 +1,4 @@
-"""Kernels that choose entries and add them at places, without a branch or a call for each of them."""
+"""Kernels that select entries and add entries at positions, without a branch or a call for each entry."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The space over which a group of elementwise equations runs, and where in it its operands and results lie.
+"""The iteration space of a group of elementwise equations, and the layout of operands and results in it.
 
-A group is a Graph whose equations have results of one shape, its space, or reduce what has it. Axes that all arrays of
-the group run through in the same way are one dimension; so most groups have one or two:
+A group is a Graph whose equations have results of one shape, its space, or reduce such values. Axes that all arrays of
+the group traverse in the same way are merged into one dimension, so most groups have one or two:
 
     graph(a: f64[100,20], b: f64[20]) → f64[100,20], f64[]
       c = a * b         space (100, 20)       a runs through both dimensions, b through the second one only

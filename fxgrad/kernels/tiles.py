@@ -1,4 +1,4 @@
-"""A group of elementwise equations by NumPy, tile by tile, so that what is computed on the way stays in the cache."""
+"""Groups of elementwise equations computed by NumPy tile by tile, so that intermediate values stay in the cache."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Kernels of windows that slide along the last axes: views, overlapping sums, extrema and where these are.
+"""Kernels of windows that slide along the last axes: views, overlapping sums, extrema and their positions.
 
-Along an axis of n entries, window o has at tap k the entry o·step + k·dilation − low, where `low` is the padding in
-front.
+Along an axis of n entries, tap k of window o reads the entry o·step + k·dilation − low, where `low` is the padding at
+the front.
 """
 
 from __future__ import annotations
@@ -335,8 +335,8 @@ def deposit_kernel(xp: Any) -> Callable[..., Any]:
 
 
 def flatten_places(xp: Any, shape: Any, places: Any, rank: int) -> tuple[bool, Any, Any]:
-    """Return (whether there are entries, for places in each flattened image those in all images as one row, which
-    places are none, or None where NumPy sees that all are some)."""
+    """Return (whether there are entries, the places in all images flattened to one row, a mask of the places that lie
+    outside of their image). The mask is None if NumPy finds no such place."""
     lead, size = shape[: len(shape) - rank], prod(shape[len(shape) - rank :])
     first = xp.reshape(xp.arange(prod(lead)) * size, (*lead, *(1,) * rank))
     absent = xp.logical_or(places < 0, places >= size)

@@ -1,9 +1,9 @@
-"""`fxgrad.lax`: the primitives of jax.lax, by their names and with their signatures.
+"""`fxgrad.lax`: the primitives of jax.lax, with its names and signatures.
 
-Operations here take NumPy's liberties, where jax.lax insists on operands of one dtype and one shape: they broadcast
-and promote as `fxgrad.numpy` does. Sizes and axes are static, indices may be traced.
+jax.lax requires operands of one dtype and one shape; operations here broadcast and promote as `fxgrad.numpy` does.
+Sizes and axes are static, indices may be traced.
 
-The families of functions are loaded as they are used.
+The families of functions are loaded on first use.
 """
 # ruff: noqa: F401, F403
 

@@ -1,4 +1,4 @@
-"""Prefix sums of any associative operation, in logarithmic depth."""
+"""Prefix sums under any associative operation, in logarithmic depth."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Collectives: operations between the entries of a mapped axis, such as their sum, or values sent from one to
-another.
+"""Collectives: operations between the entries of a mapped axis, such as sums and permutations.
 
 `fx.vmap(f, axis_name="i")` names its axis; inside, `psum(x, "i")` is the sum of all entries' x. Axes may be nested: a
-tuple of names stands for all of them, the first being the outermost. Operands are pytrees; what does not vary along
-the axis counts as the same in every entry. Gradients follow JAX: inside the mapped function, a cotangent is that of the
-sum over the entries, so that the transpose of psum is psum.
+tuple of names stands for all of them, the first being the outermost. Operands are pytrees; a value that does not vary
+along the axis counts as equal in every entry. Gradients follow JAX: inside the mapped function, a cotangent is that of
+the sum over the entries, so that the transpose of psum is psum.
 """
 
 from __future__ import annotations
@@ -108,8 +107,8 @@ def axis_index(axis_name: Any) -> PyTree:
 # -- reductions ------------------------------------------
 @composite()
 def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The sum over a mapped axis, in the operand's dtype; truth values are counted. Of a Python number it is one again:
-    psum(1, "i") is the size of the axis.
+    """The sum over a mapped axis, in the operand's dtype; booleans are counted. The sum of a Python number is a Python
+    number: psum(1, "i") is the size of the axis.
 
     Args:
         x: a pytree of arrays.
@@ -176,8 +175,8 @@ def mapped_extremum(reduce: Callable[..., Any], x: Any, axis_name: Any, groups: 
 
 @composite()
 def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The greatest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of
-    `psum`. Those that tie share the derivative.
+    """The largest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as for
+    `psum`. Tied entries share the derivative.
 
     >>> fx.vmap(lambda x: fx.lax.pmax(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([3., 3.])
@@ -187,8 +186,8 @@ def pmax(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
 
 @composite()
 def pmin(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTree:
-    """The least entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as of `psum`.
-    Those that tie share the derivative.
+    """The smallest entry of `x`, a pytree, along the mapped axis `axis_name`; `axis_index_groups` and errors as for
+    `psum`. Tied entries share the derivative.
 
     >>> fx.vmap(lambda x: fx.lax.pmin(x, "i"), axis_name="i")(fnp.array([1.0, 3.0]))
     array([1., 1.])
@@ -303,7 +302,7 @@ def psum_scatter(
 
 @composite()
 def ppermute(x: PyTree, axis_name: Any, perm: Sequence[tuple[int, int]]) -> PyTree:
-    """Send values from entry to entry.
+    """Send values between entries of a mapped axis.
 
     Args:
         perm: pairs (source, target); no source and no target occurs twice. Who is no target gets zeros.
@@ -359,7 +358,7 @@ def pbroadcast(x: PyTree, axis_name: Any, source: int) -> PyTree:
 
 @composite()
 def pcast(x: PyTree, axis_name: Any, *, to: str) -> PyTree:
-    """Values that count as different in every entry of a mapped axis, or of several, though they are equal.
+    """Values marked as different in every entry of a mapped axis, or of several, although they are equal.
 
     Inside `fx.distributed.shard_map` a derivative with respect to such a value is every process's own; that with
     respect to a copy is the sum over the processes.
@@ -415,8 +414,8 @@ def all_to_all(
     axis_index_groups: None = None,
     tiled: bool = False,
 ) -> PyTree:
-    """The parts of all entries' values for each entry: every value is divided along an axis among the entries, and what
-    comes from all of them is joined along another.
+    """Exchange parts of values between all entries: every value is split along one axis into a part for each entry, and
+    the parts that an entry receives are joined along another.
 
     Args:
         x: a pytree of arrays.

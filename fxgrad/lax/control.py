@@ -1,8 +1,8 @@
-"""Control flow on traced values: branches and loops that all transforms go through.
+"""Control flow on traced values: branches and loops that support all transforms.
 
-Each function stages those that it is given once, to a Graph, whatever they close over; Python's own `if` and `for`
-serve as well under `grad` and `jvp`, but not under `jit`, nor on values that differ between the entries of a batch.
-Names and semantics are those of `jax.lax`.
+Each function stages its function arguments once, whatever they close over. Python's own `if` and `for` also work under
+`grad` and `jvp`, but not under `jit`, nor on values that differ between the entries of a batch. Names and semantics are
+those of `jax.lax`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def cond(
     *operands: PyTree,
     operand: PyTree = NO_OPERAND,
 ) -> PyTree:
-    """Call true_fun(*operands) where `pred` holds, and false_fun(*operands) where it does not.
+    """Call true_fun(*operands) if `pred` is true, and false_fun(*operands) otherwise.
 
     Only the chosen function is run. (Where `pred` is batched by `vmap`, both are, and the results selected.)
 
@@ -190,7 +190,7 @@ def while_loop(
     init_val: PyTree,
     max_steps: int | None = None,
 ) -> PyTree:
-    """Apply `body_fun` to `init_val` again and again, as long as `cond_fun` of the value holds.
+    """Apply `body_fun` to a value repeatedly, starting with `init_val`, while `cond_fun` of the value is true.
 
     Forward mode works as it is. Reverse mode keeps something of every step, and needs `max_steps`: memory for as many
     steps as there are, at most that many, and one run more to count them. Where `vmap` makes `cond_fun` differ between
@@ -487,7 +487,7 @@ def check_unroll(unroll: Any, place: str, least: int = 1) -> None:
 
 @api_boundary
 def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -> PyTree:
-    """Apply `f` to every row of `xs`, one after the other: as `vmap`, with the memory of one call.
+    """Apply `f` to every row of `xs`, one after another: like `vmap`, with the memory of one call.
 
     Args:
         f: a function of one argument.

@@ -21,8 +21,8 @@ Padding = str | Sequence[tuple[int, int]]
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Which axis is which: those of the batch, the channels and the image in an operand (`lhs_spec`) and in the result
-    (`out_spec`), and those of the features, the channels and the image in a kernel (`rhs_spec`).
+    """The axes of a convolution: those of the batch, the channels and the image in an operand (`lhs_spec`) and in the
+    result (`out_spec`), and those of the features, the channels and the image in a kernel (`rhs_spec`).
 
     >>> fx.lax.ConvDimensionNumbers((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2)).out_spec
     (0, 3, 1, 2)
@@ -36,7 +36,7 @@ class ConvDimensionNumbers(NamedTuple):
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
-    """The axes of a convolution, of which strings name each by a letter.
+    """The axes of a convolution, given by strings that name each axis by a letter.
 
     Args:
         lhs_shape, rhs_shape: the shapes of the operands.
@@ -85,7 +85,7 @@ def conv_dimension_numbers(
 def padtype_to_pads(
     in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: str
 ) -> list[tuple[int, int]]:
-    """The padding (low, high) of each axis that a word asks for.
+    """The padding (low, high) of each axis for a padding type such as "SAME".
 
     Args:
         in_shape, window_shape, window_strides: sizes of the operand and of the windows, and the steps between these.
@@ -396,7 +396,7 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: DType = None,
 ) -> Array:
-    """The windows of images, each as the channels of one place of the result: for each channel its entries in order.
+    """The windows of images, each as the channels of one place of the result: the entries of each channel in order.
 
     Args:
         filter_shape: the sizes of the windows.
@@ -441,7 +441,7 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: Any = None,
 ) -> Array:
-    """The correlation of images with kernels that are another one at each place.
+    """The correlation of images with kernels that differ from place to place.
 
     Args:
         rhs: the kernels, (O, C · product of filter_shape, *places of the result), the entries of windows in the

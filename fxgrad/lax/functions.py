@@ -1,5 +1,6 @@
-"""Functions given to control flow, as Graphs: they are staged at the avals of what they will be called with,
-compared with each other and with the carry, closed, and recognized when they come again."""
+"""Function arguments of control flow as Graphs: they are staged at the avals of their operands, compared with each
+other and with the carry, closed, and recognized when they occur again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gather` and `scatter` of jax.lax: slices whose starts are in an array, read or written in one operation.
+"""`gather` and `scatter` of jax.lax, which read or write many slices in one operation; an array gives their starts.
 
 Both are indexing by one array of integers for each axis of the operand, which broadcast to the axes of the starts,
 followed by the axes of the slices ("window axes").
@@ -20,7 +20,7 @@ from ..numpy.composite import operand as array
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Which axes of `gather` are which, by JAX's names.
+    """The axes of `gather`, with JAX's names.
 
     Attributes:
         offset_dims: the axes of the result that are those of the slices.
@@ -41,7 +41,7 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of `scatter` are which, by JAX's names: those of `GatherDimensionNumbers` the other way round.
+    """The axes of `scatter`, with JAX's names: the counterparts of `GatherDimensionNumbers`.
 
     Attributes:
         update_window_dims: the axes of the updates that are those of the slices.
@@ -66,8 +66,8 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(Enum):
-    """What becomes of slices that reach beyond the operand: CLIP moves them inside, FILL_OR_DROP leaves them out
-    (`gather` fills them), ONE_HOT fills with zeros, PROMISE_IN_BOUNDS says that there are none.
+    """The treatment of slices that extend beyond the operand: CLIP moves them inside, FILL_OR_DROP leaves them out
+    (`gather` fills them), ONE_HOT fills with zeros, PROMISE_IN_BOUNDS states that there are none.
 
     >>> rows = fx.lax.GatherDimensionNumbers((), (0,), (0,))
     >>> fx.lax.gather(fnp.ones(2), fnp.array([[9]]), rows, (1,), mode=fx.lax.GatherScatterMode.FILL_OR_DROP)
@@ -169,7 +169,7 @@ def gather(
     mode: Any = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """Slices of the operand, of which the starts are in an array.
+    """Slices of the operand whose starts are given by an array.
 
     Args:
         operand: an array.

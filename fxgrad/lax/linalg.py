@@ -1,7 +1,7 @@
-"""`fxgrad.lax.linalg`: factors of matrices by the names of jax.lax.linalg, with their signatures.
+"""`fxgrad.lax.linalg`: matrix factorizations with the names and signatures of jax.lax.linalg.
 
-Stacks of matrices are in the last two axes. Of eigen- and singular values the conventions are those of
-`fxgrad.numpy.linalg`, of unitary forms those of `fxgrad.scipy.linalg`.
+The last two axes are those of the matrices. Eigenvalues and singular values follow the conventions of
+`fxgrad.numpy.linalg`, unitary forms those of `fxgrad.scipy.linalg`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..ops.reflections import apply_reflections, multiply_reflections
 
 
 class SvdAlgorithm(enum.Enum):
-    """Ways to singular values, which are accepted and all one here.
+    """Implementations of singular values, accepted for JAX's signatures; all mean the same here.
 
     >>> from fxgrad import lax
     >>> lax.linalg.svd(fnp.eye(1), compute_uv=False, algorithm=lax.linalg.SvdAlgorithm.QR)
@@ -39,7 +39,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """Ways to eigenvalues of Hermitian matrices, which are accepted and all one here.
+    """Implementations of eigenvalues of Hermitian matrices, accepted for JAX's signatures; all mean the same here.
 
     >>> from fxgrad import lax
     >>> lax.linalg.eigh(fnp.eye(1), implementation=lax.linalg.EighImplementation.QDWH)[1]
@@ -52,7 +52,7 @@ class EighImplementation(enum.Enum):
 
 
 class EigImplementation(enum.Enum):
-    """Ways to eigenvalues, which are accepted and all one here.
+    """Implementations of eigenvalues, accepted for JAX's signatures; all mean the same here.
 
     >>> from fxgrad import lax
     >>> lax.linalg.eig(fnp.eye(1), implementation=lax.linalg.EigImplementation.LAPACK)[0]
@@ -292,7 +292,7 @@ def eig(
     implementation: EigImplementation | None = None,
     use_magma: bool | None = None,
 ) -> list[Array]:
-    """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), those that are asked for, all complex.
+    """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), as requested, all complex.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
@@ -479,7 +479,7 @@ def qdwh(
     eps: float | None = None,
     dynamic_shape: tuple[int, int] | None = None,
 ) -> tuple[Array, Array, int, bool]:
-    """(U, H, 0, True) with A = UH, unitary U and Hermitian H, of matrices (m, n) with m ≥ n.
+    """The polar decomposition (U, H, 0, True) with A = UH, unitary U and Hermitian H, of matrices (m, n) with m ≥ n.
 
     It is taken from singular vectors, not by iterations, whose number is 0. See `fxgrad.scipy.linalg.polar`.
 

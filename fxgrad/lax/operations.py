@@ -1,7 +1,7 @@
 """Elementwise operations, comparisons, bits and dtypes under the names of jax.lax.
 
-Where jax.lax wants operands of one dtype and shape, these broadcast and promote as NumPy does: a program that
-jax.lax accepts gives the same result here, one that it refuses may be accepted.
+jax.lax requires operands of one dtype and shape; these operations broadcast and promote as NumPy does. A program that
+jax.lax accepts gives the same result here; one that it refuses may be accepted.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class RoundingMethod(IntEnum):
 
 @composite()
 def round(x: ArrayLike, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) -> Array:
-    """The nearest integer, in the dtype of x; halves go away from zero, or to even numbers as NumPy's do. Its
+    """The nearest integer, in the dtype of x; halves are rounded away from zero, or to even numbers as in NumPy. Its
     derivative is 0.
 
     Args:
@@ -158,7 +158,7 @@ def round(x: ArrayLike, rounding_method: int = RoundingMethod.AWAY_FROM_ZERO) ->
 # -- choice ------------------------------------------
 @composite()
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
-    """x limited to the interval from `min` to `max`, which broadcast; where it equals a limit the two share the
+    """x limited to the interval from `min` to `max`, which broadcast; where x equals a limit, both share the
     derivative.
 
     >>> fx.lax.clamp(0.0, fnp.array([-1.0, 0.5, 2.0]), 1.0)
@@ -169,8 +169,8 @@ def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:
 
 @composite()
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
-    """Entries of `on_true` where `pred` holds, of `on_false` elsewhere; all three broadcast. The derivative goes to the
-    chosen entries alone.
+    """Entries of `on_true` where `pred` is true, of `on_false` elsewhere; all three broadcast. The derivative goes only
+    to the chosen entries.
 
     >>> fx.lax.select(fnp.array([True, False]), fnp.array([1.0, 2.0]), fnp.zeros(2))
     array([1., 0.])
@@ -180,8 +180,8 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
 
 @composite()
 def select_n(which: ArrayLike, *cases: Any) -> Array:
-    """Entries of the case whose number stands in `which`; False and True are 0 and 1. The derivative goes to the chosen
-    entries alone.
+    """Entries of the case with the number `which`; False and True are 0 and 1. The derivative goes only to the chosen
+    entries.
 
     Args:
         which: truth values, for two cases, or integers; one beyond the last counts as the last.
@@ -275,7 +275,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: DType) -> Array:
 
 
 def dtype(x: ArrayLike) -> np.dtype:
-    """The dtype of an array, number or traced value, as NumPy has it.
+    """The dtype of an array, number or traced value, as in NumPy.
 
     >>> fx.lax.dtype(1.0)
     dtype('float64')
@@ -352,7 +352,7 @@ def broadcasted_iota(dtype: DType, shape: Shape, dimension: int) -> np.ndarray:
 
 
 def optimization_barrier(operand: PyTree) -> PyTree:
-    """Return a pytree of arrays as it is: for programs written for JAX, which hold its compiler back by this function.
+    """Return a pytree of arrays unchanged: for programs written for JAX, which restrict its compiler by this function.
 
     >>> fx.lax.optimization_barrier((1.0, 2.0))
     (1.0, 2.0)

@@ -1,5 +1,4 @@
-"""Control flow as Python's own, for `fx.disable_jit`. A function returns None where a decision cannot be made so, and
-otherwise a tuple with the result."""
+"""Control flow in Python, for `fx.disable_jit`: a tuple with the result, or None if Python cannot decide."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from .operations import add, max, min, mul
 
 
 class Precision(Enum):
-    """How exact products are to be on accelerators that have several ways: for programs written for JAX. Products here
-    are computed in the dtype of their operands whatever is asked for.
+    """The precision of products on accelerators that have several, for programs written for JAX. Products here are
+    always computed in the dtype of their operands.
 
     >>> fx.lax.dot(fnp.ones(2), fnp.ones(2), precision=fx.lax.Precision.HIGHEST)
     np.float64(2.0)
@@ -62,7 +62,7 @@ def reduce_prod(operand: ArrayLike, axes: Any) -> Array:
 
 @composite()
 def reduce_max(operand: ArrayLike, axes: Any) -> Array:
-    """The greatest entry along `axes` of `operand`; entries that tie share the derivative.
+    """The largest entry along `axes` of `operand`; tied entries share the derivative.
 
     >>> fx.lax.reduce_max(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     array([3., 4.])
@@ -72,7 +72,7 @@ def reduce_max(operand: ArrayLike, axes: Any) -> Array:
 
 @composite()
 def reduce_min(operand: ArrayLike, axes: Any) -> Array:
-    """The least entry along `axes` of `operand`; entries that tie share the derivative.
+    """The smallest entry along `axes` of `operand`; tied entries share the derivative.
 
     >>> fx.lax.reduce_min(fnp.array([[1.0, 2.0], [3.0, 4.0]]), (0,))
     array([1., 2.])
@@ -82,7 +82,7 @@ def reduce_min(operand: ArrayLike, axes: Any) -> Array:
 
 @composite()
 def reduce_and(operand: ArrayLike, axes: Any) -> Array:
-    """Whether all entries of `operand` along `axes` hold; of integers, the bits that all have.
+    """Whether all entries of `operand` along `axes` are true; for integers, the bits that are set in all entries.
 
     >>> fx.lax.reduce_and(fnp.array([0b110, 0b011]), (0,)) == 0b010
     np.True_
@@ -93,7 +93,7 @@ def reduce_and(operand: ArrayLike, axes: Any) -> Array:
 
 @composite()
 def reduce_or(operand: ArrayLike, axes: Any) -> Array:
-    """Whether any entry of `operand` along `axes` holds; of integers, the bits that any has.
+    """Whether any entry of `operand` along `axes` is true; for integers, the bits that are set in any entry.
 
     >>> fx.lax.reduce_or(fnp.array([0b110, 0b011]), (0,)) == 0b111
     np.True_
@@ -104,7 +104,8 @@ def reduce_or(operand: ArrayLike, axes: Any) -> Array:
 
 @composite()
 def reduce_xor(operand: ArrayLike, axes: Any) -> Array:
-    """Whether an odd number of entries of `operand` along `axes` hold; of integers, the bits that an odd number has.
+    """Whether an odd number of entries of `operand` along `axes` are true; for integers, the bits that are set in an
+    odd number of entries.
 
     >>> fx.lax.reduce_xor(fnp.array([0b110, 0b011]), (0,)) == 0b101
     np.True_
@@ -184,7 +185,7 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
 
 @composite()
 def argmin(operand: ArrayLike, axis: int, index_dtype: DType) -> Array:
-    """The position of the first least entry of `operand` along `axis`, as integers of the dtype `index_dtype`.
+    """The position of the first smallest entry of `operand` along `axis`, as integers of the dtype `index_dtype`.
 
     >>> fx.lax.argmin(fnp.array([[1.0, 5.0], [7.0, 2.0]]), 1, int)
     array([0, 1])

@@ -1,5 +1,6 @@
-"""References that the functions of a loop or branch use, and that were made outside: they become part of what the
-functions take and return, so that each step finds what the one before has written."""
+"""References from outside that the functions of a loop or branch use: they become arguments and results of these
+functions, so that each step sees the writes of the previous one.
+"""
 
 from __future__ import annotations
 

@@ -39,7 +39,8 @@ def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Any = None) -> Array
 
 @composite()
 def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: Any = None) -> Array:
-    """The operand with the axes from `start_dimension` to `stop_dimension`, without the last, as one. It is linear.
+    """The operand with the axes from `start_dimension` up to, but not including, `stop_dimension` merged into one. It
+    is linear.
 
     >>> fx.lax.collapse(fnp.zeros((2, 3, 4)), 1).shape
     (2, 12)
@@ -251,8 +252,8 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Ar
 def slice(
     operand: ArrayLike, start_indices: ArrayLike, limit_indices: ArrayLike, strides: Any = None
 ) -> Array:
-    """Every stride-th entry of the operand from start to limit along every axis; nothing is clipped or counted from the
-    end.
+    """Every stride-th entry of the operand from start to limit along every axis, without clipping and without negative
+    indices.
 
     Args:
         operand: an array.
@@ -286,7 +287,7 @@ def slice(
 def slice_in_dim(
     operand: ArrayLike, start_index: ArrayLike, limit_index: ArrayLike, stride: int = 1, axis: int = 0
 ) -> Array:
-    """The entries start_index:limit_index:stride of the operand along one `axis`, as Python's slices are read.
+    """The entries start_index:limit_index:stride of the operand along one `axis`, with the meaning of Python's slices.
 
     >>> fx.lax.slice_in_dim(fnp.arange(6.0), 1, None, 2)
     array([1., 3., 5.])
@@ -299,7 +300,7 @@ def slice_in_dim(
 @composite()
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One entry of the operand along one `axis`, which is kept with length one or, without `keepdims`, dropped.
-    IndexingError where the static `index` is out of range; a negative one counts from the end.
+    IndexingError if the static `index` is out of range; a negative one counts from the end.
 
     Raises:
         IndexingError: there is no such position.

@@ -1,5 +1,4 @@
-"""Roots and linear systems that functions of the user's solve, differentiated implicitly. Names and semantics
-are those of `jax.lax`."""
+"""Roots and linear systems solved by the user's functions and differentiated implicitly, as in `jax.lax`."""
 
 from __future__ import annotations
 

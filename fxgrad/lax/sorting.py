@@ -67,8 +67,8 @@ def sort_key_val(
 
 @composite()
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> tuple[Any, Any]:
-    """The pair of the k greatest entries along an axis in descending order, and their positions; of equal ones the
-    first comes first. The values are differentiated as these entries are.
+    """The pair of the k largest entries along an axis in descending order, and their positions; of equal entries the
+    first comes first. The derivative of the values goes to these entries.
 
     Args:
         operand: an array.

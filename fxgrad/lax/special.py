@@ -1,4 +1,4 @@
-"""Special functions under the names of jax.lax: precise over their whole range, with derivatives of every order.
+"""Special functions under the names of jax.lax: accurate over their whole range, with derivatives of every order.
 
 Arguments are real and broadcast. Values are computed in float64 and rounded to the arguments' dtype.
 """

@@ -1,4 +1,4 @@
-"""`fxgrad.nn`: activations, softmax and its relatives, attention and initial parameters, by the names of jax.nn.
+"""`fxgrad.nn`: activations, softmax and related functions, attention, and initializers, with the names of jax.nn.
 
 Networks are functions of pytrees of parameters; there are no layers here.
 """

@@ -164,7 +164,7 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
 @composite()
 def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
-    """x where that is not negative, and negative_slope·x elsewhere.
+    """x where it is not negative, and negative_slope·x elsewhere.
 
     Args:
         x: an array.
@@ -179,7 +179,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 1e-2) -> Array:
 
 @composite()
 def hard_tanh(x: ArrayLike) -> Array:
-    """x between -1 and 1, and these outside.
+    """x limited to the interval from -1 to 1.
 
     >>> fx.nn.hard_tanh(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-1.,  0.,  1.])
@@ -221,7 +221,7 @@ def exponential_unit(x: Any, alpha: Any, width: Any) -> Any:
 
 @composite()
 def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x where that is positive, and alpha·(eˣ - 1) elsewhere.
+    """x where it is positive, and alpha·(eˣ - 1) elsewhere.
 
     Args:
         x: an array.
@@ -235,7 +235,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 @composite()
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
-    """x where that is positive, and alpha·(e^(x/alpha) - 1) elsewhere, whose derivative is continuous (Barron,
+    """x where it is positive, and alpha·(e^(x/alpha) - 1) elsewhere, with a continuous derivative (Barron,
     "Continuously differentiable exponential linear units", 2017).
 
     Args:
@@ -250,8 +250,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
 @composite()
 def selu(x: ArrayLike) -> Array:
-    """λ·elu(x, α), with which means 0 and variances 1 are kept (Klambauer et al., "Self-normalizing neural networks",
-    2017).
+    """λ·elu(x, α), which preserves mean 0 and variance 1 (Klambauer et al., "Self-normalizing neural networks", 2017).
 
     >>> fx.nn.selu(np.array([-2.0, 0.0, 2.0])).round(3)
     array([-1.52 ,  0.   ,  2.101])
@@ -263,8 +262,7 @@ def selu(x: ArrayLike) -> Array:
 
 @composite()
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """x·Φ(x), with the distribution function of the normal distribution (Hendrycks and Gimpel, "Gaussian error linear
-    units", 2016).
+    """x·Φ(x), where Φ is the normal distribution function (Hendrycks and Gimpel, "Gaussian error linear units", 2016).
 
     Args:
         x: an array.

@@ -1,4 +1,4 @@
-"""Attention by scaled products."""
+"""Scaled dot-product attention."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`fxgrad.nn.initializers`: initial parameters, by the names of jax.nn.initializers.
+"""`fxgrad.nn.initializers`: initializers of parameters, with the names of jax.nn.initializers.
 
-An initializer is a function (key, shape, dtype) → array; most functions here make one.
+An initializer is a function (key, shape, dtype) → array; most functions here return one.
 """
 
 from __future__ import annotations

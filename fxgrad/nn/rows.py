@@ -1,4 +1,4 @@
-"""Exponentials summed along axes, softmax, and other functions of whole rows."""
+"""Functions of whole rows: softmax, sums of exponentials along axes, and others."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def logmeanexp(
 
 @composite()
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
-    """eˣ/Σ eˣ along axes: positive numbers with sum 1; 0 where a mask does not hold. With an entry that is ∞, as
-    without one above -∞, all are NaN.
+    """eˣ/Σ eˣ along axes: positive numbers with sum 1, and 0 where a mask is False. If an entry is ∞, or all are -∞,
+    the results are NaN.
 
     Args:
         x: logits.
@@ -166,7 +166,7 @@ def standardize(
 
 @composite()
 def one_hot(x: ArrayLike, num_classes: int, *, dtype: DType = None, axis: int = -1) -> Array:
-    """1 at the class that an integer names, 0 at all others; only zeros where there is no such class.
+    """1 at the class that an integer names, 0 at all others; all zeros if there is no such class.
 
     Args:
         x: integers; they may be traced.

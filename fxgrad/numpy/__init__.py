@@ -2,11 +2,11 @@
 
     import fxgrad.numpy as fnp
 
-On plain arrays a function here is NumPy's, with its values, dtypes and errors; on traced values it is made of
-primitives, so that it can be differentiated, mapped and staged. Nothing is done in place and there is no `out=`; what
-plain `numpy` makes of traced values can be written into (see `boxes`).
+On plain arrays a function here is NumPy's, with its values, dtypes and errors. On traced values it is composed of
+primitives, so that it can be differentiated, mapped and staged. Functions do not work in place and have no `out=`.
+Traced arrays can be written into (see `boxes`).
 
-The families of functions are loaded as they are used.
+The families of functions are loaded on first use.
 """
 # ruff: noqa: F401, F403
 
@@ -56,8 +56,8 @@ _FAMILIES = (
 
 
 def _find_otherwise(name: str) -> Any:
-    """Find what is in no family: what is asked about the namespace itself, and bfloat16, which is another library's.
-    For NumPy's other names, say why they are not here."""
+    """Find the names of no family: those of the Array API's inspection, and bfloat16, which is another library's. For
+    NumPy's other names, say why they are not here."""
     from .missing import missing_name_error
 
     if name in ("__array_api_version__", "__array_namespace_info__"):

@@ -1,11 +1,11 @@
 """Updated copies: `x.at[index].set(v)` is x with v at the index; `at(x)[index].set(v)` for plain arrays.
 
-Nothing is written into, and so a derivative never sees a half-updated array. The operations are those of
-`jax.numpy.ndarray.at` and agree with NumPy's `x[index] = v` and `np.multiply.at`: values broadcast to the shape of
-x[index], the result keeps the dtype of x (casting to it must be of the same kind), and where an index repeats an entry,
-`set` leaves the last value while all others apply one after another.
+Nothing is modified, so a derivative never sees a half-updated array. The operations are those of `jax.numpy.ndarray.at`
+and agree with NumPy's `x[index] = v` and `np.multiply.at`: values broadcast to the shape of x[index], and the result
+keeps the dtype of x (casting to it must be of the same kind). Where an index repeats an entry, `set` stores the last
+value, while all other operations apply one after another.
 
-An index out of bounds raises, as in NumPy (JAX drops it by default); `mode` asks for something else.
+An index out of bounds raises, as in NumPy (JAX drops it by default); `mode` selects other behaviour.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def at(x: Any) -> At:
 
 
 def as_operand(x: Any) -> Any:
-    """Return an argument as operations take it: objects of other surfaces as they are."""
+    """Return an argument as operations take it: surface objects as they are."""
     return x if is_object(x) else as_value(x)
 
 
 class At:
-    """The attribute `x.at`, which is to be indexed."""
+    """The attribute `x.at`, which takes an index."""
 
     __slots__ = ("x",)
 

@@ -1,14 +1,14 @@
 """Boxes: arrays that can be written into while a program is differentiated, mapped or staged.
 
-Rules, closures and inner levels hold on to traced values, so these never change. A box is a cell outside of all levels
-that holds a value, plain or traced; to write into it is to compute the updated value, and to hold that from now on. So
-every operation before a write has the old value, every one after it the new one, and derivatives are those of the pure
-program. A traced value that user code writes into becomes a box in its place, together with what it is a view of and
-with the views of that: names and views show what is written, as in NumPy. What the library keeps are twins of what user
-code has, so that nothing has to be known of who refers to it.
+Traced values never change, because rules, closures and inner levels hold on to them. A box is a mutable cell outside of
+all levels that holds a value, plain or traced. A write computes the updated value and stores it in the box. So
+operations before a write use the old value and operations after it the new one, and derivatives are those of the pure
+program. A traced value that user code writes into is replaced by a box, together with its base and all views of that:
+names and views see the write, as in NumPy. The library itself keeps twins of the user's values, so that it need not
+know who refers to them.
 
-Basic indices, `reshape`, `T` and their like give views: boxes of windows, which read what their root holds and write
-into it (see `cells`).
+Basic indices, `reshape`, `T` and similar operations give views: boxes of windows, which read and write their root (see
+`cells`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from .selection import Selection
 class Box(SurfaceObject):
     """An array that can be written into: a cell that holds a value, plain or traced, of a fixed shape and dtype.
 
-    To transforms it is its value: they return values, and what they are given, they copy.
+    For transforms it is its value: they return values, and copy their arguments.
 
     >>> def running_sums(x):
     ...     sums = np.zeros_like(x)
@@ -75,7 +75,7 @@ class Box(SurfaceObject):
 
     @staticmethod
     def __fxgrad_object__(value: Any, shared: bool = False) -> Any:
-        """Return the value itself: what is computed of a box is none."""
+        """Return the value itself: results of operations on a box are not boxes."""
         return value
 
     def __fxgrad_value__(self) -> Any:
@@ -296,7 +296,7 @@ class Box(SurfaceObject):
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         refuse_strides(self, sys._getframe(1))
         entries = np.array(self.value, dtype)
-        if not copy:  # neither sees what is written into the other
+        if not copy:  # a write into one does not change the other
             entries.flags.writeable = False
             cell = self.cell.root
             cell.shown = [array for array in cell.shown if array() is not None] + [weakref.ref(entries)]
@@ -329,8 +329,8 @@ class Buffer(Box):
 
 
 def make_writable(result: Any, args: Any = ()) -> Any:
-    """Return what is computed of boxes as arrays that can be written into, which traced values are; numbers cannot
-    be, as in NumPy. What is the value of one of the arguments is not handed out, but a twin."""
+    """Return the results of operations on boxes as arrays that can be written into. Traced values can be; numbers
+    cannot, as in NumPy. If a result is the value of an argument, a twin is returned."""
     if type(result) is np.ndarray:
         return Buffer(result) if result.ndim else result
     if isinstance(result, Tracer):
@@ -461,7 +461,7 @@ def become_box(tracer: Tracer) -> None:
 
 
 def living_views(tracer: Any) -> Iterator[Any]:
-    """Yield the views of a traced value that somebody holds, and theirs."""
+    """Yield the live views of a traced value, and theirs."""
     for reference in getattr(tracer, "views", ()):
         view = reference()
         if view is not None:

@@ -1,8 +1,7 @@
-"""What boxes hold: a cell has a value, which is replaced when somebody writes, and a window shows some entries of a
-cell.
+"""The contents of boxes: a cell holds a value, which writes replace, and a window shows some entries of a cell.
 
-NumPy itself says what is a view. Each cell knows the *positions* of its entries, an array of integers, and what NumPy
-makes of that array by sharing its memory is a view, with these positions.
+NumPy itself decides which operations give views. Each cell has the *positions* of its entries, an array of integers. If
+an operation of NumPy on that array shares its memory, its result is a view with these positions.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from .entries import entries_at, flat_key
 
 
 class Cell:
-    """What a box holds that is no view, and how often that has been replaced.
+    """The value of a box that is not a view, and the number of its replacements.
 
-    `context` is where it was made, `layout` the positions of its entries, once somebody asked, and `shown` has weak
-    references to the arrays that NumPy made of it without copying: `np.asarray(x)`.
+    `context` is the Context in which it was made, `layout` the positions of its entries, computed on demand, and
+    `shown` has weak references to the arrays that NumPy made of it without copying: `np.asarray(x)`.
     """
 
     __slots__ = ("context", "held", "layout", "shown", "version")

@@ -1,4 +1,4 @@
-"""The declaration of the functions of the namespace.
+"""The decorator that declares the functions of the namespace.
 
 A function is NumPy's own as long as no argument is, or holds, a traced value or an array of another library:
 same values, same errors, same speed. Otherwise it is a *composite*: a Python function over primitives, with
@@ -200,8 +200,8 @@ def is_viewing(name: str, args: Any) -> bool:
 
 
 def remember_views(result: Any, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    """Return what a function shows of its arguments, which is to see what is written there: of several arrays each
-    result shows one, of a single one all do."""
+    """Return the results of a function that returns views of its arguments, so that they see writes: with several
+    arrays each result is a view of one, with a single array all are views of it."""
     if isinstance(result, Tracer) and isinstance(args[0] if args else None, Tracer):
         return remember_view(result, args[0], show_again, function, args, kwargs, 0, None)
     places = [i for i, a in enumerate(args) if isinstance(a, Tracer)]
@@ -234,8 +234,8 @@ def show_again(
 def call_with_out(
     function: Callable[..., Any], reference: Any, place: int, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Call a function with an array that its result is to be written into, by name or at this place: NumPy's own
-    function where all are its arrays."""
+    """Call a function with an array for its result, given by name or at this place. It is NumPy's own function if all
+    arrays are NumPy's."""
     if reference is not None and not any(map(is_beyond_numpy, (*args, *kwargs.values()))):
         return reference(*args, **kwargs)
     from .protocol import take_out  # which takes over what is attached to tracers
@@ -312,8 +312,7 @@ def fill_outside(mask: Any, x: Any, number: Any) -> Any:
 
 
 def known_value(value: Any, operation: str, hint: str) -> Any:
-    """Return the plain value of an argument that fixes a shape; where there is none, the error says what to
-    write."""
+    """Return the plain value of an argument that determines a shape. If it is unknown, the error says what to write."""
     try:
         return concretize(operand(value), operation)
     except ConcretizationError as error:

@@ -1,4 +1,4 @@
-"""Products that sum: matmul, dot, einsum and their relatives, all by way of one pairwise contraction."""
+"""Products with sums: matmul, dot, einsum and their relatives, all computed by one pairwise contraction."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def matmul(
     precision: Any = None,
     preferred_element_type: DType = None,
 ) -> Array:
-    """The matrix product over the last two axes; a one-dimensional operand is a row or column.
+    """The matrix product over the last two axes; a one-dimensional operand is a row or a column.
 
     `precision` is for programs written for JAX, here and in the other products: it has no effect.
     `preferred_element_type` is the dtype in which these compute.
@@ -202,7 +202,7 @@ def dot(
     precision: Any = None,
     preferred_element_type: DType = None,
 ) -> Array:
-    """The sum over the last axis of `a` and the last but one of `b`, or its only one; a product where one has no axes.
+    """The sum over the last axis of `a` and the last but one of `b`, or its only one; a product if one has no axes.
     Unlike `matmul` it keeps all other axes of both.
 
     Args:
@@ -250,7 +250,7 @@ def inner(
 
 @composite(np.outer)
 def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
-    """The products of all entries of `a`, in the rows, with all of `b`, in the columns; both are flattened.
+    """The products of all entries of `a`, along the rows, with all of `b`, along the columns; both are flattened.
 
     >>> fnp.outer(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0, 5.0]))
     array([[ 3.,  4.,  5.],
@@ -264,7 +264,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 def tensordot(
     a: ArrayLike, b: ArrayLike, axes: Axis = 2, *, precision: Any = None, preferred_element_type: DType = None
 ) -> Array:
-    """The sum over pairs of axes of two arrays; the axes that are left are those of `a`, then those of `b`.
+    """The sum over pairs of axes of two arrays; the remaining axes are those of `a`, then those of `b`.
 
     Args:
         axes: the number of last axes of a and first axes of b, or a pair of (sequences of) axes.
@@ -295,7 +295,7 @@ def tensordot(
 
 @composite(np.kron)
 def kron(a: ArrayLike, b: ArrayLike) -> Array:
-    """The Kronecker product: each entry of `a` times all of `b`, in blocks.
+    """The Kronecker product: each entry of `a` multiplied with all of `b`, in blocks.
 
     >>> fnp.kron(fnp.array([1.0, 10.0]), fnp.array([1.0, 2.0]))
     array([ 1.,  2., 10., 20.])
@@ -312,8 +312,8 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 def cross(
     a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
-    """The cross product of vectors of three components, or of two: these lie in a plane, and the product of two such is
-    the one component across it.
+    """The cross product of vectors of three or two components. Vectors of two components lie in a plane, and the
+    product of two such vectors is the component perpendicular to it.
 
     Raises:
         ValueError: the vectors have neither 3 components nor 2.
@@ -390,8 +390,8 @@ def contraction_path(
 
 @composite(np.einsum_path, derivative=NO_DERIVATIVE)
 def einsum_path(*operands: ArrayLike, optimize: Any = "greedy", einsum_call: bool = False) -> Array:
-    """The order in which NumPy would contract operands, and a report of its cost; it depends on their shapes only, so
-    traced operands need not be known.
+    """The order in which NumPy would contract operands, and a report of its cost. It depends only on shapes, so traced
+    operands need not be known.
 
     >>> fnp.einsum_path("ij,jk->ik", fnp.ones((2, 3)), fnp.ones((3, 4)))[0]
     ['einsum_path', (0, 1)]

@@ -1,5 +1,5 @@
-"""The creation of arrays. What depends on no traced value is made by NumPy's own function; the functions here
-take traced values where NumPy's take arrays or numbers.
+"""Creation of arrays. NumPy's own functions create arrays that depend on no traced value; the functions here accept
+traced values where NumPy's accept arrays or numbers.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def array(
     ndmax: int = 0,
     like: Any = None,
 ) -> Array:
-    """An array of numbers, nested sequences of them, or arrays; entries may be traced, and are then differentiated.
-    Traced values are never written to, so that they are not copied.
+    """An array from numbers, nested sequences of them, or arrays. Entries may be traced, and are then differentiated.
+    Traced values are not copied, because they are never written to.
 
     >>> fx.grad(lambda x: fnp.prod(fnp.array([x, 2.0, 3 * x])))(1.0)
     np.float64(12.0)
@@ -77,7 +77,7 @@ def array(
 @composite(on_default_device(np.asanyarray), derivative=LINEAR)
 def asanyarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: Any = None, copy: Any = None,
                like: Any = None) -> Array:  # fmt: skip
-    """As `asarray`: arrays of NumPy's subclasses stay what they are.
+    """Like `asarray`, but instances of NumPy's subclasses stay as they are.
 
     >>> fnp.asanyarray([1.0, 2.0])
     array([1., 2.])
@@ -87,8 +87,7 @@ def asanyarray(a: ArrayLike, dtype: DType = None, order: Any = None, *, device: 
 
 @composite(np.ascontiguousarray, derivative=LINEAR)
 def ascontiguousarray(a: ArrayLike, dtype: DType = None, *, like: Any = None) -> Array:
-    """An array of one axis at least, contiguous in memory. Traced values have no memory: of them only the axes are seen
-    to.
+    """An array with at least one axis, contiguous in memory. Traced values have no memory: only their axes are adapted.
 
     >>> fnp.ascontiguousarray(3.0)
     array([3.])
@@ -98,7 +97,7 @@ def ascontiguousarray(a: ArrayLike, dtype: DType = None, *, like: Any = None) ->
 
 @composite(np.copy, derivative=LINEAR)
 def copy(a: ArrayLike, order: Any = "K", subok: bool = False) -> Array:
-    """A copy of an array. Under transforms it is an array that can be written into, as arguments are not.
+    """A copy of an array. Under transforms it can be written into.
 
     >>> fnp.copy(fnp.array([1.0, 2.0]))
     array([1., 2.])
@@ -108,8 +107,8 @@ def copy(a: ArrayLike, order: Any = "K", subok: bool = False) -> Array:
 
 @composite(np.from_dlpack, derivative="")
 def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: Any = None) -> Array:
-    """An array that shares the memory of another library's, by the DLPack protocol. Traced values have no memory: they
-    raise UnsupportedError.
+    """An array that shares memory with another library's array, by the DLPack protocol. Traced values have no memory:
+    they raise UnsupportedError.
 
     >>> fnp.from_dlpack(fnp.arange(3.0))
     array([0., 1., 2.])
@@ -119,8 +118,8 @@ def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: Any = None) -> Arr
 
 @composite(np.astype)
 def astype(x: ArrayLike, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Array:
-    """An array in another dtype. Between floating and complex dtypes it is linear; to integers and truth values the
-    derivative ends.
+    """An array in another dtype. Between floating and complex dtypes it is linear; conversions to integers and booleans
+    have no derivative.
 
     >>> fnp.astype(fnp.array([1.7, -1.7]), int)
     array([ 1, -1])
@@ -221,8 +220,8 @@ def arange(
     device: Any = None,
     like: Any = None,
 ) -> Array:
-    """Numbers from start, in steps, to stop, which is left out. The bounds fix the shape: traced integers must
-    be known, otherwise ConcretizationError; traced floating-point numbers raise UnsupportedError.
+    """Numbers from start to stop, without stop, at equal steps. The bounds determine the shape: traced integers must be
+    known, otherwise ConcretizationError; traced floating-point numbers raise UnsupportedError.
 
     Raises:
         UnsupportedError: a traced floating-point value would fix the shape of the result.
@@ -303,7 +302,7 @@ def geomspace(
     dtype: DType = None,
     axis: int = 0,
 ) -> Array:
-    """Numbers at equal ratios from start to stop; differentiated by both.
+    """Numbers from start to stop at equal ratios; differentiated by both.
 
     >>> fnp.geomspace(1, 8, 4)
     array([1., 2., 4., 8.])
@@ -325,7 +324,7 @@ def geomspace(
 # -- coordinates ------------------------------------------
 @composite(np.meshgrid, derivative=LINEAR)
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
-    """Coordinate arrays of the grid that coordinate vectors span, in a tuple: one array for each vector.
+    """Coordinate arrays of the grid of coordinate vectors, in a tuple: one array for each vector.
 
     >>> fnp.meshgrid(fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0]))
     (array([[1., 2.],

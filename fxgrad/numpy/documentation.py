@@ -1,9 +1,9 @@
-"""What the docstrings of functions with a namesake in NumPy or SciPy say besides their own text: whose values they
-have, whether and how they differentiate, what is refused.
+"""Generated parts of the docstrings of functions that NumPy or SciPy also has: whose values they return, whether and
+how they can be differentiated, and which arguments they refuse.
 
-A docstring in the source says what is computed, and ends with an example. The sentences here come in between. They
-are made of what the declaration says; `tests/numpy/test_documentation.py` holds them against NumPy's signatures and
-against derivatives.
+A docstring in the source describes the function and ends with an example. The generated sentences go in between. They
+are derived from the declaration; `tests/numpy/test_documentation.py` compares them with NumPy's signatures and with
+derivatives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dtypes, what is known of them, and what is known of values without their data."""
+"""Dtypes, their properties, and abstract properties of values."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def iinfo(int_type: DType) -> Array:
 
 @described("numpy.result_type", NO_DERIVATIVE)
 def result_type(*arrays_and_dtypes: Any) -> Array:
-    """The dtype of what arrays and dtypes give together; traced Python scalars are weak, as plain ones are (NEP 50).
+    """The common dtype of arrays and dtypes; traced Python scalars are weak, as plain ones are (NEP 50).
 
     >>> fnp.result_type(fnp.float32, 1.0)
     dtype('float32')
@@ -110,7 +110,7 @@ def promotion_stand_in(value: Any) -> Any:
 
 @described("numpy.can_cast", NO_DERIVATIVE)
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
-    """Whether one dtype is cast to another by a rule; a value stands for its dtype.
+    """Whether a dtype can be cast to another by a casting rule; a value stands for its dtype.
 
     >>> fnp.can_cast(fnp.float64, fnp.float32)
     False
@@ -120,7 +120,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
 
 @composite(np.common_type, derivative=NO_DERIVATIVE)
 def common_type(*arrays: ArrayLike) -> Array:
-    """The floating dtype in which arrays are computed with together: integers become float64.
+    """The floating dtype of computations with the arrays; integers become float64.
 
     >>> fnp.common_type(fnp.ones(2, dtype=int), fnp.ones(2, dtype=fnp.float32)).__name__
     'float64'
@@ -130,7 +130,7 @@ def common_type(*arrays: ArrayLike) -> Array:
 
 @composite(np.min_scalar_type, derivative=NO_DERIVATIVE)
 def min_scalar_type(a: ArrayLike, /) -> Array:
-    """The smallest dtype that holds a scalar; the dtype of an array. Of traced values always the latter.
+    """The smallest dtype that can hold a scalar, or the dtype of an array. For traced values it is always the latter.
 
     >>> fnp.min_scalar_type(200)
     dtype('uint8')
@@ -140,7 +140,7 @@ def min_scalar_type(a: ArrayLike, /) -> Array:
 
 @described("numpy.isscalar", NO_DERIVATIVE)
 def isscalar(element: ArrayLike) -> builtins.bool:
-    """Whether a value is a number or a string; a traced value is one if it has no axes.
+    """Whether a value is a number or a string; a traced value without axes is one.
 
     >>> fnp.isscalar(3.0), fnp.isscalar(fnp.ones(2))
     (True, False)

@@ -1,4 +1,4 @@
-"""Elementwise functions that are made of others; see `ufuncs` for those that are primitives."""
+"""Elementwise functions composed of others; `ufuncs` has those that are primitives."""
 
 from __future__ import annotations
 
@@ -209,8 +209,8 @@ def bitwise_count(x: ArrayLike, /) -> Array:
 
 @composite(np.packbits, derivative=NO_DERIVATIVE)
 def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Array:
-    """Eight truth values along an axis as one uint8, zeros filling up the last; `axis=None` takes the flattened array.
-    TypeError if these are neither integers nor truth values.
+    """Eight booleans along an axis as one uint8, with zeros filling the last one; `axis=None` takes the flattened
+    array. Entries that are neither integers nor booleans raise TypeError.
 
     Raises:
         TypeError: `a` is neither of integers nor of truth values.
@@ -236,8 +236,8 @@ def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Array
 
 @composite(np.unpackbits, derivative=NO_DERIVATIVE)
 def unpackbits(a: ArrayLike, /, axis: Axis = None, count: Any = None, bitorder: str = "big") -> Array:
-    """The bits of every uint8 along an axis, `count` of them (or all but so many, if negative), as uint8. TypeError for
-    other dtypes.
+    """The bits of every uint8 along an axis as uint8, the first `count` of them (or without the last ones, if
+    negative). Other dtypes raise TypeError.
 
     Raises:
         TypeError: `a` is not of dtype uint8.
@@ -285,7 +285,7 @@ def clip(
     min: ArrayLike = None,
     max: ArrayLike = None,
 ) -> Array:
-    """Values limited to an interval; where a value equals a limit the two share the derivative.
+    """Values limited to an interval; where a value equals a limit, both share the derivative.
 
     >>> fx.grad(lambda x: fnp.sum(fnp.clip(x, -1, 1) ** 2))(fnp.array([-3.0, 0.5]))
     array([0., 1.])
@@ -299,7 +299,8 @@ def clip(
 
 @composite(np.round, derivative=ZERO_DERIVATIVE)
 def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
-    """Numbers rounded to so many decimals, halves to even digits; negative `decimals` round to tens and hundreds.
+    """Numbers rounded to the given number of decimals, halves to even digits; negative `decimals` round to tens and
+    hundreds.
 
     >>> fnp.round(fnp.array([0.125, 2.5]), 2)
     array([0.12, 2.5 ])
@@ -324,8 +325,8 @@ def fix(x: ArrayLike, out: None = None) -> Array:
 def nan_to_num(
     x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike = None, neginf: ArrayLike = None
 ) -> Array:
-    """NaN and infinities replaced by numbers; the derivative is 0 where that happens, and 1 elsewhere. Never in place:
-    `copy=False` on traced values makes a new array as well.
+    """NaN and infinities replaced by numbers; the derivative is 0 where an entry is replaced, and 1 elsewhere. Never in
+    place: `copy=False` on traced values makes a new array as well.
 
     >>> fx.jvp(fnp.nan_to_num, (fnp.array([1.0, fnp.nan]),), (fnp.ones(2),))
     (array([1., 0.]), array([1., 0.]))
@@ -358,8 +359,8 @@ def angle(z: ArrayLike, deg: bool = False) -> Array:
 
 @composite(np.real_if_close)
 def real_if_close(a: ArrayLike, tol: Any = 100) -> Array:
-    """The real parts, where all imaginary parts are near 0, else the array as it is. The dtype depends on values: of
-    complex ones that are staged or mapped it raises ConcretizationError.
+    """The real parts if all imaginary parts are near 0, otherwise the array itself. The dtype depends on values:
+    complex ones that are staged or mapped raise ConcretizationError.
 
     >>> fnp.real_if_close(fnp.array([1 + 1e-16j, 2.0]))
     array([1., 2.])
@@ -388,7 +389,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equa
 def allclose(
     a: ArrayLike, b: ArrayLike, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> Array:
-    """Whether all entries are near each other as by `isclose`: one truth value, traced where the arrays are.
+    """Whether all entries are close to each other in the sense of `isclose`: one boolean, traced if the arrays are.
 
     >>> fnp.allclose(fnp.array([1.0, 2.0]), fnp.array([1.0, 2.0 + 1e-9]))
     True
@@ -398,8 +399,8 @@ def allclose(
 
 @composite(np.array_equal, derivative=NO_DERIVATIVE)
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """Whether two arrays have the same shape and the same entries. The shapes decide at once; entries give a truth
-    value that is traced where they are.
+    """Whether two arrays have the same shape and the same entries. Different shapes decide immediately; otherwise the
+    result is a boolean that is traced if the entries are.
 
     >>> fnp.array_equal(fnp.array([1.0, 2.0]), fnp.array([1.0, 2.0]))
     True
@@ -472,7 +473,7 @@ def iscomplex(x: ArrayLike) -> Array:
 
 @described("numpy.isrealobj", NO_DERIVATIVE)
 def isrealobj(x: ArrayLike) -> bool:
-    """Whether the dtype is not complex, whatever the values: a bool of Python's.
+    """Whether the dtype is not complex, whatever the values: a Python bool.
 
     >>> fnp.isrealobj(fnp.array([1.0, 2.0]))
     True
@@ -482,7 +483,7 @@ def isrealobj(x: ArrayLike) -> bool:
 
 @described("numpy.iscomplexobj", NO_DERIVATIVE)
 def iscomplexobj(x: ArrayLike) -> bool:
-    """Whether the dtype is complex, whatever the values: a bool of Python's.
+    """Whether the dtype is complex, whatever the values: a Python bool.
 
     >>> fnp.iscomplexobj(fnp.array([1 + 0j]))
     True

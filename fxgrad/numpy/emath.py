@@ -1,5 +1,4 @@
-"""Functions whose results are complex where the real ones end: NumPy's `emath`. The dtype of a result hangs on the
-values, which must be known."""
+"""NumPy's `emath`: functions whose results are complex where real results do not exist. Values must be known."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What is read from boxes and written into them: keys, the positions of entries, values in the dtype and shape of those
-in whose place they are put."""
+"""Reading from and writing into boxes: keys, the positions of entries, and the conversion of written values to the
+dtype and shape of the entries that they replace.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def unbox(value: Any) -> Any:
 
 
 def read_key(key: Any) -> tuple[Any, bool]:
-    """Return a key without boxes, with what is known of traced entries in their place, and whether all of it is."""
+    """Return a key without boxes, with known values in place of traced entries, and whether all of it is known."""
     if isinstance(key, tuple):
         entries = [read_key(e) for e in key]
         return tuple([e for e, _ in entries]), all(known for _, known in entries)
@@ -62,7 +63,7 @@ def is_mask(key: Any, shape: tuple[int, ...]) -> bool:
 
 
 def first_of(key: Any) -> Any:
-    """Return a basic key with zeros in place of traced integers: what it gives lies in memory as what they give."""
+    """Return a basic key with zeros in place of traced integers, which selects entries with the same memory layout."""
     if isinstance(key, tuple):
         return tuple([first_of(e) for e in key])
     return 0 if isinstance(key, Tracer) else key
@@ -92,8 +93,7 @@ def flat_key(spot: Any) -> Any:
 
 
 def fit_values(values: Any, dtype: Any) -> Any:
-    """Return what is to be written as values of a dtype, converted as NumPy's assignment does; raise where a derivative
-    would be lost by that."""
+    """Convert values to a dtype as NumPy's assignment does; raise if the conversion would lose a derivative."""
     values = as_value(unbox(values))
     aval = aval_of(values)
     if aval.dtype == dtype and not aval.weak:

@@ -148,7 +148,7 @@ def fft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None
 
 @composite(np.fft.ifft, derivative=LINEAR)
 def ifft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
-    """The inverse of `fft` along an axis: complex numbers, cropped or padded to n before.
+    """The inverse of `fft` along an axis: complex numbers. The input is first cropped or padded to n.
 
     Raises:
         ValueError: `n` is not positive, or there is no such `norm`.
@@ -177,7 +177,7 @@ def rfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: Non
 
 @composite(np.fft.irfft, derivative=LINEAR)
 def irfft(a: ArrayLike, n: Any = None, axis: int = -1, norm: Any = None, out: None = None) -> Array:
-    """The inverse of `rfft`. Of the frequencies 0 and (n even) n/2 the imaginary parts have no effect and derivative 0.
+    """The inverse of `rfft`. The imaginary parts of the frequencies 0 and (n even) n/2 have no effect and derivative 0.
 
     Raises:
         ValueError: `n` is not positive, or there is no such `norm`.

@@ -1,4 +1,4 @@
-"""The first write into a traced value, and what NumPy's `x.flat` is under transforms."""
+"""The first write into a traced value, and NumPy's `x.flat` under transforms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .entries import fit_values, read_key, unbox
 
 
 def written(x: Any) -> Any:
-    """Return an array under transforms as the box that it becomes when somebody writes into it."""
+    """Return an array under transforms as the box that it becomes when it is written into."""
     if not is_box(x):
         if x.interpreter.permanent:
             raise ImmutableError(

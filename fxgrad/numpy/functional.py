@@ -1,7 +1,7 @@
-"""Functions of functions: a Python function applied to slices, entries or parts of arrays.
+"""Functions of functions, which apply a Python function to slices, entries or parts of arrays.
 
-Outside of transforms, with plain arguments, these are NumPy's own. Otherwise the function is run on all slices at
-once, by `vmap`; where it asks for values (`if x > 0`, `math.floor(x)`), on those that answer alike.
+Outside of transforms, with plain arguments, these are NumPy's own. Otherwise `vmap` runs the function on all slices at
+once; if it asks for values (`if x > 0`, `math.floor(x)`), it runs on groups of slices with equal answers.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .manipulation import entry_count, expand_dims, moveaxis
 
 
 def is_numpy_call(*values: Any) -> bool:
-    """Whether NumPy's own function is to be called: nothing is traced, and no transform is open, whose traced values a
-    function may have in its closure."""
+    """Whether NumPy's own function is called: nothing is traced, and no transform is open, whose traced values a
+    function might close over."""
     return acting_level() is EVAL.interpreter and not any(map(is_beyond_numpy, values))
 
 
@@ -73,7 +73,7 @@ def apply_along_axis(
 
 @described("numpy.apply_over_axes", "")
 def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array:
-    """What `func(a, axis)` makes of an array for one axis after another, which are kept with length one. It is
+    """The result of `func(a, axis)` applied for one axis after another; the axes are kept with length one. It is
     differentiated as the function is.
 
     Raises:
@@ -100,10 +100,10 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array
 # -- on parts ------------------------------------------
 @described("numpy.piecewise", "")
 def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Array:
-    """Functions (or constants) `funclist` of `x` where the conditions `condlist` hold; the last one that holds
-    decides, one function more is for the rest, which is 0 otherwise. Traced functions are given all of x, and
-    their derivative goes to the chosen entries alone, even if that of another function is infinite there. Further
-    arguments, `args` and `kw`, go to the functions.
+    """The values of functions (or constants) `funclist` at `x` where the conditions `condlist` are true. The last true
+    condition decides; one further function serves the remaining entries, which are 0 otherwise. Traced functions
+    receive all of x, and the derivative goes only to the chosen entries, even if that of another function is infinite
+    there. Further arguments, `args` and `kw`, are passed to the functions.
 
     Raises:
         ValueError: neither as many functions as conditions, nor one more.
@@ -140,8 +140,8 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
 
 # -- entry by entry ------------------------------------------
 class vectorize:
-    """A function of scalars (or, with `signature`, of small arrays) as a function of arrays that broadcast. It is
-    differentiated as the function is, which runs once for every entry:
+    """A function of scalars (or, with `signature`, of small arrays) as a function of arrays that broadcast. The
+    function runs once for every entry, and is differentiated in the same way:
     https://numpy.org/doc/stable/reference/generated/numpy.vectorize.html
 
     Args:
@@ -279,8 +279,8 @@ def core_axes(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ..
 
 @described("numpy.frompyfunc", "")
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> Callable[..., Any]:
-    """A function of scalars as a function of arrays that broadcast. Of plain ones it makes arrays of objects, as NumPy
-    does; traced ones are computed as by `vectorize`, and differentiated as the function is.
+    """A function of scalars as a function of arrays that broadcast. For plain arguments it returns arrays of objects,
+    as in NumPy; traced ones are computed as by `vectorize`, and differentiated as the function is.
 
     >>> double = fnp.frompyfunc(lambda x: 2 * x, 1, 1)
     >>> fx.grad(lambda x: fnp.sum(double(x)))(fnp.ones(2))

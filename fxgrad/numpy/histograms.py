@@ -1,7 +1,7 @@
-"""Counts: of integers, and of values between edges.
+"""Counts of integers, and of values between edges.
 
-Counts have no derivative with respect to what is counted; sums of weights have that with respect to the weights, and
-edges that are made of the data have theirs.
+Counts have no derivative with respect to the counted values. Sums of weights are differentiable in the weights, and
+edges computed from the data are differentiable in the data.
 """
 
 from __future__ import annotations
@@ -167,8 +167,7 @@ def flatten_data(a: Any, weights: Any) -> tuple[Any, Any]:
 
 @composite(np.histogram_bin_edges)
 def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> Array:
-    """The edges of the bins of a histogram. Where they are made of the data, they vary with its least and its greatest
-    entry.
+    """The edges of the bins of a histogram. Edges computed from the data vary with its smallest and its largest entry.
 
     Raises:
         ValueError: `weights` have another shape than `a`, or `bins` is not positive, or an array with several axes.
@@ -187,7 +186,7 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
 def histogram(
     a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
 ) -> tuple[Any, Any]:
-    """Return how many entries are in each bin, and the edges of the bins.
+    """Return the number of entries in each bin, and the edges of the bins.
 
     Args:
         bins: how many of equal width, or their edges, or the name of one of NumPy's estimators of their number, for
@@ -235,7 +234,7 @@ def histogramdd(
     density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[Any, list[Any]]:
-    """How many points are in each box, and the edges along every axis.
+    """The number of points in each box, and the edges along every axis.
 
     Args:
         sample: points in the rows of a matrix, or a sequence with the coordinates along every axis.
@@ -282,8 +281,8 @@ def histogram2d(
     density: bool | None = None,
     weights: ArrayLike = None,
 ) -> tuple[Any, Any, Any]:
-    """How many points are in each rectangle, the edges along x, and the edges along y; `bins` may be the edges for both
-    axes.
+    """The number of points in each rectangle, the edges along x, and the edges along y; `bins` may be the edges for
+    both axes.
 
     Raises:
         ValueError: `x` and `y` have different lengths.

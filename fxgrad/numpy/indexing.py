@@ -1,5 +1,5 @@
-"""Choosing entries: by position, by condition, by comparison. Positions may be traced; what fixes the shape of
-the result (masks, the places of non-zeros) must be known.
+"""Selection of entries by position, by condition, or by comparison. Positions may be traced; arguments that determine
+the shape of the result (masks, the places of nonzeros) must be known.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, 
 
 @composite(np.take_along_axis, derivative=LINEAR)
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Array:
-    """Entries at positions along an axis, the other axes matched entry by entry (broadcasting). It is differentiated by
-    the array; positions that occur several times add up their cotangents.
+    """Entries at positions along an axis, with the other axes matched entry by entry (broadcasting). It is
+    differentiated by the array; repeated positions add their cotangents.
 
     Raises:
         IndexError: a position is no integer, or out of bounds.
@@ -168,7 +168,7 @@ def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", or
 
 @composite(np.diag_indices_from, derivative=NO_DERIVATIVE)
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
-    """The positions of the main diagonal of an array, one index array for each axis; they depend on the shape only.
+    """The positions of the main diagonal of an array, one index array for each axis; they depend only on the shape.
 
     Raises:
         ValueError: `arr` has fewer than two axes, or axes of different sizes.
@@ -232,7 +232,7 @@ def known_mask(condition: Any, operation: str) -> Any:
 
 @described("numpy.where", "")
 def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> Array:
-    """Entries of x where the condition holds, of y elsewhere, all broadcast; without x and y, `nonzero(condition)`.
+    """Entries of x where the condition is true, of y elsewhere, all broadcast; without x and y, `nonzero(condition)`.
 
     It is linear in x and y: the derivative goes to the chosen entries alone, even if that of the other branch is
     infinite or NaN there.
@@ -250,8 +250,8 @@ def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> 
 
 @composite(np.nonzero, derivative=NO_DERIVATIVE)
 def nonzero(a: ArrayLike) -> tuple[Array, ...]:
-    """The positions of the entries that are not 0, one array for each axis. Which ones these are must be known: of
-    values that are staged or mapped it raises ConcretizationError.
+    """The positions of the nonzero entries, one array for each axis. They must be known: values that are staged or
+    mapped raise ConcretizationError.
 
     >>> fnp.nonzero(fnp.array([0.0, 5.0, 6.0]))
     (array([1, 2]),)
@@ -261,7 +261,7 @@ def nonzero(a: ArrayLike) -> tuple[Array, ...]:
 
 @composite(np.flatnonzero, derivative=NO_DERIVATIVE)
 def flatnonzero(a: ArrayLike) -> Array:
-    """The positions of the entries that are not 0 in the flattened array, which must be known as for `nonzero`.
+    """The positions of the nonzero entries in the flattened array. They must be known, as for `nonzero`.
 
     >>> fnp.flatnonzero(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
     array([1, 2])
@@ -271,7 +271,7 @@ def flatnonzero(a: ArrayLike) -> Array:
 
 @composite(np.argwhere, derivative=NO_DERIVATIVE)
 def argwhere(a: ArrayLike) -> Array:
-    """The positions of the entries that are not 0, one in each row, which must be known as for `nonzero`.
+    """The positions of the nonzero entries, one in each row. They must be known, as for `nonzero`.
 
     >>> fnp.argwhere(fnp.array([[0.0, 5.0], [6.0, 0.0]]))
     array([[0, 1],
@@ -282,8 +282,8 @@ def argwhere(a: ArrayLike) -> Array:
 
 @composite(np.compress, derivative=LINEAR)
 def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: None = None) -> Array:
-    """Entries along an axis, or of the flattened array, at which a condition holds. The condition fixes the shape:
-    where it is staged or mapped this raises ConcretizationError.
+    """Entries along an axis, or of the flattened array, at which a condition is true. The condition determines the
+    shape: if it is staged or mapped this raises ConcretizationError.
 
     Raises:
         ValueError: `condition` has not one axis.
@@ -299,8 +299,8 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: None = 
 
 @composite(np.extract, derivative=LINEAR)
 def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
-    """The entries at which a condition holds, in a row. The condition fixes the shape: where it is staged or mapped
-    this raises ConcretizationError.
+    """The entries at which a condition is true, as a vector. The condition determines the shape: if it is staged or
+    mapped this raises ConcretizationError.
 
     >>> fnp.extract([True, False, True], fnp.array([1.0, 2.0, 3.0]))
     array([1., 3.])
@@ -311,7 +311,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
 # -- among several ------------------------------------------
 @composite(np.select)
 def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -> Array:
-    """Entries of the first choice whose condition holds, and `default` where none does.
+    """Entries of the first choice whose condition is true, and `default` if none is.
 
     Raises:
         ValueError: there are no conditions, or not as many choices.
@@ -340,7 +340,7 @@ def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -
 
 @composite(np.choose)
 def choose(a: ArrayLike, choices: ArrayLike, out: None = None, mode: str = "raise") -> Array:
-    """Entries of the choice whose number stands in `a`; all are broadcast. It is differentiated by the choices.
+    """Entries of the choice with the number in `a`; all operands are broadcast. It is differentiated by the choices.
 
     Raises:
         ValueError: with `mode` "raise", there is no choice of such a number.

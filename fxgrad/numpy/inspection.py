@@ -19,7 +19,7 @@ __array_namespace_info__ = np.__array_namespace_info__
 def array_repr(
     arr: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
 ) -> str:
-    """The text that shows an array as an expression, in a str; of a traced value, what is known of it.
+    """An array as the text of an expression, in a str; for a traced value, its abstract value.
 
     >>> fnp.array_repr(fnp.array([1.0, 2.0]))
     'array([1., 2.])'
@@ -31,7 +31,7 @@ def array_repr(
 def array_str(
     a: ArrayLike, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None
 ) -> str:
-    """The text that shows the entries of an array, in a str; of a traced value, what is known of it.
+    """The entries of an array as text, in a str; for a traced value, its abstract value.
 
     >>> fnp.array_str(fnp.array([1.0, 2.0]))
     '[1. 2.]'
@@ -56,7 +56,7 @@ def array2string(
     suffix: str = "",
     legacy: Any = None,
 ) -> str:
-    """The text that shows the entries of an array, in a str; of a traced value, what `format` gives.
+    """The entries of an array as text, in a str; for a traced value, the result of `format`.
 
     >>> fnp.array2string(fnp.array([1.0, 2.0]), separator=", ")
     '[1., 2.]'

@@ -180,7 +180,7 @@ def block(arrays: ArrayLike) -> Array:
 
 @composite(np.append, derivative=LINEAR)
 def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> Array:
-    """An array and values after it, along an axis or both flattened: a new array.
+    """An array followed by values, along an axis or both flattened: a new array.
 
     >>> fnp.append(fnp.array([1.0, 2.0]), 3.0)
     array([1., 2., 3.])
@@ -192,7 +192,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axis = None) -> Array:
 
 @composite(np.array_split, derivative=LINEAR)
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Parts of an array along an axis, in a list: at the given places, or so many of nearly equal size.
+    """Parts of an array along an axis, in a list: split at the given places, or into a number of nearly equal parts.
 
     Raises:
         ValueError: the number of parts is not positive.
@@ -218,8 +218,8 @@ def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list
 
 @composite(np.split, derivative=LINEAR)
 def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Parts of an array along an axis, in a list: at the given places, or so many of equal size; ValueError where this
-    does not go.
+    """Parts of an array along an axis, in a list: split at the given places, or into a number of equal parts;
+    ValueError if these cannot be equal.
 
     Raises:
         ValueError: `ary` cannot be divided into parts of one size.

@@ -1,4 +1,4 @@
-"""Functions that move entries without computing anything."""
+"""Functions that rearrange entries without computing anything."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def reshape(a: ArrayLike, /, shape: Any, order: str = "C", *, copy: bool | None 
 
 @composite(np.ravel, derivative=LINEAR)
 def ravel(a: ArrayLike, order: str = "C") -> Array:
-    """The entries in a row: an array of one axis, in the order of C or ("F") of Fortran.
+    """The entries as a vector, in C order or ("F") Fortran order.
 
     >>> fnp.ravel(fnp.array([[1.0, 2.0], [3.0, 4.0]]))
     array([1., 2., 3., 4.])
@@ -80,7 +80,7 @@ def ravel(a: ArrayLike, order: str = "C") -> Array:
 
 @composite(np.squeeze, derivative=LINEAR)
 def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
-    """An array without its axes of size 1, or without those that are named; ValueError where one of these is longer.
+    """An array without its axes of size 1, or without the given ones; ValueError if one of these is longer.
 
     Raises:
         ValueError: an axis that is named has not size 1.
@@ -120,7 +120,7 @@ def raise_ndim(ndim: int, place: Any, arrays: tuple) -> Any:
 
 @composite(np.atleast_1d, derivative=LINEAR)
 def atleast_1d(*arys: Any) -> Array:
-    """Arrays with one axis at least: numbers get one. Of several arguments a tuple.
+    """Arrays with at least one axis: numbers get one. Several arguments give a tuple.
 
     >>> fnp.atleast_1d(3.0)
     array([3.])
@@ -130,7 +130,7 @@ def atleast_1d(*arys: Any) -> Array:
 
 @composite(np.atleast_2d, derivative=LINEAR)
 def atleast_2d(*arys: Any) -> Array:
-    """Arrays with two axes at least; new ones come first. Of several arguments a tuple.
+    """Arrays with at least two axes; new axes come first. Several arguments give a tuple.
 
     >>> fnp.atleast_2d(fnp.array([1.0, 2.0]))
     array([[1., 2.]])
@@ -140,8 +140,8 @@ def atleast_2d(*arys: Any) -> Array:
 
 @composite(np.atleast_3d, derivative=LINEAR)
 def atleast_3d(*arys: Any) -> Array:
-    """Arrays with three axes at least: a vector becomes the middle one, a matrix the first two. Of several arguments a
-    tuple.
+    """Arrays with at least three axes: a vector lies along the middle one, a matrix along the first two. Several
+    arguments give a tuple.
 
     >>> fnp.atleast_3d(fnp.ones(4)).shape
     (1, 4, 1)
@@ -220,7 +220,7 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
 @composite(np.moveaxis, derivative=LINEAR)
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
-    """An array with some axes at other places; the others keep their order.
+    """An array with some axes moved to other positions; the others keep their order.
 
     Raises:
         ValueError: not as many sources as destinations.
@@ -257,7 +257,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 
 @composite(np.rollaxis, derivative=LINEAR)
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """An array with one axis moved before another; `moveaxis` says the same more clearly.
+    """An array with one axis moved before another; `moveaxis` is clearer.
 
     >>> fnp.rollaxis(fnp.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
@@ -270,7 +270,7 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 # -- repeating ------------------------------------------
 @composite(np.tile, derivative=LINEAR)
 def tile(A: ArrayLike, reps: Any) -> Array:
-    """An array repeated as a whole along its axes, so many times along each.
+    """An array repeated as a whole, the given number of times along each axis.
 
     >>> fnp.tile(fnp.array([1.0, 2.0]), 2)
     array([1., 2., 1., 2.])
@@ -286,7 +286,7 @@ def tile(A: ArrayLike, reps: Any) -> Array:
 
 @composite(np.repeat, derivative=LINEAR)
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axis = None) -> Array:
-    """Every entry along an axis, or of the flattened array, several times. The counts fix the shape: where they are
+    """Every entry along an axis, or of the flattened array, repeated. The counts determine the shape: if they are
     staged or mapped this raises ConcretizationError.
 
     >>> fnp.repeat(fnp.array([1.0, 2.0]), [2, 1])
@@ -385,7 +385,7 @@ def fliplr(m: ArrayLike) -> Array:
 
 @composite(np.roll, derivative=LINEAR)
 def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
-    """Entries moved along axes, or in the flattened array; those at the end come back at the beginning.
+    """Entries moved along axes, or in the flattened array; entries moved past the end come back at the beginning.
 
     >>> fnp.roll(fnp.array([1.0, 2.0, 3.0]), 1)
     array([3., 1., 2.])
@@ -404,7 +404,7 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
 
 @composite(np.rot90, derivative=LINEAR)
 def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
-    """The matrices in two axes turned by k right angles, from the first axis towards the second.
+    """The matrices in two axes rotated by k right angles, from the first axis towards the second.
 
     Raises:
         ValueError: `axes` are not two different ones.
@@ -450,7 +450,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 @composite(np.diag, derivative=LINEAR)
 def diag(v: ArrayLike, k: int = 0) -> Array:
-    """The k-th diagonal of a matrix, or the matrix of which a vector is the k-th diagonal. ValueError for other arrays.
+    """The k-th diagonal of a matrix, or the matrix with a vector as its k-th diagonal. Other arrays raise ValueError.
 
     Raises:
         ValueError: `v` has neither one axis nor two.
@@ -475,7 +475,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
 @composite(np.diagflat, derivative=LINEAR)
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """The matrix whose k-th diagonal are all entries of an array.
+    """The matrix that has all entries of an array on its k-th diagonal.
 
     >>> fnp.diagflat(fnp.array([1.0, 2.0]), 1)
     array([[0., 1., 0.],

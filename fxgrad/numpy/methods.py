@@ -1,7 +1,7 @@
 """NumPy's methods and attributes on traced values. Most are the function of fxgrad.numpy of the same name.
 
-(Operators are in `ops.operators`, what plain NumPy does with traced values is in `protocol`, what becomes of them when
-they are written into in `boxes`.)
+(`ops.operators` has the operators, `protocol` the behaviour of plain NumPy on traced values, `boxes` the behaviour of
+writes.)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ INPLACE_METHODS = {
     "setflags": "nothing: x = x.copy() can be written into",
     "__delitem__": "x = fnp.delete(x, index)",
 }
-# Methods that look at memory, which a traced value has none of.
+# Methods that inspect memory: a traced value has none.
 MEMORY_METHODS = (
     "__dlpack__",
     "__dlpack_device__",
@@ -267,7 +267,7 @@ def describe_tracer(self: Tracer) -> str:
 
 
 def format_tracer(self: Tracer, spec: str) -> str:
-    """Format the value where there is one, else what is known of it: `f64[3]`."""
+    """Format the value if it is known, else its abstract value: `f64[3]`."""
     value = format_if_known(self, spec)
     return repr(self.aval) if value is None else value
 

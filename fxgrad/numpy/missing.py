@@ -1,5 +1,4 @@
-"""What NumPy's main namespace has and fxgrad.numpy does not have: one table, with reasons and what to write
-instead."""
+"""Names of NumPy's main namespace that fxgrad.numpy lacks: one table, with reasons and replacements."""
 
 from __future__ import annotations
 
@@ -66,10 +65,10 @@ MISSING_NAMES = {name: (reason, hint) for reason, hint, names in _GROUPS for nam
 
 
 class MissingNameError(UnsupportedError, AttributeError):
-    """The error for a name of NumPy's that `fxgrad.numpy` does not have, on purpose.
+    """The error for a name of NumPy's that `fxgrad.numpy` intentionally lacks.
 
-    Functions that keep state, that are about memory, files or strings. The message says why, the hint what there is in
-    its place. It is an AttributeError, so that `hasattr` says no.
+    These are functions that keep state, or that concern memory, files or strings. The message gives the reason, the
+    hint the replacement. It is an AttributeError, so that `hasattr` returns False.
 
     >>> fnp.loadtxt
     Traceback (most recent call last):

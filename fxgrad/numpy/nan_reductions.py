@@ -1,4 +1,4 @@
-"""Reductions of the entries that are not NaN. Those that are have derivative 0."""
+"""Reductions that ignore NaN entries. NaN entries have derivative 0."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def nansum(
     initial: ArrayLike = None,
     where: ArrayLike = True,
 ) -> Array:
-    """The sum of the entries along axes that are not NaN; those that are have derivative 0.
+    """The sum of the entries along axes, without NaN; NaN entries have derivative 0.
 
     >>> fx.grad(fnp.nansum)(fnp.array([1.0, fnp.nan, 3.0]))
     array([1., 0., 1.])
@@ -50,7 +50,7 @@ def nanprod(
     initial: ArrayLike = None,
     where: ArrayLike = True,
 ) -> Array:
-    """The product of the entries along axes that are not NaN; those that are have derivative 0.
+    """The product of the entries along axes, without NaN; NaN entries have derivative 0.
 
     >>> fx.grad(fnp.nanprod)(fnp.array([2.0, fnp.nan, 3.0]))
     array([3., 0., 2.])
@@ -62,7 +62,7 @@ def nanprod(
 @composite(np.nanmean)
 def nanmean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None, keepdims: bool = False, *,
             where: ArrayLike = True) -> Array:  # fmt: skip
-    """The mean of the entries along axes that are not NaN; those that are have derivative 0.
+    """The mean of the entries along axes, without NaN; NaN entries have derivative 0.
 
     >>> fx.grad(fnp.nanmean)(fnp.array([1.0, fnp.nan, 3.0]))
     array([0.5, 0. , 0.5])
@@ -90,7 +90,7 @@ def nanvar(
     mean: ArrayLike = None,
     correction: Any = None,
 ) -> Array:
-    """The variance of the entries along axes that are not NaN; those that are have derivative 0.
+    """The variance of the entries along axes, without NaN; NaN entries have derivative 0.
 
     >>> fx.grad(fnp.nanvar)(fnp.array([1.0, fnp.nan, 3.0]))
     array([-1.,  0.,  1.])
@@ -114,8 +114,8 @@ def nanstd(
     mean: ArrayLike = None,
     correction: Any = None,
 ) -> Array:
-    """The standard deviation of the entries along axes that are not NaN. As for `std`, its derivative is 0 where these
-    are equal; those that are NaN have derivative 0.
+    """The standard deviation of the entries along axes, without NaN. As for `std`, its derivative is 0 if the entries
+    are equal; NaN entries have derivative 0.
 
     >>> fx.grad(fnp.nanstd)(fnp.array([1.0, fnp.nan, 3.0]))
     array([-0.5,  0. ,  0.5])
@@ -142,7 +142,7 @@ def nan_extremum(
 @composite(np.nanmax)
 def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
            where: ArrayLike = True) -> Array:  # fmt: skip
-    """The greatest of the entries along axes that are not NaN; entries that tie share the derivative.
+    """The largest entry along axes, without NaN; tied entries share the derivative.
 
     >>> fx.grad(fnp.nanmax)(fnp.array([1.0, fnp.nan, 3.0]))
     array([0., 0., 1.])
@@ -153,7 +153,7 @@ def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
 @composite(np.nanmin)
 def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
            where: ArrayLike = True) -> Array:  # fmt: skip
-    """The least of the entries along axes that are not NaN; entries that tie share the derivative.
+    """The smallest entry along axes, without NaN; tied entries share the derivative.
 
     >>> fx.grad(fnp.nanmin)(fnp.array([1.0, fnp.nan, 3.0]))
     array([1., 0., 0.])
@@ -175,7 +175,7 @@ def nan_extremum_position(a: Any, primitive: Any, worst: float, axis: Any, keepd
 
 @composite(np.nanargmax, derivative=NO_DERIVATIVE)
 def nanargmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
-    """The position of the greatest of the entries that are not NaN; ValueError where all are, of known values.
+    """The position of the largest entry that is not NaN. Known values that are all NaN raise ValueError.
 
     >>> fnp.nanargmax(fnp.array([1.0, fnp.nan, 3.0]))
     np.int64(2)
@@ -185,7 +185,7 @@ def nanargmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bo
 
 @composite(np.nanargmin, derivative=NO_DERIVATIVE)
 def nanargmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
-    """The position of the least of the entries that are not NaN; ValueError where all are, of known values.
+    """The position of the smallest entry that is not NaN. Known values that are all NaN raise ValueError.
 
     >>> fnp.nanargmin(fnp.array([1.0, fnp.nan, 3.0]))
     np.int64(0)
@@ -195,7 +195,7 @@ def nanargmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bo
 
 @composite(np.nancumsum)
 def nancumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
-    """The running sum of the entries that are not NaN; those that are count as 0, and have derivative 0.
+    """The running sum of the entries, in which NaN counts as 0; NaN entries have derivative 0.
 
     >>> fnp.nancumsum(fnp.array([1.0, fnp.nan, 3.0]))
     array([1., 1., 4.])
@@ -206,7 +206,7 @@ def nancumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = 
 
 @composite(np.nancumprod)
 def nancumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
-    """The running product of the entries that are not NaN; those that are count as 1, and have derivative 0.
+    """The running product of the entries, in which NaN counts as 1; NaN entries have derivative 0.
 
     >>> fnp.nancumprod(fnp.array([2.0, fnp.nan, 3.0]))
     array([2., 2., 6.])

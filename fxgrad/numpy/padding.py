@@ -1,4 +1,4 @@
-"""Entries around an array: `pad` and its modes."""
+"""Padding of arrays: `pad` and its modes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ STATISTICS = {"maximum": "max", "mean": "mean", "median": "median", "minimum": "
 
 @composite(np.pad)
 def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
-    """Entries around an array: constants, copies of what is inside, ramps, or statistics.
+    """An array with padding: constants, copies of entries, ramps, or statistics.
 
     Args:
         pad_width: entries before and after: one number, a pair, a pair for every axis, or a dict of axes.

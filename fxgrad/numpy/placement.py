@@ -1,4 +1,4 @@
-"""`fx.device_put` and `fx.device_get`: arrays and pytrees of them from one device to another; new ones on a device."""
+"""`fx.device_put` and `fx.device_get`, which move arrays and pytrees between devices, and new arrays on a device."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Polynomials as one-dimensional arrays of coefficients, the highest power first.
 
-As NumPy's, but for one thing: where NumPy drops leading coefficients that happen to be zero, those of traced values
-are kept, since shapes do not depend on values that are not known.
+The functions are NumPy's, with one exception: NumPy drops leading coefficients that happen to be zero, while leading
+coefficients of traced values are kept, because shapes cannot depend on unknown values.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def polyfit(
     w: ArrayLike = None,
     cov: ArrayLike = False,
 ) -> Array:
-    """The coefficients of the polynomial of degree `deg` that fits points best, in the sense of least squares.
+    """The coefficients of the least-squares polynomial of degree `deg` through points.
 
     The columns of the Vandermonde matrix are scaled to unit length and the problem goes to `linalg.lstsq`: where the
     points do not determine the polynomial, that is the solution of least norm (of which NumPy warns on plain arrays).

@@ -1,8 +1,8 @@
-"""Plain NumPy on traced values (NEP 13, NEP 18, the Array API): what `np.sin`, `np.add.reduce` and `np.linalg.norm`
-do when an argument is traced is what the functions of fxgrad.numpy of the same names do.
+"""Plain NumPy on traced values (NEP 13, NEP 18, the Array API): with a traced argument, `np.sin`, `np.add.reduce` and
+`np.linalg.norm` call the functions of fxgrad.numpy of the same names.
 
-Whoever computes with `numpy` alone can thus be differentiated. Arrays that NumPy makes of traced values can be written
-into (see `boxes`); a traced value that would be written into a plain array raises.
+So programs that use only `numpy` can be differentiated. Arrays that NumPy creates from traced values can be written
+into (see `boxes`); writing a traced value into a plain array raises an error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HOMES = {"lib.scimath.": "emath.", "lib._scimath_impl.": "emath.", "lib.stride_t
 
 
 def counterpart(path: str) -> Callable[..., Any]:
-    """Return the function of fxgrad.numpy at a dotted path; raise where there is none."""
+    """Return the function of fxgrad.numpy at a dotted path; raise for an unknown name."""
     for theirs, ours in HOMES.items() if path.startswith("lib.") else ():
         path = path.replace(theirs, ours)
     found: Any = fnp

@@ -1,8 +1,8 @@
 """Reductions and running reductions.
 
-`axis` is None (all axes), an int or a tuple; `where` selects the entries that take part; `initial` is the value
-to start from. Results have NumPy's dtypes: sums of booleans and small integers widen, means of integers are
-float64, means of float16 are summed in float32.
+`axis` is None (all axes), an int or a tuple; `where` selects the entries that take part; `initial` is the start value.
+Results have NumPy's dtypes: sums of booleans and small integers widen, means of integers are float64, and means of
+float16 are summed in float32.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def prod(
     initial: ArrayLike = None,
     where: ArrayLike = True,
 ) -> Array:
-    """The product of entries along axes. Its derivative is right where entries are 0.
+    """The product of the entries along axes. Its derivative is also correct where entries are 0.
 
     >>> fx.grad(fnp.prod)(fnp.array([0.0, 2.0, 3.0]))
     array([6., 0., 0.])
@@ -97,7 +97,7 @@ def prod(
 
 @composite(np.count_nonzero, derivative=NO_DERIVATIVE)
 def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
-    """How many entries along axes are not 0, as integers.
+    """The number of nonzero entries along axes, as integers.
 
     >>> fnp.count_nonzero(fnp.array([[1.0, 0.0], [2.0, 3.0]]), axis=0)
     array([2, 1])
@@ -110,7 +110,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
 def any(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> Array:
-    """Whether an entry along axes holds: is true, or not 0. Of no entries none does.
+    """Whether any entry along axes is true, that is, nonzero. For no entries the result is False.
 
     >>> fnp.any(fnp.array([[True, False], [False, False]]), axis=1)
     array([ True, False])
@@ -122,7 +122,7 @@ def any(
 def all(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> Array:
-    """Whether all entries along axes hold: are true, or not 0. Of no entries all do.
+    """Whether all entries along axes are true, that is, nonzero. For no entries the result is True.
 
     >>> fnp.all(fnp.array([[True, False], [True, True]]), axis=1)
     array([False,  True])
@@ -151,7 +151,7 @@ def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial:
 @composite(np.max)
 def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
-    """The greatest entry along axes; entries that tie share the derivative.
+    """The largest entry along axes; tied entries share the derivative.
 
     Raises:
         ValueError: no entries, or with `where`, and no `initial`.
@@ -165,7 +165,7 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 @composite(np.min)
 def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
-    """The least entry along axes; entries that tie share the derivative.
+    """The smallest entry along axes; tied entries share the derivative.
 
     Raises:
         ValueError: no entries, or with `where`, and no `initial`.
@@ -181,7 +181,7 @@ amax, amin = max, min
 
 @composite(np.ptp)
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-    """The greatest entry along axes minus the least; entries that tie share the derivative.
+    """The difference of the largest and the smallest entry along axes; tied entries share the derivative.
 
     >>> fx.grad(fnp.ptp)(fnp.array([1.0, 5.0, 2.0]))
     array([-1.,  1.,  0.])
@@ -198,7 +198,7 @@ def extremum_position(a: Any, primitive: Any, axis: Any, keepdims: bool) -> Any:
 
 @composite(np.argmax, derivative=NO_DERIVATIVE)
 def argmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
-    """The position of the greatest entry along an axis, or in the flattened array; of several the first.
+    """The position of the largest entry along an axis, or in the flattened array; of several the first.
 
     >>> fnp.argmax(fnp.array([[1.0, 5.0], [7.0, 2.0]]), axis=1)
     array([1, 0])
@@ -208,7 +208,7 @@ def argmax(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool 
 
 @composite(np.argmin, derivative=NO_DERIVATIVE)
 def argmin(a: ArrayLike, axis: Axis = None, out: None = None, *, keepdims: bool = False) -> Array:
-    """The position of the least entry along an axis, or in the flattened array; of several the first.
+    """The position of the smallest entry along an axis, or in the flattened array; of several the first.
 
     >>> fnp.argmin(fnp.array([[1.0, 5.0], [7.0, 2.0]]), axis=1)
     array([0, 1])
@@ -288,7 +288,7 @@ def var(
     mean: ArrayLike = None,
     correction: Any = None,
 ) -> Array:
-    """The variance along axes: the mean of |a − mean|², divided by count − ddof. It is real, also of complex numbers.
+    """The variance along axes: the mean of |a − mean|², divided by count − ddof. It is real, also for complex numbers.
 
     Raises:
         ValueError: both `ddof` and `correction` are given.
@@ -314,8 +314,8 @@ def std(
     mean: ArrayLike = None,
     correction: Any = None,
 ) -> Array:
-    """The standard deviation along axes, a norm: where all entries are equal its derivative is 0 by convention,
-    and its square has the derivative of the variance.
+    """The standard deviation along axes. It is a norm: if all entries are equal its derivative is 0 by convention, and
+    its square has the derivative of the variance.
 
     Raises:
         ValueError: both `ddof` and `correction` are given.
@@ -378,7 +378,7 @@ def average(
     *,
     keepdims: bool = False,
 ) -> Array:
-    """The mean along axes, weighted. ZeroDivisionError if plain weights add up to 0; of traced ones the result is NaN
+    """The weighted mean along axes. Plain weights with sum 0 raise ZeroDivisionError; for traced ones the result is NaN
     or ∞.
 
     Args:
@@ -435,7 +435,7 @@ def running_array_api(
 
 @composite(np.cumsum, derivative=LINEAR)
 def cumsum(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None) -> Array:
-    """The running sum along an axis, or of the flattened array: each entry with all before it.
+    """The running sum along an axis, or of the flattened array: the sum of each entry and all before it.
 
     >>> fnp.cumsum(fnp.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])
@@ -457,7 +457,7 @@ def cumprod(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = No
 @composite(np.cumulative_sum, derivative=LINEAR)
 def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
                    include_initial: bool = False) -> Array:  # fmt: skip
-    """The running sum along an axis, by the Array API's name; `include_initial` puts a 0 before it. An array of several
+    """The running sum along an axis, under the Array API's name; `include_initial` prepends a 0. An array of several
     axes needs `axis`.
 
     Raises:
@@ -472,7 +472,7 @@ def cumulative_sum(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, o
 @composite(np.cumulative_prod)
 def cumulative_prod(x: ArrayLike, /, *, axis: Axis = None, dtype: DType = None, out: None = None,
                     include_initial: bool = False) -> Array:  # fmt: skip
-    """The running product along an axis, by the Array API's name; `include_initial` puts a 1 before it. An array of
+    """The running product along an axis, under the Array API's name; `include_initial` prepends a 1. An array of
     several axes needs `axis`.
 
     Raises:

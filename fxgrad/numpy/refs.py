@@ -49,8 +49,8 @@ class OuterRefError(ImmutableError):
 
 
 class Ref:
-    """A cell with an array that is read by `ref[index]` and written by `ref[index] = value`; `ref[...]` is all of it.
-    `new_ref` makes one, `freeze` ends it. What is read is a value, not a view.
+    """A mutable cell with an array, read by `ref[index]` and written by `ref[index] = value`; `ref[...]` is the whole
+    array. `new_ref` creates a reference and `freeze` ends it. Reading returns a value, not a view.
 
     `grad`, `jvp` and `vmap` go through what is written. Functions of `scan`, `fori_loop`, `while_loop`, `cond` and
     `switch` read and write those made outside as well, from step to step; a function of `jit` those made inside.

@@ -1,8 +1,8 @@
-"""Entries that a mask selects whose values are not known: `a[mask]` while a function is staged or mapped.
+"""Selections `a[mask]` by masks of unknown value, while a function is staged or mapped.
 
-How many they are is not known, so no array can hold them. But what is computed of them entry by entry and written
-back by the same mask, `a[mask] *= 2`, needs no number: a selection is the whole array and the mask, to compute with
-it is to compute with the whole array, and what it is written into takes the entries where the mask holds.
+The number of selected entries is unknown, so no array can hold them. But entrywise computation that is written back by
+the same mask, as in `a[mask] *= 2`, does not need the number. A selection is the whole array together with the mask;
+operations on it compute with the whole array, and a write takes the entries where the mask is true.
 """
 
 from __future__ import annotations
@@ -69,8 +69,7 @@ class Selection(SurfaceObject):
         return self.apply(function, *args, **kwargs)
 
     def apply(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Selection:
-        """Apply a function of entries to the whole arrays. What it does where the mask does not hold is nobody's
-        concern."""
+        """Apply an entrywise function to the whole arrays. Its results where the mask is False are ignored."""
         mask_ndim = aval_of(self.mask).ndim
         trailing = aval_of(self.whole).ndim - mask_ndim
 

@@ -1,7 +1,7 @@
 """Arrays as sets of numbers.
 
-Values that are equal are one element, which is the first of them: it has the derivative. How many elements there are
-depends on the values: these must be known, as they are under grad, jvp and vjp, or `size` says how many are wanted.
+Equal values are one element, represented by the first of them, which gets the derivative. The number of elements
+depends on the values. These must be known, as they are under grad, jvp and vjp, or `size` gives the number.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ SIZE_OPTIONS = ("size", "fill_value")
 def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
            fill_value: ArrayLike = None) -> Array:  # fmt: skip
-    """The different entries of an array, sorted.
+    """The distinct entries of an array, sorted.
 
     Args:
         return_index, return_inverse, return_counts: give also the positions of the first of each, the positions in the
@@ -113,7 +113,7 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
 
 @composite(np.unique_all, further=SIZE_OPTIONS)
 def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """The tuple (values, indices, inverse_indices, counts) as `unique` gives them; NaN is not equal to NaN.
+    """The tuple (values, indices, inverse_indices, counts) of `unique`; NaN is not equal to NaN.
 
     >>> fnp.unique_all(fnp.array([3.0, 1.0, 3.0])).counts
     array([1, 2])
@@ -123,7 +123,7 @@ def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike =
 
 @composite(np.unique_counts, further=SIZE_OPTIONS)
 def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """The pair (values, counts) as `unique` gives them; NaN is not equal to NaN.
+    """The pair (values, counts) of `unique`; NaN is not equal to NaN.
 
     >>> fnp.unique_counts(fnp.array([3.0, 1.0, 3.0])).counts
     array([1, 2])
@@ -135,7 +135,7 @@ def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLik
 
 @composite(np.unique_inverse, further=SIZE_OPTIONS)
 def unique_inverse(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """The pair (values, inverse_indices) as `unique` gives them; NaN is not equal to NaN.
+    """The pair (values, inverse_indices) of `unique`; NaN is not equal to NaN.
 
     >>> fnp.unique_inverse(fnp.array([3.0, 1.0, 3.0])).inverse_indices
     array([1, 0, 1])
@@ -146,7 +146,7 @@ def unique_inverse(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLi
 # NumPy's own leaves the order open.
 @composite(partial(np.unique, equal_nan=False), further=SIZE_OPTIONS, origin="numpy.unique_values")
 def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
-    """The different entries of an array, sorted; NaN is not equal to NaN. `size` and `fill_value` as for `unique`.
+    """The distinct entries of an array, sorted; NaN is not equal to NaN. `size` and `fill_value` as for `unique`.
 
     >>> fnp.unique_values(fnp.array([3.0, 1.0, 3.0]))
     array([1., 3.])
@@ -245,7 +245,7 @@ def setxor1d(
     size: int | None = None,
     fill_value: ArrayLike = None,
 ) -> Array:
-    """The elements of one of the arrays that are not in the other, sorted; `size` and `fill_value` as for `unique`.
+    """The elements of exactly one of the arrays, sorted; `size` and `fill_value` as for `unique`.
 
     >>> fnp.setxor1d(fnp.array([1.0, 2.0]), fnp.array([2.0, 3.0]))
     array([1., 3.])

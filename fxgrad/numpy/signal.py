@@ -1,4 +1,4 @@
-"""Samples of functions of one variable: convolution, differences, gradients, phases, windows."""
+"""Functions of sampled signals: convolution, differences, gradients, phases, windows."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
 def diff(
     a: ArrayLike, n: int = 1, axis: Axis = -1, prepend: ArrayLike = None, append: ArrayLike = None
 ) -> Array:
-    """The n-th difference of neighbours along an axis, which is so many entries shorter. Of truth values it says where
+    """The n-th difference of neighbours along an axis, which becomes n entries shorter. For booleans it tells where
     neighbours differ.
 
     Raises:
@@ -115,7 +115,7 @@ def diff(
 
 @composite(np.ediff1d, derivative=LINEAR)
 def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> Array:
-    """The differences of neighbours among all entries, with values before and after them.
+    """The differences of neighbours among all entries, with values prepended and appended.
 
     Raises:
         TypeError: the dtype of `to_begin` or `to_end` does not fit that of `ary`.
@@ -139,7 +139,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
 
 @composite(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Array:
-    """Slopes of samples along axes by second-order differences, one-sided at both ends.
+    """Second-order finite differences of samples along axes, one-sided at both ends.
 
     Args:
         varargs: the spacing of the samples: a number for all axes, or for each axis a number or the coordinates.
@@ -236,7 +236,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: Axis = -1)
 
 @composite(np.unwrap)
 def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Array:
-    """Phases with multiples of the period added, so that no neighbours are further apart than half of it.
+    """Phases with multiples of the period added, so that neighbours differ by at most half a period.
 
     The multiples are steps: the derivative with respect to `p` is 1.
 

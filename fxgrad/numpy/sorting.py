@@ -1,7 +1,7 @@
-"""Sorting, the positions that sort, and searching in what is sorted.
+"""Sorting, sorting permutations, and searches in sorted arrays.
 
-Traced values are sorted by a stable algorithm, whatever `kind` says; NaN comes last. The derivative moves with the
-entries, and where some are equal they keep their order.
+Traced values are sorted by a stable algorithm, whatever `kind` is; NaN comes last. Derivatives move with the entries,
+and equal entries keep their order.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, 
 @composite(np.argsort, further=FURTHER, derivative=NO_DERIVATIVE)
 def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
             descending: bool = False) -> Array:  # fmt: skip
-    """The positions of the entries along an axis in ascending (or `descending`) order; equal entries keep theirs,
+    """The positions of the entries along an axis in ascending (or `descending`) order; equal entries keep their order,
     whatever `kind` on traced values.
 
     Raises:
@@ -99,8 +99,8 @@ def check_kth(kth: Any, size: int) -> None:
 
 @composite(np.partition)
 def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> Array:
-    """The entries along an axis, the one at position `kth` where it would be after sorting. Entries before and after
-    it, whose order NumPy leaves open, are sorted as well where the array is traced.
+    """The entries along an axis, with the one at position `kth` where sorting would place it. Entries before and after
+    it, whose order NumPy leaves open, are sorted as well if the array is traced.
 
     >>> fnp.partition(fnp.array([3.0, 1.0, 2.0]), 0)[0]
     np.float64(1.0)
@@ -126,7 +126,7 @@ def argpartition(
 
 @composite(np.lexsort, derivative=NO_DERIVATIVE)
 def lexsort(keys: Any, axis: Axis = -1) -> Array:
-    """The positions that sort by the last key, entries that are equal there by the key before it, and so on.
+    """The positions that sort by the last key, equal entries by the key before it, and so on.
 
     Raises:
         TypeError: there are no keys.
@@ -157,7 +157,7 @@ def lexsort(keys: Any, axis: Axis = -1) -> Array:
 # -- searching ------------------------------------------
 @composite(np.searchsorted, derivative=NO_DERIVATIVE)
 def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLike = None) -> Array:
-    """The positions in a sorted array at which values are to be put in, so that it stays sorted.
+    """The positions at which values can be inserted into a sorted array so that it stays sorted.
 
     Args:
         a: the array, with one axis, in ascending order.
@@ -187,7 +187,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLi
 
 @composite(np.digitize, derivative=NO_DERIVATIVE)
 def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
-    """The numbers of the bins to which values belong.
+    """The numbers of the bins that contain the values.
 
     Args:
         x: the values, real.

@@ -1,8 +1,7 @@
 """Order statistics and covariances.
 
-A median or quantile is an entry, or between two: its derivative goes to these, in proportion to their weights. Where
-the entries of a slice include NaN, the result is NaN and its derivative goes to a NaN, except in the functions that
-leave NaN out.
+A median or quantile is an entry, or lies between two: its derivative goes to these, in proportion to their weights. If
+a slice contains NaN, the result is NaN and its derivative goes to a NaN, except in the functions that ignore NaN.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def propagate_nan(y: Any, rows: Any) -> Any:
 def median(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
-    """The entry in the middle of the sorted ones, or the mean of the two.
+    """The middle entry of the sorted ones, or the mean of the two middle ones.
 
     >>> fx.grad(fnp.median)(fnp.array([7.0, 1.0, 5.0, 3.0]))
     array([0. , 0. , 0.5, 0.5])
@@ -81,7 +80,7 @@ def median(
 def nanmedian(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Array:
-    """The median of the entries along axes that are not NaN; those that are have derivative 0.
+    """The median of the entries along axes, without NaN; NaN entries have derivative 0.
 
     >>> fnp.nanmedian(fnp.array([1.0, fnp.nan, 3.0]))
     np.float64(2.0)
@@ -239,8 +238,8 @@ def quantiles(
 @composite(np.quantile)
 def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
              method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The values below which shares q of the entries lie, differentiable with respect to `a` and, where the method
-    interpolates, to `q` (from the right at an entry, and 0 at the greatest one).
+    """The values below which fractions q of the entries lie, differentiable with respect to `a` and, where the method
+    interpolates, to `q` (from the right at an entry, and 0 at the largest one).
 
     Raises:
         TypeError: `a` is complex.
@@ -258,7 +257,7 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, ov
 @composite(np.nanquantile)
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The quantiles of the entries along axes that are not NaN; `q`, `method` and derivatives as for `quantile`.
+    """The quantiles of the entries along axes, without NaN; `q`, `method` and derivatives as for `quantile`.
 
     Raises:
         TypeError: `a` is complex.
@@ -290,7 +289,7 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, 
 @composite(np.nanpercentile)
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
-    """The percentiles of the entries along axes that are not NaN: `nanquantile` for q from 0 to 100.
+    """The percentiles of the entries along axes, without NaN: `nanquantile` for q from 0 to 100.
 
     Raises:
         TypeError: `a` is complex.
@@ -379,8 +378,8 @@ def cov(
 
 @composite(np.corrcoef)
 def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: DType = None) -> Array:
-    """The correlations of variables: covariances, divided by both standard deviations. NaN, and without derivative,
-    where one of these is 0.
+    """The correlations of variables: covariances divided by both standard deviations. If one of these is 0, the result
+    is NaN, without derivative.
 
     >>> float(fx.jit(fnp.corrcoef)(fnp.array([0.0, 1.0, 3.0]), [3.0, 1.0, 2.0])[0, 1].round(3))
     -0.327

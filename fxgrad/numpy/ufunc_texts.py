@@ -1,8 +1,8 @@
-"""The docstrings of the functions that are primitives: NumPy's ufuncs on plain arrays.
+"""The docstrings of functions that are primitives and call NumPy's ufuncs on plain arrays.
 
-A text says what is computed, gives the derivative by each operand (in Python, with the names of this namespace; the
-tests compare it with the rules of the registry), and ends with an example. Where it has no derivatives, what is said
-of them is derived from the primitive. The rest is the same for all: see `documentation`.
+Each text describes the function, gives the derivative by each operand (in Python, with the names of this namespace;
+tests compare it with the rules of the registry), and ends with an example. If a text gives no derivatives, the sentence
+about them is generated from the primitive. The remaining text is common to all: see `documentation`.
 """
 
 from __future__ import annotations
@@ -503,7 +503,7 @@ def derivative_of(primitive: Any) -> str:
 
 
 def describe_primitive(primitive: Any) -> str | None:
-    """The docstring of the function of a primitive; None where it has no text as yet."""
+    """The docstring of the function of a primitive; None if it has no text yet."""
     text = TEXTS.get(primitive.name)
     if text is None:
         return None

@@ -28,8 +28,8 @@ from .manipulation import entry_count, ravel, take_positions
 # -- entries in and out ------------------------------------------
 @composite(np.delete, derivative=LINEAR)
 def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> Array:
-    """An array without some entries along an axis. Which ones fixes the shape: where they are staged or mapped this
-    raises ConcretizationError.
+    """An array without some entries along an axis. Their positions determine the shape: if these are staged or mapped
+    this raises ConcretizationError.
 
     >>> fnp.delete(fnp.array([1.0, 2.0, 3.0]), 1)
     array([1., 3.])
@@ -44,7 +44,7 @@ def delete(arr: ArrayLike, obj: Any, axis: Axis = None) -> Array:
 
 @composite(np.insert)
 def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Array:
-    """An array with values put in before some positions along an axis; which ones must be known.
+    """An array with values inserted before some positions along an axis, which must be known.
 
     >>> fx.jacobian(lambda x: fnp.insert(fnp.ones(2), 1, x))(5.0)
     array([0., 1., 0.])
@@ -74,7 +74,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
 
 @composite(np.resize, derivative=LINEAR)
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
-    """The entries in another shape, repeated from the beginning where they are too few.
+    """The entries in another shape, repeated from the beginning if there are too few.
 
     >>> fnp.resize(fnp.array([1.0, 2.0]), (2, 3))
     array([[1., 2., 1.],
@@ -89,7 +89,7 @@ def resize(a: ArrayLike, new_shape: Shape) -> Array:
 
 @composite(np.trim_zeros, derivative=LINEAR)
 def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Axis = None) -> Array:
-    """An array without zeros at its beginning ('f') and end ('b'); where these are must be known, otherwise it raises
+    """An array without zeros at its beginning ('f') and end ('b'). Their positions must be known, otherwise it raises
     ConcretizationError.
 
     Raises:
@@ -123,8 +123,8 @@ def replace_flat(a: Any, targets: Any, values: Any) -> Any:
 
 @composite()
 def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: bool = True) -> Array:
-    """Write `v`, repeated to the number of positions, into `a` at flat positions `ind`, `mode` as in `take`, and return
-    None; with `inplace=False` return a copy so changed.
+    """Write `v`, repeated to the number of positions, into `a` at flat positions `ind`, with `mode` as in `take`, and
+    return None; with `inplace=False` return a modified copy.
 
     The result is differentiated by the array and by what is put into it.
 
@@ -144,8 +144,8 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise", *, inplace: b
 
 @composite()
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """Write `vals`, one after another and repeated as needed, into `arr` where a known mask holds, and return None;
-    with `inplace=False` return a copy so changed.
+    """Write `vals`, in turn and repeated as needed, into `arr` where a known mask is true, and return None; with
+    `inplace=False` return a modified copy.
 
     The result is differentiated by the array and by what is put into it.
 
@@ -178,7 +178,7 @@ def put_along_axis(
     arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: Axis, *, inplace: bool = True
 ) -> Array:
     """Write `values` into `arr` at positions along an axis, one for each entry of `indices`, and return None; with
-    `inplace=False` return a copy so changed.
+    `inplace=False` return a modified copy.
 
     The result is differentiated by the array and by what is put into it.
 
@@ -208,8 +208,8 @@ def put_along_axis(
 
 @composite()
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
-    """Write `val`, or its entries one after another, on the diagonal of `a`, and return None; with `inplace=False`
-    return a copy so changed. With `wrap` the diagonal of a tall matrix begins again below its end.
+    """Write `val`, or its entries in turn, to the diagonal of `a`, and return None; with `inplace=False` return a
+    modified copy. With `wrap` the diagonal of a tall matrix begins again below its end.
 
     The result is differentiated by the array and by what is put into it.
 

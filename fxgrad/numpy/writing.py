@@ -1,4 +1,4 @@
-"""NumPy's functions that write into an array, carried out on boxes."""
+"""NumPy functions that write into an array, applied to boxes."""
 
 from __future__ import annotations
 

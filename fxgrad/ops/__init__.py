@@ -1,7 +1,7 @@
-"""The primitives: one file a family, each operation declared once with all its rules.
+"""The primitives: one file for each family, each operation declared once with all its rules.
 
-The package itself is the vocabulary of whoever computes with them (`ops.where`, `ops.reshape`); rules of the families
-have it as `vocabulary`. Families that few programs use are loaded with the first of their names.
+Code outside uses the package to call primitives (`ops.where`, `ops.reshape`); the rules of the families call them
+through `vocabulary`. Families that few programs use are loaded when one of their names is first used.
 """
 # ruff: noqa: F403
 

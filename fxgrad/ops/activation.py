@@ -1,4 +1,4 @@
-"""Activation functions that neural networks call often; the others are written in terms of these and of arithmetic."""
+"""Activation functions that neural networks call often; the others are composed of these and of arithmetic."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Matrices of few diagonals, which are the rows of an array: entry (i, j) of the matrix is entry (u + i − j, j) of the
-array, where u is the number of diagonals above the main one. See `linalg` for the axes.
+"""Band matrices, stored as arrays whose rows are the diagonals: entry (i, j) of the matrix is entry (u + i − j, j) of
+the array, where u is the number of diagonals above the main one. See `linalg` for the axes.
 """
 
 from __future__ import annotations

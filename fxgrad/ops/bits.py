@@ -1,4 +1,4 @@
-"""The bits of numbers."""
+"""Operations on the bits of numbers."""
 
 from __future__ import annotations
 

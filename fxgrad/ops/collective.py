@@ -1,9 +1,9 @@
-"""Collectives: operations among the entries of a mapped axis, which `vmap(f, axis_name=…)` has given a name. Where the
-axis is that of a mesh of processes, they are operations of `ranks`.
+"""Collectives: operations among the entries of a mapped axis, which `vmap(f, axis_name=…)` names. If the axis belongs
+to a mesh of processes, they are operations of `ranks`.
 
-To the level whose axis it is, a collective is an operation on whole batches (`collect_rule`); to every other level it
-is a linear operation like any other. Its transpose is a collective over the same axis, as in JAX: each entry's
-cotangent is that of the sum of all entries' results.
+At the level of its axis a collective is an operation on whole batches (`collect_rule`); at every other level it is an
+ordinary linear operation. Its transpose is a collective over the same axis, as in JAX: the cotangent of an entry is
+that of the sum of all entries' results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .vocabulary import ops
 
 
 def axis_extent(name: Any) -> Any:
-    """The size of a mapped axis, or the axis of a mesh; raises `UnboundAxisError` where there is none of this name."""
+    """The size of a mapped axis, or the axis of a mesh; raises `UnboundAxisError` for an unknown name."""
     level = CURRENT.get().interpreter
     while level.outer is not None:
         if level.axis_name == name and name is not None:
@@ -42,7 +42,7 @@ def size_of(extent: Any) -> int:
 
 
 def axis_size(name: Any) -> int:
-    """The size of an axis; raises `UnboundAxisError` where there is none of this name."""
+    """The size of an axis; raises `UnboundAxisError` for an unknown name."""
     return size_of(axis_extent(name))
 
 
@@ -134,7 +134,7 @@ all_gather = Collective(
     batch_rule=lambda x, *, size, axis_name, axis: all_gather(x, axis_name=axis_name, axis=axis + 1),
 ).call
 
-# Of the sum each entry gets its part along an axis as long as the mapped one.
+# Each entry gets its part of the sum, along an axis as long as the mapped one.
 psum_scatter = Collective(
     "psum_scatter",
     collect_rule=lambda x, batched, size, axis: (move_axis(sum_over_axis(x, batched, size), axis, 0), True),

@@ -1,6 +1,6 @@
-"""Contraction: one bilinear primitive, `contract(a, b, spec="ij,jk->ik")`, from which matmul, dot, tensordot and
-einsum are made. Every letter of an operand stands in the other operand or in the result, so that the transposes
-are contractions again; sums over a single operand, diagonals and repeated letters are taken beforehand.
+"""Contraction: one bilinear primitive, `contract(a, b, spec="ij,jk->ik")`, on which matmul, dot, tensordot and einsum
+are built. Every letter of an operand occurs in the other operand or in the result, so that transposes are contractions
+again. Sums over a single operand, diagonals and repeated letters are computed beforehand.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Correlations, of which convolutions are made.
+"""Correlations, on which convolutions are built.
 
-Params have one entry for each spatial axis; these are the last ones.
+Params have one entry for each spatial axis; the spatial axes are the last ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Reverse mode is derived here: the pullback of a primitive becomes compiled straight-line Python, which is cached.
+"""Derivation of reverse mode: the pullback of a primitive is compiled to straight-line Python and cached.
 
-A rule is staged once for each pattern of operands (which need a cotangent, which were broadcast or promoted,
-dtypes), its unneeded parts are dropped, and what is left is compiled. The operands and results that it still
-reads are its residuals: exactly these are kept between the forward and the backward pass.
+A rule is staged once for each pattern of operands (which of them need a cotangent, which were broadcast or promoted,
+their dtypes). Unneeded equations are dropped, and the rest is compiled. The operands and results that it still reads
+are its residuals: exactly these are kept between the forward and the backward pass.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ LARGE = 1 << 14  # entries from which on a pullback of elementwise steps may be 
 class Pullback(PullbackRule):
     """A compiled pullback: `pull_plain` calls kernels, `pull` calls binding functions.
 
-    save_residuals(snapshot, y, values) → residuals (None: there are none): those that `saved_from` tells, then avals.
-    `finite`: all partial derivatives are finite; None where the operation is not elementwise, so that the support
-    of a masked cotangent is not that of the results; `reach` then makes the one from the other, where it can.
-    It is the pullback of `primitive` with `params`, for operands of these avals.
+    save_residuals(snapshot, y, values) → residuals (None: no residuals): the values that `saved_from` lists, then
+    avals. `finite`: all partial derivatives are finite; None if the operation is not elementwise, so that the support
+    of a masked cotangent differs from that of the results; `reach` then computes one from the other, if it can. It is
+    the pullback of `primitive` with `params`, for operands of these avals.
     """
 
     __slots__ = (
@@ -103,7 +103,7 @@ def compile_pullback(
     the shapes of the operands, and do not stand for those of all shapes."""
     layout: list[str] = []
     places: dict[int, int] = {}  # operand → position among the staged results
-    clean: list[int] = []  # the positions of supports that are needed only if somebody asks for them
+    clean: list[int] = []  # the positions of supports that are computed on demand
 
     def flatten_results(*tracers: Any) -> list[Any]:
         results = []
@@ -313,8 +313,8 @@ def stage_tangent_rule(
 
 
 def take_known_results(graph: Graph, count: int) -> Graph:
-    """Return a graph without its last `count` outputs, which are its first inputs computed again: who reads them, or
-    what was only rearranged to give them, reads the inputs."""
+    """Return a graph without its last `count` outputs, which compute its first inputs again. Equations that read them,
+    or values from which they were only rearranged, read the inputs instead."""
     makers = {v: e for e in graph.equations for v in e.outputs}
     known: dict[Any, Any] = {}
     back: list[Equation] = []
@@ -442,7 +442,7 @@ class JointPullback(PullbackRule):
             ]
         except Exception:  # there is no derivative: `pull` says so, if it comes to that
             known = []
-        # What is read of results and operands, counted through, and the same as `PullbackRule` says it.
+        # The residuals among results and operands, numbered, and in the form of `PullbackRule.saved_from`.
         self.saved_positions = [i for i, read in enumerate(known) if read]
         self.saved_from = [max(i + 1 - count, 0) for i in self.saved_positions]
 

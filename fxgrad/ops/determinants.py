@@ -1,4 +1,4 @@
-"""Determinants of stacks of matrices, which may be singular: see `linalg` for the axes, `systems` for the factors that
+"""Determinants of stacks of matrices, which may be singular. See `linalg` for the axes, `systems` for the factors that
 operations may take after a matrix.
 
 Formulas: M. B. Giles, "An extended collection of matrix derivative results", Oxford 2008.

@@ -1,8 +1,8 @@
 """Elementwise primitives, each with one derivative rule for every operand.
 
-A rule (t, y, *operands) gives t·∂y/∂operand. It serves forward and reverse mode, and complex numbers by JAX's
-convention, since results are projected to real operands. Where a rule returns `Masked(…, mask)` the derivative
-is structurally zero outside the mask (see `masked`).
+A rule (t, y, *operands) gives t·∂y/∂operand. It serves forward and reverse mode, and complex numbers in JAX's
+convention, because results are projected to real operands. If a rule returns `Masked(…, mask)`, the derivative is
+structurally zero outside the mask (see `masked`).
 
 Conventions at kinks: |x|′ = 0 at 0; ties of maximum and minimum share the derivative; steps (sign, floor, round)
 have derivative 0 everywhere. x⁰ has derivative 0 in x also at 0, and ∂xᵖ/∂p = 0 at x = 0 for p > 0.
@@ -130,7 +130,7 @@ def one_minus_square(x: Any) -> Any:
     return with_derivative_of((1 - x) * (1 + x), 1 - x * x)
 
 
-# Of complex x the factors are divided by one after the other, since their product overflows to NaN. On a branch cut the
+# Complex x is divided by the factors one after another, since their product overflows to NaN. On a branch cut the
 # sign of a zero tells the side: a number is subtracted, which leaves the other part alone, where 1 + x and 1 − x make
 # +0 of −0.
 def div_by_one_minus_square(t: Any, x: Any) -> Any:
@@ -242,7 +242,7 @@ unit_vector = elementwise(
     lambda t, y, x, n: negative(t * (y / n)),
     kernel=unit_vector_kernel,
 )
-# Of complex numbers the sign is no step: its derivative is that of `unit_vector`.
+# The sign of complex numbers is not a step: its derivative is that of `unit_vector`.
 absolute = elementwise(
     "absolute",
     lambda t, y, x: t * (conjugate(unit_vector(x, y)) if is_complex(x) else sign(x)),

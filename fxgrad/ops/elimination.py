@@ -1,4 +1,4 @@
-"""Gaussian elimination with pivoting, and what it tells about a matrix: see `linalg` for the axes."""
+"""Gaussian elimination with pivoting, and functions of its factors. See `linalg` for the axes."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def column_order_kernel(a: np.ndarray) -> np.ndarray:
     return order
 
 
-# The order of columns by QR with pivoting: the next one is that which is farthest from the span of those before it.
+# The order of columns by QR with pivoting: the next one is the farthest from the span of those before it.
 column_order = general(
     "column_order",
     linalg_kernel("column_order", on_numpy(column_order_kernel)),

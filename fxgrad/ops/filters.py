@@ -1,4 +1,4 @@
-"""Filters that feed back what they gave before."""
+"""Recursive filters, whose outputs depend on their earlier outputs."""
 
 from __future__ import annotations
 

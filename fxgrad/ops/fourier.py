@@ -84,7 +84,7 @@ fft = linear(
     structural=False,
 )
 
-# Of a real operand: the frequencies 0 … n//2.
+# Takes a real operand, gives the frequencies 0 … n//2.
 rfft = linear(
     "rfft",
     rfft_kernel,
@@ -96,7 +96,7 @@ rfft = linear(
     structural=False,
 )
 
-# Of n//2 + 1 frequencies: n real entries.
+# Takes n//2 + 1 frequencies, gives n real entries.
 irfft = linear(
     "irfft",
     irfft_kernel,

@@ -1,4 +1,4 @@
-"""Hermitian matrices that one triangle gives, and Cholesky's factor of them: see `linalg` for the axes."""
+"""Hermitian matrices given by one triangle, and their Cholesky factors. See `linalg` for the axes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def cholesky_kernel(xp: Any) -> Any:
     return cholesky
 
 
-# Of the Hermitian part of A, which is A itself if `hermitian` says so: then one triangle is read.
+# Factors the Hermitian part of A. If `hermitian`, that is A itself, and one triangle is read.
 cholesky = matrix_function(
     "cholesky",
     cholesky_kernel,

@@ -1,7 +1,7 @@
 """Indexing primitives.
 
-An index is a template with one entry for each axis (slices, integers, None for new axes) in which `ARRAY` marks
-the places of integer arrays; these are operands, so that they may be traced. `parse_index` makes both from whatever
+An index is a template with one entry for each axis (slices, integers, None for new axes), in which `ARRAY` marks the
+places of integer arrays. These arrays are operands, so that they may be traced. `parse_index` makes both from whatever
 NumPy accepts between brackets.
 """
 

@@ -1,4 +1,4 @@
-"""Integrals and series with parameters, closed under differentiation: derivatives by parameters."""
+"""Integrals and series that depend on parameters. The family is closed under differentiation by the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kinds of primitives: each supplies the plumbing, so that a declaration states only the mathematics.
+"""The kinds of primitives. Each kind supplies the common code, so that a declaration states only the mathematics.
 
 * `Elementwise`: broadcasting, promotion, batching by rank alignment; one rule an operand serves both modes,
   since a diagonal Jacobian is its own transpose.
@@ -109,8 +109,8 @@ def ensure_batched(value: Any, is_batched: bool, size: int) -> Any:
 
 
 def pullback_key(y: Any, values: Sequence[Any], needed: Sequence[Any], params: dict) -> tuple:
-    """Return all that the Pullback of an elementwise operation depends on: params, whether the result has axes, its
-    dtype and weakness, and of every operand the same, whether a cotangent is wanted, and whether it is to be summed."""
+    """Return the key of the Pullback of an elementwise operation: params, whether the result has axes, its dtype and
+    weakness; for every operand the same, whether it needs a cotangent, and whether that is summed."""
     out = y if type(y) in STRONG else aval_of(y)
     key: list[Any] = [out.dtype, type(y) not in STRONG and out.weak, bool(out.shape)]
     for v, need in zip(values, needed):

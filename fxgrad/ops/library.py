@@ -1,8 +1,8 @@
-"""Elementwise functions whose values are another library's: SciPy's on the processor, CuPy's copy of it on a GPU.
+"""Elementwise functions computed by another library: by SciPy on the CPU, by CuPy's version of it on a GPU.
 
-Few programs use each of them, so they are in a registry of their own, which `fxgrad.scipy.special` fills with what it
-declares. Half precision, which SciPy widens to single or double precision by function, is computed in single precision
-and stays half.
+Few programs use each of them, so they have a registry of their own, filled by the declarations of
+`fxgrad.scipy.special`. SciPy widens half precision to single or double precision, depending on the function; here it is
+computed in single precision, and the result is half precision again.
 """
 
 from __future__ import annotations

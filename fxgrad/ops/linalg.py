@@ -1,6 +1,6 @@
-"""Stacks of matrices in rules and kernels, and QR. The last two axes are those of the matrix, all axes before are batch
-axes, the same for all operands. Linear systems are in `systems`, determinants in `determinants`, Cholesky's factor in
-`hermitian`, decompositions into eigen- and singular values in `spectral`.
+"""Stacks of matrices in rules and kernels, and QR. The last two axes are those of the matrix; all axes before are batch
+axes, equal for all operands. `systems` has linear systems, `determinants` determinants, `hermitian` Cholesky factors,
+and `spectral` decompositions into eigenvalues and singular values.
 
 Formulas for QR: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions", 2010.
 """
@@ -100,7 +100,7 @@ def identity_like(a: Any, n: int) -> Any:
 
 
 def nan_where(x: Any, where: Any) -> Any:
-    """Make x NaN where there is no derivative: by a product, so that what is derived from it is NaN, too."""
+    """Make x NaN where there is no derivative, by a product, so that its derivatives are NaN, too."""
     return x * ops.where(where, np.nan, ops.full_like(x, value=1))
 
 

@@ -1,10 +1,10 @@
-"""Masked cotangents do what users otherwise do by hand with two `where`s.
+"""Masked cotangents, which replace the double `where` that users write by hand.
 
-`where`, slices, gathers, `max` and updates pass a cotangent only to some entries of an operand. Padding the rest
-with zeros gives NaN as soon as a later partial derivative is infinite there (0·∞). They hand back
-`Masked(value, support)` instead: entries outside the support are structurally zero, whatever `value` holds, and
-stay so through every elementwise rule; a selection makes them exact zeros where a sum, a contraction or the
-input is reached. A true 0·∞ inside the support stays NaN.
+`where`, slices, gathers, `max` and updates pass a cotangent only to some entries of an operand. Padding the rest with
+zeros gives NaN as soon as a later partial derivative is infinite there (0·∞). Instead they return `Masked(value,
+support)`: entries outside the support are structurally zero, whatever `value` holds, and stay so through every
+elementwise rule. A selection turns them into exact zeros before a sum, a contraction or the input. A true 0·∞ inside
+the support stays NaN.
 """
 
 from __future__ import annotations

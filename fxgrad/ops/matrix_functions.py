@@ -1,11 +1,11 @@
 """Functions of square matrices: see `linalg` for the axes.
 
-The derivative of f at A along T, of any function with enough derivatives on the spectrum of A, is the block at the top
-right of f([[A, T], [0, A]]): R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996); N. J. Higham, Functions of Matrices,
+For any function f that has enough derivatives on the spectrum of A, the derivative of f at A along T is the upper right
+block of f([[A, T], [0, A]]): R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996); N. J. Higham, Functions of Matrices,
 SIAM 2008, theorem 3.6. The second derivative is the same block of the derivative of the doubled matrix, and so on.
 
-Of a real matrix the results are real, since a dtype cannot depend on values: NaN where the function is not. Values of
-logarithms, square roots and powers are SciPy's.
+Results for a real matrix are real, because a dtype cannot depend on values: they are NaN where the function is complex.
+Values of logarithms, square roots and powers are SciPy's.
 """
 
 from __future__ import annotations

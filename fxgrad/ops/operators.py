@@ -32,8 +32,8 @@ def is_weak(value: Any) -> bool:
 
 
 def is_operand(value: Any) -> bool:
-    """Whether an operator of a tracer takes a value of another type. Objects of other surfaces have operators of their
-    own, which take tracers."""
+    """Whether an operator of a tracer takes a value of another type. Surface objects have operators of their own, which
+    take tracers."""
     return not is_object(value) and is_array_like(value)
 
 
@@ -217,8 +217,8 @@ def has_dots(key: Any) -> bool:
 
 
 def remember_view(view: Any, shown: Any, step: Callable[..., Any], *further: Any) -> Any:
-    """Return what NumPy would give as a view of an array, `step(shown, *further)`, which is to see what is written
-    there. Of a number, which nobody writes into, it is none."""
+    """Return a result that NumPy would return as a view, `step(shown, *further)`, so that it sees writes into the
+    array. The result of a number is not a view, because numbers cannot be written into."""
     if isinstance(view, Tracer) and view is not shown and (shown.shape or hasattr(shown, "shown")):
         view.shown = (shown, step, *further)
         remember_reference(shown, view)

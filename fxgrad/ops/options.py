@@ -1,4 +1,4 @@
-"""The options of NumPy's ufuncs, which functions of operands hand to NumPy: `out`, `where`, `dtype`."""
+"""The options of NumPy's ufuncs that functions pass on to NumPy: `out`, `where`, `dtype`."""
 
 from __future__ import annotations
 

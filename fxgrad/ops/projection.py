@@ -1,5 +1,6 @@
-"""Broadcasting and promotion of derivatives: a cotangent of the result becomes one of the operand, a tangent the other
-way round."""
+"""Broadcasting and promotion of derivatives: from a cotangent of the result to one of the operand, and from a tangent
+of the operand to one of the result.
+"""
 
 from __future__ import annotations
 

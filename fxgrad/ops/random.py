@@ -1,7 +1,7 @@
 """Random numbers: pure functions of keys.
 
-A key is a uint64. A primitive takes keys of any shape, which are the leading axes of the result, so that a batch of
-keys is just more of them, and mapped and unmapped calls give the same bits.
+A key is a uint64. A primitive takes keys of any shape, which gives the leading axes of the result. So a batch of keys
+is simply an array of more keys, and mapped and unmapped calls give the same bits.
 """
 
 from __future__ import annotations

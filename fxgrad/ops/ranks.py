@@ -1,14 +1,14 @@
 """Collectives between processes, along an axis of a mesh: each process, a *rank*, has a value of its own.
 
-The derivative of a program that all ranks run is that of one function of all their values together. So each of these
-is linear, and its transpose is a collective as well: that of the sum is the sum, of each rank's cotangent. A value
-that is the same on every rank, such as a parameter, is *one* value: `copy_to_ranks` makes a value of every rank of
-it, the transpose of which is `sum_to_one`, and `unite_copies` makes one of values that are equal, each of which has
-an equal share in its cotangent. In between, nothing knows what is equal.
+The derivative of a program that all ranks run is the derivative of one function of all their values together. So each
+collective is linear, and its transpose is a collective as well: the transpose of the sum is the sum of all ranks'
+cotangents. A value that is the same on every rank, such as a parameter, is *one* value. `copy_to_ranks` turns it into
+one value for each rank, and its transpose is `sum_to_one`. `unite_copies` turns equal values into one, and each of them
+gets an equal share of its cotangent. No rule in between depends on which values are equal.
 
-An axis has `comm`, a communicator, its `size`, `rank`, the place of this process, its `mesh`, the `names` that it has
-there, and `varying`, those along which there is more than one process; it is compared by identity. An operation in
-which ranks meet is `effectful`, so that no pass drops, doubles or moves it.
+An axis has a communicator `comm`, its `size`, the `rank` of this process, its `mesh`, its `names` in the mesh, and
+`varying`, the names along which there is more than one process; axes are compared by identity. An operation that
+communicates is `effectful`, so that no pass drops, doubles or moves it.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ gather_ranks = linear(
     transpose_rule=lambda ct, x, *, axis, dim: sum_scatter_ranks(ct, axis=axis, dim=dim),
 )
 
-# Of the sum each rank gets its entry along `dim`.
+# Each rank gets its entry of the sum along `dim`.
 sum_scatter_ranks = linear(
     "sum_scatter_ranks",
     lambda x, axis, dim: axis.comm.reduce_scatter(front(x, dim))[()],
@@ -219,7 +219,7 @@ permute_ranks = linear(
     ),
 )
 
-# Entry j along `split_axis` goes to rank j; what comes from all is along `concat_axis`.
+# Entry j along `split_axis` goes to rank j; received entries are joined along `concat_axis`.
 exchange_ranks = linear(
     "exchange_ranks",
     lambda x, axis, split_axis, concat_axis: back(axis.comm.all_to_all(front(x, split_axis)), concat_axis),

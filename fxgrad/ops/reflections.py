@@ -1,4 +1,4 @@
-"""Householder's reflections 1 − τvvᴴ, whose vectors are the columns of a matrix below its diagonal, with ones on it."""
+"""Householder reflections 1 − τvvᴴ, whose vectors are the columns of a matrix below its unit diagonal."""
 
 from __future__ import annotations
 

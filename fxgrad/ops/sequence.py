@@ -1,4 +1,4 @@
-"""Primitives of sequences that stand along the last axis."""
+"""Primitives of sequences along the last axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shaping primitives: entries move, nothing is computed. All linear; their transposes move entries back.
+"""Shaping primitives, which move entries without computing. All are linear, and their transposes move the entries back.
 
 Axes in params are non-negative and normalized by the namespace functions.
 """

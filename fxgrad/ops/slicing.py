@@ -1,5 +1,4 @@
-"""Dynamic slices, which have fixed sizes and starts that may be traced. The starts are within bounds: callers clamp
-them."""
+"""Dynamic slices: their sizes are fixed, and their starts may be traced. Callers clamp the starts to the bounds."""
 
 from __future__ import annotations
 

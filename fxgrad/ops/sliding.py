@@ -1,7 +1,7 @@
 """Windows that slide along the last axes, their sums and their extrema.
 
-Params have one entry for each spatial axis; these are the last ones. Window o takes the entries o·step + k·dilation
-− low, where `pads` are (low, high), entries that count for nothing before and after; negative ones cut off.
+Params have one entry for each spatial axis; the spatial axes are the last ones. Window o takes the entries o·step +
+k·dilation − low. `pads` are (low, high), the numbers of neutral entries before and after; negative ones crop.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sorting along an axis, the positions that sort, and the places of values among sorted ones.
+"""Sorting along an axis, sorting permutations, and searches in sorted values.
 
-The order is NumPy's: NaN comes last; complex numbers go by their real parts and then by their imaginary parts, and last
-come those with NaN as imaginary part, as real part, as both.
+The order is NumPy's: NaN comes last. Complex numbers are ordered by their real parts and then by their imaginary parts;
+the last are those with NaN as imaginary part, then as real part, then as both.
 """
 
 from __future__ import annotations

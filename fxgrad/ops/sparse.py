@@ -1,4 +1,4 @@
-"""Sparse matrices as entries at places: data, rows and columns of the same length; entries at one place are summed."""
+"""Sparse matrices in coordinate form: data, rows and columns of equal length. Entries at the same place are summed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eigen- and singular value decompositions of stacks of matrices, with derivatives that are right where values repeat.
+"""Eigenvalue and singular value decompositions of stacks of matrices, with correct derivatives at repeated values.
 
 Let A = V diag(w) Vᴴ and E = VᴴȦV. Then ẇᵢ = Eᵢᵢ and V̇ = VX with Xᵢⱼ = Eᵢⱼ/(wⱼ − wᵢ) (Giles 2008; for singular values
 J. Townsend 2016). Within a *cluster*, values equal up to rounding, the vectors are an arbitrary basis (the gauge), and
@@ -13,11 +13,11 @@ right number or NaN:
 * Forward mode does not. A value has the tangent Eᵢᵢ, which is right for every function of the values alone that is
   differentiable; a vector has the tangent NaN if the direction mixes the cluster, which is Eᵢⱼ ≠ 0.
 * Singular values that count as zeros have the derivative 0 by convention, as |x| has at 0; with `null_vectors` they
-  have Eᵢᵢ as the others do (torch's convention, for its surface), though their vectors are an arbitrary pair.
+  have Eᵢᵢ as the others do (torch's convention, for `compat`), though their vectors are an arbitrary pair.
 * The phase of a complex vector is arbitrary as well: reverse mode gives NaN to functions that depend on it.
 
-What is tested is a necessary condition: a cotangent that happens to vanish along the rotations although the function
-depends on the basis (V[0, 0]² where V is the identity) cannot be told from that of a projection.
+The test is a necessary condition only: a cotangent that happens to vanish along the rotations although the function
+depends on the basis (V[0, 0]² where V is the identity) cannot be distinguished from that of a projection.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Linear systems of stacks of matrices, their inverses and least squares: see `linalg` for their axes.
+"""Linear systems, inverses and least squares for stacks of matrices. See `linalg` for the axes.
 
-A matrix is factored once for whatever reads it: `factors_of` gives the factors as further operands, with which `solve`
-and the determinants, their tangents and cotangents do the rest. An operation reads these instead of the matrix; its
-derivative is that with respect to the matrix.
+A matrix is factored once for all operations that read it. `factors_of` gives the factors as further operands; `solve`,
+the determinants, and their tangents and cotangents read these instead of the matrix. Their derivatives are those with
+respect to the matrix.
 
 Formulas: M. B. Giles, "An extended collection of matrix derivative results", Oxford 2008; for pseudo-inverses and
 least squares G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10 (1973).
@@ -219,7 +219,7 @@ def inv_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return -matrix_product(matrix_product(y, tangents[0]), y)
 
 
-# Of a singular matrix: an error with `strict`, otherwise NaN.
+# A singular matrix is an error with `strict`, otherwise NaN.
 inv = matrix_function("inv", inv_kernel, abstract_rule=matrix_aval, tangent_rule=inv_tangent)
 
 

@@ -1,7 +1,7 @@
 """Transfers between devices.
 
-While a program is staged nobody knows on which device a value will be. So a transfer names both ends by locations,
-arrays without entries that are there, and its transpose is the same with the ends exchanged.
+While a program is staged, the device of a value is unknown. So a transfer names both ends by locations, which are empty
+arrays on the devices, and its transpose is the same operation with the ends exchanged.
 """
 
 from __future__ import annotations

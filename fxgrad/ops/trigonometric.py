@@ -1,7 +1,7 @@
-"""Cosine and sine transforms along an axis, as SciPy has them without scaling, all linear.
+"""Cosine and sine transforms along an axis, unscaled as in SciPy. All are linear.
 
-Matrices of types 1 and 4 are symmetric up to the weights of the ends, those of types 2 and 3 are each other's
-transposes up to them: K. R. Rao and P. Yip, "Discrete Cosine Transform", 1990.
+The matrices of types 1 and 4 are symmetric up to weights of the end points, and those of types 2 and 3 are each other's
+transposes up to such weights: K. R. Rao and P. Yip, "Discrete Cosine Transform", 1990.
 """
 
 from __future__ import annotations

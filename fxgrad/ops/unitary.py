@@ -1,7 +1,7 @@
 """Unitary factors: polar decomposition, Hessenberg's and Schur's forms. See `linalg` for the axes.
 
-With A = QTQᴴ, E = QᴴȦQ and the skew Ω = QᴴQ̇ the tangent of the form is Ṫ = E + TΩ − ΩT; Ω is what keeps the zeros of T
-zero, column by column. Where that leaves a phase open, Q keeps it.
+With A = QTQᴴ, E = QᴴȦQ and the skew Ω = QᴴQ̇, the tangent of the form is Ṫ = E + TΩ − ΩT. The zeros of T determine Ω,
+column by column. Where they leave a phase free, Q keeps it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The primitives by name, through which the rules of one family call those of others: `ops.where`, `ops.reshape`.
+"""The primitives by name. Through this module the rules of one family call those of others: `ops.where`, `ops.reshape`.
 
-The package fills this when the families of most programs are declared, and knows where the others are. No family
-imports the package, so that imports run in no circle and threads that import at the same time wait for whole modules.
+The package fills it once the common families are declared, and knows the modules of the others. No family imports the
+package, so imports are acyclic, and threads that import at the same time wait for complete modules.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""`fxgrad.optim`: optimizers as pairs of pure functions, in the shape of optax.
+"""`fxgrad.optim`: optimizers as pairs of pure functions, as in optax.
 
     optimizer = fx.optim.adam(1e-3)
     state = optimizer.init(params)

@@ -1,4 +1,4 @@
-"""Transformations that follow moments of the gradients: traces, means, means of squares."""
+"""Transformations that track moments of the gradients: traces, means, means of squares."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def scale_by_adam(
     b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0,
     *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
-    """Divide the mean of updates by the root of the mean of their squares, both corrected for their beginning at 0
-    (Kingma and Ba, "Adam: a method for stochastic optimization", 2014).
+    """Divide the mean of updates by the root of the mean of their squares, with bias correction of both (Kingma and Ba,
+    "Adam: a method for stochastic optimization", 2014).
 
     Args:
         b1, b2: how much of the means stays.

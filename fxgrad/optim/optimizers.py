@@ -71,7 +71,7 @@ def adam(
     learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
     eps_root: ArrayLike = 0.0, *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
-    """Adam: steps down the mean of gradients, over the root of the mean of their squares; see `scale_by_adam`.
+    """Adam: steps along the mean of gradients divided by the root of the mean of their squares; see `scale_by_adam`.
 
     Source: D. P. Kingma and J. Ba, "Adam: a method for stochastic optimization", 2014.
 
@@ -104,8 +104,7 @@ def adamw(
     learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
     eps_root: ArrayLike = 0.0, weight_decay: ArrayLike = 1e-4, mask: Mask = None, *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
-    """Adam with weight decay beside the gradient (Loshchilov and Hutter, "Decoupled weight decay regularization",
-    2017).
+    """Adam with decoupled weight decay (Loshchilov and Hutter, "Decoupled weight decay regularization", 2017).
 
     Args:
         learning_rate: a number, or a function of the number of steps.

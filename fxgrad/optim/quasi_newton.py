@@ -1,5 +1,6 @@
-"""L-BFGS, with a line search, for functions without noise (Nocedal and Wright, "Numerical optimization", 2006, chapters
-3 and 7)."""
+"""L-BFGS with a line search, for deterministic functions (Nocedal and Wright, "Numerical optimization", 2006, chapters
+3 and 7).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ from .transformations import (
 
 
 class LBFGSState(NamedTuple):
-    """The last point and gradient as vectors, and the latest steps and changes of the gradient as rows.
+    """The last point and gradient as vectors, and the latest steps and gradient changes as rows.
 
     `count` is the number of updates; `params` and `gradient` are vectors of n entries, `steps` and `changes` have
     the shape (memory_size, n).
@@ -45,7 +46,7 @@ class LBFGSState(NamedTuple):
 
 
 def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> GradientTransformation:
-    """Multiply by an approximation of the inverse Hessian made of the latest steps, by the recursion in two loops.
+    """Multiply by an approximation of the inverse Hessian computed from the latest steps, by the two-loop recursion.
 
     Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 
@@ -122,10 +123,10 @@ class LineSearchState(NamedTuple):
 def scale_by_linesearch(
     max_steps: int = 30, decrease: float = 1e-4, curvature: float = 0.9
 ) -> GradientTransformation:
-    """Multiply a direction by the length of a step that fulfils Wolfe's conditions: the value falls by at least the
-    fraction `decrease` of what the slope promises, and the slope rises to the fraction `curvature` of itself, at most.
+    """Multiply a direction by a step length that satisfies the Wolfe conditions: the value decreases by at least the
+    fraction `decrease` of the linear prediction, and the slope shrinks to at most the fraction `curvature` of itself.
     It is found by doubling and halving (Lewis and Overton, "Nonsmooth optimization via quasi-Newton methods", 2013), so
-    a kink or an infinite value does no harm.
+    kinks and infinite values do no harm.
 
     `update` takes two keywords more: `value_fn`, the function of the parameters, and `grad`, its gradient there (the
     updates that the chain was given).
@@ -215,7 +216,7 @@ def lbfgs(
     scale_init_precond: bool = True,
     linesearch: GradientTransformation | None = None,
 ) -> GradientTransformation:
-    """L-BFGS, for functions without noise.
+    """L-BFGS, for deterministic functions.
 
     Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
 

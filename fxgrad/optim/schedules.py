@@ -1,4 +1,4 @@
-"""Schedules: functions from the number of steps, which may be traced, to a number."""
+"""Schedules: functions that map the number of steps, which may be traced, to a number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Schedule = Callable[[Any], Any]
 
 
 def constant_schedule(value: Any) -> Schedule:
-    """The same number at all times.
+    """A schedule that is constant.
 
     >>> schedule = fx.optim.constant_schedule(0.1)
     >>> [round(float(schedule(k)), 4) for k in (0, 100)]
@@ -57,7 +57,7 @@ def polynomial_schedule(
 def linear_schedule(
     init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
-    """From one number to another along a line.
+    """A schedule that changes linearly from one number to another.
 
     Args:
         init_value: the value at first.
@@ -139,7 +139,7 @@ def cosine_decay_schedule(
 
 
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
-    """One schedule after another, each counting from where it begins: the second from boundaries[0] on.
+    """A sequence of schedules, each counting from its own beginning: the second from boundaries[0] on.
 
     Args:
         schedules: functions of the number of steps since they began.
@@ -171,7 +171,7 @@ def warmup_cosine_decay_schedule(
     init_value: float, peak_value: float, warmup_steps: int, decay_steps: int, end_value: float = 0.0,
     exponent: float = 1.0,
 ) -> Schedule:  # fmt: skip
-    """Up along a line over warmup_steps, then down along half a cosine until decay_steps.
+    """A linear increase over warmup_steps, followed by a half-cosine decay until decay_steps.
 
     Source: I. Loshchilov and F. Hutter, "SGDR: stochastic gradient descent with warm restarts", 2016; the warm-up is
     that of P. Goyal et al., "Accurate, large minibatch SGD", 2017.
@@ -201,7 +201,7 @@ def warmup_cosine_decay_schedule(
 def piecewise_constant_schedule(
     init_value: float, boundaries_and_scales: Mapping[int, float] | None = None
 ) -> Schedule:
-    """A number that is multiplied by a scale after each of some numbers of steps.
+    """A number that is multiplied by a scale at each of the given numbers of steps.
 
     Args:
         init_value: the value at first.

@@ -1,4 +1,4 @@
-"""Transformations of gradients: pairs of pure functions, and how they are put together."""
+"""Transformations of gradients as pairs of pure functions, and their composition."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GradientTransformation(NamedTuple):
 
 
 class EmptyState(NamedTuple):
-    """The state of a transformation that remembers nothing.
+    """The state of a transformation without memory.
 
     >>> fx.optim.identity().init(1.0)
     EmptyState()
@@ -46,7 +46,7 @@ class EmptyState(NamedTuple):
 
 
 def stateless(function: Callable[[PyTree, PyTree], PyTree]) -> GradientTransformation:
-    """Make a transformation that remembers nothing of a function (updates, params) → updates.
+    """Make a transformation without memory from a function (updates, params) → updates.
 
     >>> transformation = fx.optim.stateless(lambda updates, params: -updates)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
@@ -72,7 +72,7 @@ def identity() -> GradientTransformation:
 
 
 def chain(*transformations: GradientTransformation) -> GradientTransformation:
-    """Apply transformations one after another, the first one to the gradients. The state is the tuple of theirs.
+    """Compose transformations; the first one receives the gradients. The state is the tuple of their states.
 
     Raises:
         StructureError: the state is not that of as many transformations.
@@ -141,7 +141,7 @@ def scale(factor: ArrayLike) -> GradientTransformation:
 
 
 class CountState(NamedTuple):
-    """How many updates there were.
+    """The number of updates so far.
 
     `count` is an int32 array without axes.
 
@@ -158,7 +158,7 @@ def no_steps() -> Any:
 
 
 def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
-    """Multiply by a function of the number of updates that there were.
+    """Multiply by a function of the number of updates so far.
 
     >>> transformation = fx.optim.scale_by_schedule(fx.optim.linear_schedule(1.0, 0.0, 10))
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
@@ -233,7 +233,7 @@ def need_params(params: PyTree, name: str) -> None:
 
 # -- bounds ------------------------------------------
 def clip(max_delta: ArrayLike) -> GradientTransformation:
-    """Bring each entry into [-max_delta, max_delta].
+    """Clip each entry to [-max_delta, max_delta].
 
     >>> transformation = fx.optim.clip(1.0)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
@@ -263,7 +263,7 @@ def norm_of_norms(rows: list[Any]) -> Any:
 
 
 def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
-    """Scale all entries down so that their norm together is max_norm at most (Pascanu, Mikolov and Bengio, "On the
+    """Scale all entries down so that their common norm is at most max_norm (Pascanu, Mikolov and Bengio, "On the
     difficulty of training recurrent neural networks", 2012).
 
     >>> transformation = fx.optim.clip_by_global_norm(1.0)
@@ -294,10 +294,10 @@ class PrivateState(NamedTuple):
 def differentially_private_aggregate(
     l2_norm_clip: float, noise_multiplier: float, key: Key
 ) -> GradientTransformation:
-    """Average per-sample gradients, each shortened to a norm, with normal noise (Abadi et al., "Deep learning with
+    """Average per-sample gradients, each clipped to a norm, and add normal noise (Abadi et al., "Deep learning with
     differential privacy", 2016). It comes first in a chain: its gradients have a leading axis of samples, as
-    fx.vmap(fx.grad(loss), (None, 0)) gives them. Where these are too large to be written out,
-    `fx.per_sample.clipped_sum` gives the sum of the shortened ones.
+    fx.vmap(fx.grad(loss), (None, 0)) returns them. If these are too large, `fx.per_sample.clipped_sum` computes the sum
+    of the clipped ones without forming them.
 
     Args:
         l2_norm_clip: the greatest norm of one sample's gradient.

@@ -1,23 +1,23 @@
-"""Passes: Graph → Graph. What is compiled is a Graph after every pass of the table `PASSES`, in its order.
+"""Passes from Graphs to Graphs. A Graph is compiled after every pass of the table `PASSES` has run, in order.
 
 A pass is a pure function of one Graph. It returns a Graph with the same inputs and with outputs of the same avals, or
-the very same Graph where it has nothing to do, and is checked: `Graph.check` must hold of what it returns. It may rely
-on what the Graph says of itself only:
+the same Graph object if it has nothing to do, and `Graph.check` must hold for its result. It may rely only on these
+properties of a Graph:
 
-* values are what NumPy's kernels of the equations give: to rounding, and bit for bit, with −0.0, NaN, infinities, where
-  the pass says so (of a NaN its sign apart); avals of variables that stay (dtype, weakness) stay;
+* values are those of the equations' NumPy kernels: to rounding, or bit for bit, with −0.0, NaN and infinities, if the
+  pass says so (except for the sign of NaN); variables that are kept keep their avals (dtype, weakness);
 * equations that are `effectful` or `bound_to_axis`, and those whose primitive has `identity_params`, are neither
   merged, nor dropped, nor moved past one another;
-* what would warn is not evaluated while compiling; an equation that is made of several warns if one of them did;
-* an equation made out of others has the site of that whose value it computes;
+* equations that would warn are not evaluated at compile time; a merged equation warns if one of its parts would;
+* a merged equation has the site of the equation whose value it computes;
 * sub-graphs (bodies of loops, branches) are Graphs like others: the table is applied to them as well.
 
-Every pass leaves out what it has made unneeded. The Graph that is optimized is the one that computes values:
-derivatives, batches and other transforms of a jitted function see what was staged, so that passes may forget what has
-no value (`stop_gradient`).
+Every pass removes equations that it has made unneeded. The optimized Graph only computes values: derivatives, batches
+and other transforms of a jitted function use the Graph as staged, so that passes may drop equations without effect on
+values (`stop_gradient`).
 
-`fuse`, which makes groups of elementwise equations (with reductions) into single equations of the primitive `fused`,
-is the last pass of the table: it finds everything else done.
+The last pass of the table is `fuse`: it merges groups of elementwise equations (with reductions) into single
+equations of the primitive `fused`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Algebra: laws that hold for every number, also for −0.0, NaN and infinities, and for entries that only move."""
+"""Algebraic laws that hold for every number, also for −0.0, NaN and infinities, and laws of rearrangements."""
 
 from __future__ import annotations
 

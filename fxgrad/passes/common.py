@@ -1,4 +1,4 @@
-"""Common sub-expressions: what is computed twice is computed once."""
+"""Common subexpressions: equal equations are computed once."""
 
 from __future__ import annotations
 

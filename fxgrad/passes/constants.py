@@ -1,5 +1,4 @@
-"""Constants: an array whose entries are all one number that is known is that number, for as long as nobody needs it
-whole."""
+"""Constants: an array whose entries all equal one known number is replaced by that number wherever possible."""
 
 from __future__ import annotations
 

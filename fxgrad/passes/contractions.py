@@ -1,5 +1,4 @@
-"""Contractions take the rearrangements of their operands and results into their specification, and products with an
-identity matrix are no products."""
+"""Contractions absorb rearrangements of operands and results; products with an identity matrix are removed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What groups are made for where arrays are on a GPU: a launch costs more than the work on few entries, so that every
-two operations that CUDA C++ is known for are worth being one."""
+"""Groups for arrays on a GPU, where launches are expensive: neighbouring operations are always fused if possible."""
 
 from __future__ import annotations
 

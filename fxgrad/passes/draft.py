@@ -1,4 +1,4 @@
-"""A Draft is a Graph on its way to another: passes carry equations over to it, one by one, replaced or as they are."""
+"""Draft: a Graph under construction, to which passes copy equations one by one, replaced or unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factors that are numbers become one where they meet, and signs are moved to where there is least to negate."""
+"""Numeric factors are merged where they meet, and negations are moved to the smallest operand."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Formulas: operations whose NumPy kernels work block by block become the equations that they stand for, where machine
-code can be made of these, together with what stands before and after them."""
+"""Formulas: operations whose NumPy kernels work block by block are replaced by the equations that define them, where
+these can become machine code together with their neighbours.
+"""
 
 from __future__ import annotations
 

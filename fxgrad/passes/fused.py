@@ -1,5 +1,6 @@
-"""`fused`: a group of elementwise equations that is carried out as one. Only compiled code has it, where the last pass
-put it; to every transform it is the Graph of its equations."""
+"""The primitive `fused`: a group of elementwise equations executed as one, which every transform treats as its
+Graph.
+"""
 
 from __future__ import annotations
 

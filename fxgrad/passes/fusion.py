@@ -4,13 +4,14 @@
     b = exp(a)            f64[4000000]      →       return a, b
     return a, b
 
-A group has one shape, from which its last equations may reduce; operands may be broadcast to it. Equations are taken in
-their order. What fits goes into the open group of its shape, which is carried out when somebody needs its results: an
-equation of another kind that needs them waits until then, and is needed itself when one that would join needs what it
-gives. So nothing is moved before what it needs, and groups reach as far as they can.
+A group has one shape, from which its last equations may reduce; operands may be broadcast to it. Equations are
+visited in order. An equation that fits joins the open group of its shape. A group is closed when an equation outside
+of it needs its results; such an equation waits until then, and is placed earlier if an equation that would join needs
+its result. So no equation moves before its operands, and groups are as large as possible.
 
-Only what pays is fused: many entries, which are then computed in tiles or by machine code, or many operations on few
-entries, which machine code does in the time of two. What machine code does not know makes groups of its own, for tiles.
+Only profitable groups are fused: many entries, which are computed in tiles or by machine code, or many operations on
+few entries, which machine code does in the time of two. Equations without machine code form groups of their own, for
+tiles.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Coefficients are gathered: a big operand that is scaled, selected and added to itself by what is the same along an
-axis is multiplied once, by a coefficient made of small arrays.
+"""Gathering of coefficients: a large operand that is scaled, selected and added to itself by factors that are
+constant along an axis is multiplied once, by a coefficient computed from small arrays.
 
     where(c, -t, 0) + where(c, 0, t) * a / b        becomes        t * (where(c, -1, 0) + where(c, 0, 1) * a / b)
 
-Such chains are what a derivative is linear in: the tangents of a Hessian, one for each coordinate, all go through the
-same diagonal factors.
+Derivatives produce such chains: the tangents of a Hessian, one for each coordinate, all pass through the same
+diagonal factors.
 
-A product of factors may overflow or vanish where the chain does not: t·a·b with t = 1e30, a = b = 1e-25 in float32. So
-the code looks at the factors when it runs, and takes the chain as it is written unless they are of moderate size.
+A product of factors may overflow or vanish where the chain does not: t·a·b with t = 1e30, a = b = 1e-25 in float32.
+So the code looks at the factors when it runs, and evaluates the chain as written unless they are of moderate size.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`gathered`: a chain of products with what its coefficient makes of it, of which the numbers decide."""
+"""The primitive `gathered`: a chain of products in two forms, as written and by its coefficient; the numbers decide."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What says something to transforms only, and is nothing to who computes values."""
+"""Removal of equations that only concern transforms and do not change values."""
 
 from __future__ import annotations
 

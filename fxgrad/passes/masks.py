@@ -1,4 +1,4 @@
-"""Selections by masks: selections in a row are one, and sums of what is selected by one mask are selected once."""
+"""Selections by masks: consecutive selections are merged, and a sum of terms selected by one mask is selected once."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Repeated steps: what takes few steps of arithmetic is computed again where a later loop reads it.
+"""Recomputation: a value that takes few steps of arithmetic is computed again where a later loop reads it.
 
     u = x − mean               u = x − mean
     v = sum(u · u)      →      v = sum(u · u)        one loop reads x
     y = u · scale(v)           w = x − mean
                                y = w · scale(v)      the next one reads x again, and nothing has written u
 
-Loops over large arrays wait for one another where one reads what another reduces. A value that is made in one of them
-and read in a later one would be written to memory, and read from there: twice as much as its operand.
+If one loop over large arrays reads what another reduces, it must wait for it. A value that is computed in one and
+read in the other would be written to memory and read back, which takes twice as much traffic as reading its operand.
 """
 
 from __future__ import annotations

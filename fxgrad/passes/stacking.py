@@ -1,5 +1,6 @@
-"""Products of matrices are stacked: two small operands that meet the same matrix meet it once, one above the other, and
-a sum of two products is one product with the summed axes one after the other."""
+"""Stacking of matrix products: two small operands that are multiplied by the same matrix are stacked into one, and a
+sum of two products becomes one product with concatenated summed axes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ties: a cotangent is halved where the operands of `maximum` are equal, which they hardly ever are."""
+"""Ties: a cotangent is halved where the operands of `maximum` are equal, which happens rarely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fxgrad.per_sample`: statistics of the gradients of single examples, without these gradients.
+"""`fxgrad.per_sample`: statistics of per-sample gradients, computed without forming these gradients.
 
     norms = fx.per_sample.norms(loss)(params, inputs, targets)
     total = fx.per_sample.clipped_sum(loss, 1.0)(params, inputs, targets)

@@ -1,4 +1,4 @@
-"""Approximations of second derivatives that are made of gradients of single examples: diagonals, Kronecker factors."""
+"""Curvature approximations computed from per-sample gradients: diagonals and Kronecker factors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of many examples with respect to one parameter, as far as they have to be written out.
+"""Gradients of many examples with respect to one parameter, formed only as far as necessary.
 
 The gradient of a parameter that meets an activation in a contraction is, for example i, a sum of outer products,
 
@@ -8,7 +8,7 @@ so that ‖Gᵢ‖² = Σₚ_q ⟨lᵢₚ, lᵢ_q⟩⟨rᵢₚ, rᵢ_q⟩ and Σ
 gradient computations", 2015; Li et al., "Large language models can be strong differentially private learners", 2022;
 Bu et al., "Differentially private optimization on large model at small cost", 2023).
 
-Everything here is made of operations, and so can be differentiated, mapped and staged.
+All functions here are composed of primitives, and so can be differentiated, mapped and staged.
 """
 
 from __future__ import annotations

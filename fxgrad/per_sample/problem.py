@@ -1,15 +1,15 @@
-"""A loss and a batch, staged for one example, and the passes that find the gradients of all examples.
+"""Staging of a loss and a batch for one example, and the passes that compute the gradients of all examples.
 
-Each parameter goes one of three ways:
+Each parameter is treated in one of three ways:
 
-    factored    its uses are recognised (see `uses`): the cotangent of each result there is kept with the activation
-                that the parameter met, and nothing of the size of a gradient is made
-    dense       its gradient has no more entries than what is kept otherwise, as that of a bias
-    recomputed  the rest: the gradients of one block of examples after another are written out, in passes of their own
+    factored    its uses are recognized (see `uses`): the cotangent of each result is kept with the activation that
+                the parameter met, and nothing of the size of a gradient is formed
+    dense       its gradient has no more entries than the factors would have, as for a bias
+    recomputed  all others: gradients are formed for one block of examples after another, in separate passes
 
-What is kept for a factored parameter has p·(m + n) entries for p positions and a matrix of m × n, and its norm takes
-p²·(m + n) operations, against m·n and p·m·n if it is dense: one comparison decides for both. In the body of a loop,
-which would carry a gradient through all its steps, the first way is always better.
+For p positions and a matrix of m × n, the residuals of a factored parameter have p·(m + n) entries, and its norm takes
+p²·(m + n) operations; a dense one has m·n entries and takes p·m·n operations. So one comparison decides for both. In
+the body of a loop, which would carry a gradient through all its steps, factoring is always better.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Statistics of the gradients of single examples: norms, sums, moments, inner products.
+"""Statistics of per-sample gradients: norms, sums, moments, inner products.
 
-In all functions here `loss(params, *example)` is the loss of one example, and what they return takes the parameters and
-the batch. The gradient of example i is gᵢ, over all leaves of the parameters. The formulas are in `gradients`, how a
-program is taken apart in `problem`.
+In all functions here `loss(params, *example)` is the loss of one example, and the returned function takes the
+parameters and the batch. The gradient of example i is gᵢ, over all leaves of the parameters. `gradients` has the
+formulas, and `problem` analyses the program.
 """
 
 from __future__ import annotations
@@ -178,9 +178,9 @@ def admit_weights(weights: Any, problem: Problem) -> Any:
 def clipped_sum(
     loss: Callable[..., Any], max_norm: ArrayLike, in_axes: Any = 0, has_aux: bool = False
 ) -> Statistic:
-    """The sum Σᵢ min(1, C/‖gᵢ‖) gᵢ of the gradients, each shortened to the norm C if it is longer, as for training with
-    differential privacy (Abadi et al., "Deep learning with differential privacy", 2016). Norms and sum come from one
-    way forward and back, except for parameters whose gradients are recomputed.
+    """The sum Σᵢ min(1, C/‖gᵢ‖) gᵢ of the gradients, each clipped to the norm C, as for training with differential
+    privacy (Abadi et al., "Deep learning with differential privacy", 2016). Norms and sum take one forward and backward
+    pass, except for parameters whose gradients are recomputed.
 
     Args:
         loss, in_axes, has_aux: as for `squared_norms`.
@@ -210,7 +210,7 @@ def clipped_sum(
 
 
 def mean(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Statistic:
-    """The mean of the gradients of the examples, which is the gradient of the mean loss: one way forward and back.
+    """The mean of the gradients of the examples, which is the gradient of the mean loss: one forward and backward pass.
 
     Args:
         loss, in_axes, has_aux: as for `squared_norms`.
@@ -330,7 +330,7 @@ def signal_to_noise(
 
 
 def inner_products(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Statistic:
-    """The inner products ⟨gᵢ, v⟩ with one vector: the derivatives of the losses along it, by one way forward.
+    """The inner products ⟨gᵢ, v⟩ with one vector: the derivatives of the losses along it, by one forward pass.
 
     Args:
         loss, in_axes, has_aux: as for `squared_norms`; a tuple `in_axes` has no entry for the vector.
@@ -372,7 +372,7 @@ def inner_products(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = F
 
 def gram(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Statistic:
     """The inner products ⟨gᵢ, gⱼ⟩ of all pairs of examples: the neural tangent kernel of the loss (Jacot et al.,
-    "Neural tangent kernel", 2018). Gradients that are recomputed are all written out.
+    "Neural tangent kernel", 2018). Recomputed gradients are all formed.
 
     Args:
         loss, in_axes, has_aux: as for `squared_norms`.

@@ -1,8 +1,8 @@
-"""Taps: what stands in a Graph after a use of a parameter, to keep the activation that it met and to ask for the
-cotangent of the result.
+"""Taps: equations inserted into a Graph after a use of a parameter. They keep the activation that met the parameter,
+and obtain the cotangent of the result.
 
-In the body of a loop, or a checkpoint, there is no place to keep anything: the activation is a further result (of a
-loop, a row of each step), and to the result something that is zero is added, whose cotangent is wanted.
+The body of a loop or a checkpoint cannot keep values outside. There the activation becomes a further result (of a loop,
+one row for each step), and a zero is added to the result of the use, whose cotangent is the wanted one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Where a Graph uses a parameter, and what its gradient is made of there.
+"""Uses of a parameter in a Graph, and the parts of its gradient at each use.
 
-A use is recognised where the parameter, perhaps transposed or reshaped before, meets something that depends on the
-example in a contraction, a correlation or a lookup. It gives a Pairing: how many outer products there are and what they
-take, how the parameter becomes (stack, row, column), and how the other operand and the cotangent of the result become
-Factors.
+A use is recognized where the parameter, possibly transposed or reshaped, meets a value that depends on the example in a
+contraction, a correlation or a lookup. Each use gives a Pairing: the number and the cost of the outer products, the
+rearrangement of the parameter into (stack, row, column), and the Factors computed from the other operand and from the
+cotangent of the result.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a program spends its time on: see `profile`, and `recording` for the mechanism."""
+"""The profiler: see `profile` for its use and `recording` for the mechanism."""

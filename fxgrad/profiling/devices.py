@@ -1,4 +1,4 @@
-"""Clocks of the devices on which arrays are, CUDA's events by CuPy, and whose arrays these are."""
+"""Clocks of devices (CUDA events, by CuPy), and the device of an array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flame graph: Events as bars, each as wide as its time, inside the bar of the Event in which it happened."""
+"""Flame graphs: Events as bars, each as wide as its time, inside the bar of the Event that contains it."""
 
 from __future__ import annotations
 

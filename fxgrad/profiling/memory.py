@@ -1,4 +1,4 @@
-"""Bytes that a program allocates and frees, as far as results of operations are concerned."""
+"""Counts of the bytes that results of operations allocate and free."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fx.profile`: what a program spends its time on, by operations and by the user's lines."""
+"""`fx.profile`: the time of a program, by operations and by the user's lines."""
 
 from __future__ import annotations
 

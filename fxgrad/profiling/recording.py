@@ -1,7 +1,7 @@
-"""A recording: the steps of a program as Events with times, and what was wanted to be known of each.
+"""A recording: the steps of a program as Events, with their times and the requested details.
 
-An Event is open while its step runs. The one that is open is in a ContextVar, so that steps of an async task, or of a
-thread that runs in a copy of the context, are inside the step that started it and in no other.
+An Event is open while its step runs. The open Event is in a ContextVar, so that the steps of an async task, or of a
+thread that runs in a copy of the context, belong to the step that started it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parts of a program with a name, in the profiles that are open."""
+"""Named parts of a program in open profiles."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def close_scope(events: list[Event]) -> None:
 
 
 class named_scope(ContextDecorator):
-    """Context manager and decorator that makes a part of a program an event with a name in profiles.
+    """Context manager and decorator that names a part of a program in profiles.
 
     Operations inside it are the event's, forward; it changes nothing else. Inside `jit` it names what happens while the
     function is staged: compiled code is measured by the user's lines.

@@ -1,4 +1,4 @@
-"""Events summed over what is alike, as a table."""
+"""Tables of Events, summed by operation or line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Continuous distributions made of uniform and normal numbers, differentiable in their parameters.
+"""Continuous distributions derived from uniform and normal numbers, differentiable in their parameters.
 
-Samples are computed in float64 and rounded to the dtype asked for, so that one key gives the same numbers, but for
-rounding, in every precision. Parameters outside their domain give NaN.
+Samples are computed in float64 and rounded to the requested dtype, so that one key gives the same numbers in every
+precision, up to rounding. Parameters outside their domain give NaN.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def normal(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 def truncated_normal(
     key: Key, lower: ArrayLike, upper: ArrayLike, shape: Shape = None, dtype: DType = None
 ) -> Array:
-    """Standard normal numbers between two bounds, by inversion: accurate also far out, as long as the nearer bound
-    is within 37 of 0.
+    """Standard normal numbers between two bounds, by inversion: accurate also in the tails, if the nearer bound is
+    within 37 of 0.
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
 
@@ -151,7 +151,7 @@ def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
 @sampler()
 def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Gumbel numbers, of distribution function exp(−e⁻ˣ): the largest of many.
+    """Gumbel numbers, of distribution function exp(−e⁻ˣ), the limit law of maxima.
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
@@ -194,7 +194,7 @@ def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
 @sampler()
 def maxwell(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """Maxwell numbers: the length of a normal vector of three.
+    """Maxwell numbers: the lengths of normal vectors of three components.
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
@@ -226,7 +226,7 @@ def double_sided_maxwell(
 
 @sampler(scale="the standard deviation of the two entries")
 def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """Rayleigh numbers: the length of a normal vector of two, times `scale`.
+    """Rayleigh numbers: the lengths of normal vectors of two components, times `scale`.
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
@@ -288,7 +288,7 @@ def weibull_min(
 def triangular(
     key: Key, left: ArrayLike, mode: Any, right: ArrayLike, shape: Shape = None, dtype: DType = None
 ) -> Array:
-    """Numbers between `left` and `right`, of a density that is a triangle with its tip at `mode`.
+    """Numbers between `left` and `right` with a triangular density whose peak is at `mode`.
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 

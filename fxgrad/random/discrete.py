@@ -1,4 +1,4 @@
-"""Integers and truth values. None of it is differentiable: parameters have derivative 0."""
+"""Random integers and booleans. None of them is differentiable: parameters have derivative 0."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
 
 @sampler(dtype="a dtype of signed numbers, int64 by default")
 def rademacher(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
-    """−1 or 1, as likely as each other; of any signed dtype, int64 by default.
+    """−1 or 1 with equal probabilities; of any signed dtype, int64 by default.
 
     >>> fx.random.rademacher(fx.random.key(0), (3,))
     array([-1, -1, -1])
@@ -132,8 +132,8 @@ def poisson(key: Key, lam: ArrayLike, shape: Shape = None, dtype: DType = None) 
 
 
 def binomial(key: Key, n: Any, p: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """The number of successes among n trials of probability p: by inversion for few, else by transformed rejection
-    (Hörmann, 1993).
+    """The number of successes in n trials of probability p: by inversion for small n·p, otherwise by transformed
+    rejection (Hörmann, 1993).
 
     Args:
         key: a key.

@@ -1,7 +1,7 @@
-"""The gamma distribution and what is made of gamma variables, differentiable in all parameters: samples move with
-their distribution function held fixed (implicit reparameterization), to any order.
+"""The gamma distribution and distributions derived from it, differentiable in all parameters: samples move so that
+their distribution function stays constant (implicit reparameterization), to any order.
 
-Sums and quotients of gamma variables are taken of their logarithms, which do not underflow for small parameters.
+Sums and quotients of gamma variables are computed from their logarithms, which do not underflow for small parameters.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def draw_log_gammas(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
 
 @sampler(a="the shape parameter of the gamma distribution, positive")
 def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
-    """The logarithms of gamma variables, which for small `a` are below the range of floating-point numbers.
+    """The logarithms of gamma variables. For small `a` the variables themselves underflow.
 
     Args, results and derivatives as for `gamma`.
 
@@ -194,7 +194,7 @@ def generalized_normal(key: Key, p: ArrayLike, shape: Shape = (), dtype: DType =
 
 
 def ball(key: Key, d: int, p: ArrayLike = 2, shape: Shape = (), dtype: DType = None) -> Array:
-    """Points uniform in the unit ball of the p-norm in d dimensions.
+    """Points uniformly distributed in the unit ball of the p-norm in d dimensions.
 
     Args:
         key: a key.

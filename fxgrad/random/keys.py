@@ -1,10 +1,9 @@
-"""Keys, of which random numbers are a pure function.
+"""Keys, which determine random numbers.
 
-A key is a uint64 without axes; split(key, n) has shape (n,), and keys are mapped, reshaped and stored as arrays are.
-It is one word of the key of Philox4x64-10, whose other word says what is asked of it: draws, children of `split`,
-children of `fold_in`. So no draw is ever a key, and no child of the one a child of the other. Keys are 64 random bits:
-among n keys, however they descend from each other, some two are equal with a probability of about n²/2⁶⁵, that is
-3e-8 for a million keys.
+A key is a uint64 without axes; split(key, n) has shape (n,), and keys are mapped, reshaped and stored as arrays are. It
+is one word of the key of Philox4x64-10. The other word encodes the request: draws, children of `split`, or children of
+`fold_in`. So no draw is ever a key, and the children of `split` and `fold_in` differ. Keys are 64 random bits: among n
+keys, however derived, two are equal with a probability of about n²/2⁶⁵, that is 3e-8 for a million keys.
 """
 
 from __future__ import annotations
@@ -99,7 +98,7 @@ PRNGKey = key
 
 
 def split(key: Key, num: Any = 2) -> Key:
-    """Keys that are independent of each other, of the key's other children, and of what is drawn with it.
+    """Keys that are independent of each other, of the key's other children, and of draws with the key.
 
     Args:
         key: a key, which should not be used again.
@@ -178,7 +177,7 @@ def bits(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
 
 
 def key_data(keys: Any) -> Key:
-    """The numbers that keys are, for storing: here the keys themselves.
+    """The numbers of keys, for storage: here the keys themselves.
 
     Raises:
         DTypeError: not of dtype uint64.
@@ -191,7 +190,7 @@ def key_data(keys: Any) -> Key:
 
 
 def wrap_key_data(key_bits_array: Any) -> Key:
-    """The keys of which `key_data` gave the numbers.
+    """The keys whose numbers `key_data` has returned.
 
     Raises:
         DTypeError: not of dtype uint64.
@@ -204,7 +203,7 @@ def wrap_key_data(key_bits_array: Any) -> Key:
 
 
 def clone(key: Key) -> Key:
-    """The key again: a name for using it twice on purpose.
+    """A copy of a key, to mark that it is used twice on purpose.
 
     Raises:
         DTypeError: not of dtype uint64.

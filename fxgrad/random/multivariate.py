@@ -1,4 +1,4 @@
-"""Normal vectors, and orthogonal matrices."""
+"""Random normal vectors and orthogonal matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments that distributions share (dtypes, shapes, parameters), and uniform numbers."""
+"""Arguments that distributions share (dtypes, shapes, parameters), and uniform numbers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The choice among given entries: categories, permutations, samples with and without replacement.
+"""Random choices among given entries: categories, permutations, samples with and without replacement.
 
-Of log-probabilities with independent Gumbel numbers added the largest is at a category drawn with those probabilities,
-and the positions of the largest ones are draws without replacement.
+If independent Gumbel numbers are added to log-probabilities, the position of the largest sum is a category drawn with
+these probabilities, and the positions of the largest sums are draws without replacement.
 """
 
 from __future__ import annotations

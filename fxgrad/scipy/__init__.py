@@ -1,7 +1,7 @@
 """`fxgrad.scipy`: functions of SciPy under its names and with its signatures, with derivatives.
 
-`pip install fxgrad[scipy]` brings SciPy, whose kernels compute the values where this library has none of its own; it
-is imported when a function first needs it. The namespaces are loaded as they are used.
+`pip install fxgrad[scipy]` installs SciPy, whose kernels compute the values that this library does not compute itself.
+SciPy is imported when a function first needs it. The namespaces are loaded on first use.
 """
 
 from ..core.face import LazyPackage

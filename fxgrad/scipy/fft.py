@@ -1,4 +1,4 @@
-"""`fxgrad.scipy.fft`: Fourier, cosine and sine transforms by the names of scipy.fft."""
+"""`fxgrad.scipy.fft`: Fourier, cosine and sine transforms with the names of scipy.fft."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def ihfft2(x: ArrayLike, s: Any = None, axes: Axis = (-2, -1), norm: Any = None,
 
 
 def next_fast_len(target: int, real: bool = False) -> int:
-    """The least size that is not less than `target` and for which transforms are fast; `real` ones have others.
+    """The smallest size of at least `target` for which transforms are fast; `real` transforms have other sizes.
 
     >>> fx.scipy.fft.next_fast_len(93)
     96
@@ -155,7 +155,7 @@ def next_fast_len(target: int, real: bool = False) -> int:
 
 
 def prev_fast_len(target: int, real: bool = False) -> int:
-    """The greatest size that is not more than `target` and for which transforms are fast; `real` ones have others.
+    """The largest size of at most `target` for which transforms are fast; `real` transforms have other sizes.
 
     >>> fx.scipy.fft.prev_fast_len(93)
     90

@@ -1,4 +1,4 @@
-"""The declaration of functions of arrays: SciPy's own on plain arrays, programs over primitives on all others."""
+"""The decorator that declares functions of arrays: SciPy's own on plain arrays, programs over primitives on others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""`check_grads`, `check_jvp` and `check_vjp` compare derivatives with numerical ones, `check_vmap` compares
-with the loop. `check_vmap`: against the loop."""
+"""`check_grads`, `check_jvp`, `check_vjp`: derivatives compared with numerical ones; `check_vmap`: with a loop."""
 
 from __future__ import annotations
 

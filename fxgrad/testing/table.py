@@ -1,5 +1,4 @@
-"""`coverage()`: the table of the rules and kernels that each operation has, found by looking at the
-declarations."""
+"""`coverage()`: a table of the rules and kernels of each operation, found by inspecting the declarations."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Checks of the arguments, tangents and cotangents that transforms accept, with messages that name the
-leaf."""
+"""Checks of the arguments, tangents and cotangents of transforms, with messages that name the leaf."""
 
 from __future__ import annotations
 

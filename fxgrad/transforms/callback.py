@@ -1,5 +1,6 @@
 """Python functions called in the middle of a program, staged or not: `pure_callback` for their results, `io_callback`
-for results and effects, and `debug.callback`, `debug.print`, `debug.breakpoint` for what they do."""
+for results and effects, and `debug.callback`, `debug.print`, `debug.breakpoint` for effects alone.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +122,7 @@ call_for_effect = DebugCallback().call
 
 @api_boundary
 def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Call callback(*args, **kwargs) with NumPy arrays each time the program comes to this place, under `jit` too.
+    """Call callback(*args, **kwargs) with NumPy arrays each time the program reaches this place, also under `jit`.
 
     Under `grad`, `jvp` and `vjp` it is called once, with the primal values; under `vmap` once for each batch entry;
     under `checkpoint` again when values are computed again. What it returns is ignored.
@@ -150,7 +151,7 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
 
 @api_boundary
 def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Print fmt.format(*args, **kwargs) each time the program comes to this place: `debug.callback` of `print`.
+    """Print fmt.format(*args, **kwargs) each time the program reaches this place: `debug.callback` of `print`.
 
     Args:
         fmt: a format string, no f-string, which would show the traced value.
@@ -198,8 +199,9 @@ class FormatChecker(string.Formatter):
 
 @api_boundary
 def debug_breakpoint(*args: Any, **kwargs: Any) -> None:
-    """Stop in the debugger (`sys.breakpointhook`) each time the program comes to this place, under `jit` too, where
-    Python's own `breakpoint()` stops while staging. There, `args` and `kwargs` are the values that are given here.
+    """Stop in the debugger (`sys.breakpointhook`) each time the program reaches this place, also under `jit`, where
+    Python's own `breakpoint()` would stop only while staging. In the debugger, `args` and `kwargs` are the values given
+    here.
 
     Raises:
         StructureError: `function` is no function.
@@ -259,8 +261,7 @@ class StackedEntryLoop(EntryLoop):
 
 
 def as_declared(results: Sequence[Any], avals: Sequence[Aval], name: str) -> list[Any]:
-    """Return the results as arrays that nobody else has, of the declared shapes and dtypes; raise unless they
-    fit."""
+    """Return the results as fresh arrays of the declared shapes and dtypes; raise if they do not match."""
     arrays = []
     for result, aval in zip(results, avals):
         result = as_value(result, f"{name}: the result (declared: {aval})")
@@ -368,7 +369,7 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """callback(*args, **kwargs), a Python function of NumPy arrays, in the middle of a program, under `jit` too.
+    """Call callback(*args, **kwargs), a Python function of NumPy arrays, in the middle of a program, also under `jit`.
 
     Args:
         callback: a function of pytrees of arrays without side effects: how often it is called is not said.
@@ -409,8 +410,8 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """callback(*args, **kwargs), a Python function with effects, each time the program comes to this place, under `jit`
-    too, whether its result is needed or not.
+    """Call callback(*args, **kwargs), a Python function with effects, each time the program reaches this place, also
+    under `jit`, whether or not its result is used.
 
     Under `vmap` it is called for one entry after the other, under `checkpoint` again when values are computed again.
 

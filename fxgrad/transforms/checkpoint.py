@@ -1,7 +1,7 @@
 """`checkpoint`: the backward pass computes intermediate values again, instead of keeping them.
 
-Which of them are kept all the same, a policy says. The backward pass is staged as a Graph of cotangents, arguments and
-all values that may be kept; those that it reads are kept, and what it would need to compute them is pruned.
+A policy says which of them are kept all the same. The backward pass is staged as a Graph of cotangents, arguments and
+all values that may be kept. The values that it reads are kept, and the equations that would recompute them are pruned.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class PolicyPullback(PullbackRule):
 
 
 def policy_pullback(graph: Graph, policy: Callable[..., bool], needed: tuple[bool, ...]) -> Any:
-    """Return the PolicyPullback of a Graph, or None where nothing is to be kept. It is made once."""
+    """Return the PolicyPullback of a Graph, or None if nothing is kept. It is made once."""
     key = ("policy", policy, needed)
     if key not in graph.cache:
         dependent = graph.dependents(graph.inputs)
@@ -174,7 +174,7 @@ def stage_backward(
         tracers = [interpreter.new(v) if n else v for v, n in zip(values, needed)]
         with opened(interpreter):
             pairs = [primal_and_node(interpreter, r) for r in extended(*tracers)]
-        # The variables that hold what was kept, and the inputs that stand for it.
+        # The variables of kept values, and the inputs that stand for them.
         for (primal, _), tracer in zip(pairs[len(graph.outputs) :], given[len(given) - len(kept) :]):
             if type(primal) is GraphTracer:
                 replaced[primal.variable] = tracer.variable
@@ -236,8 +236,8 @@ def checkpoint(
     static_argnums: int | Sequence[int] = (),
     prevent_cse: bool = True,
 ) -> Any:
-    """Return `fun` as a function of which reverse mode keeps the arguments only, and computes the rest again:
-    less memory, more time.
+    """Return `fun` as a function of which reverse mode keeps only the arguments; the backward pass computes the rest
+    again. It takes less memory and more time.
 
     `fun` is staged anew at every call, with what it closes over as it is then. Python's `if` and `while` may depend
     on static arguments only.
@@ -245,7 +245,7 @@ def checkpoint(
     Args:
         fun: a function of pytrees of arrays. Without it the result is a decorator.
         policy: which intermediate values are kept all the same: one of `fx.checkpoint_policies`, or a function
-            (primitive, *avals, **params) → bool. Of those that may be kept, those are that the backward pass reads.
+            (primitive, *avals, **params) → bool. Of these, the ones that the backward pass reads are kept.
         static_argnums: positional arguments that are not traced.
         prevent_cse: for programs written for JAX; compiled code never merges what is computed again with what was
             computed before, whatever this says.

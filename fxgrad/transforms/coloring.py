@@ -1,9 +1,9 @@
-"""`color`: which columns, and rows, of a sparse matrix can be computed together.
+"""`color` finds columns and rows of a sparse matrix that can be computed together.
 
-Columns that have no entry in the same row can be computed as one, by one Jacobian-vector product with their sum. That
-is a coloring of the columns; one of the rows serves vector-Jacobian products, and where a few rows (or columns) are
-nearly full, these are computed by themselves and the others in the other way. Of a symmetric matrix half of the entries
-tell the rest: a star coloring of its graph needs fewer colors.
+Columns that share no row can be computed by one Jacobian-vector product with the sum of their basis vectors. They form
+a color of the columns. A coloring of the rows serves vector-Jacobian products. If a few rows (or columns) are nearly
+full, these are computed separately, and the others in the other direction. For a symmetric matrix, half of the entries
+determine the rest: a star coloring of its graph needs fewer colors.
 
 A. H. Gebremedhin, F. Manne and A. Pothen, "What color is your Jacobian? Graph coloring for computing derivatives", SIAM
 Review 47 (2005); the two directions: T. F. Coleman and A. Verma, SIAM J. Sci. Comput. 19 (1998).
@@ -69,10 +69,10 @@ class Coloring:
 
 @api_boundary
 def color(pattern: Any, *, symmetric: bool = False, mode: str = "auto") -> Coloring:
-    """The coloring of a sparsity pattern, which says how few products a sparse Jacobian or Hessian takes.
+    """Return a coloring of a sparsity pattern, which tells how many products a sparse Jacobian or Hessian takes.
 
     Args:
-        pattern: what is not zero: a `scipy.sparse` array or a boolean array of two axes, of shape (m, n).
+        pattern: the nonzero entries: a `scipy.sparse` array or a boolean array of two axes, of shape (m, n).
         symmetric: the matrix is symmetric, as Hessians are. The entries of both triangles count.
         mode: "fwd" colors columns, "rev" rows, "auto" the one or the other, or both, whichever takes the fewest
             products.
@@ -196,8 +196,8 @@ def fewest_colors(pattern: Any, transposed: Any) -> np.ndarray:
 
 
 def greedy_colors(transposed: Any, order: Sequence[int]) -> np.ndarray:
-    """Give each column in turn the first color that no column has with which it meets in a row. A column without
-    entries has none. The colors in use in a row are the bits of a number."""
+    """Give each column in turn the first color that no column with a common row has. A column without entries gets no
+    color. The colors used in a row are the bits of a number."""
     starts, entries = transposed.indptr.tolist(), transposed.indices.tolist()
     used = [0] * transposed.shape[1]
     colors = [UNCOLORED] * transposed.shape[0]

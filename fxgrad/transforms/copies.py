@@ -1,13 +1,13 @@
-"""Which values are the same on all ranks: the level that `shard_map` opens knows it of each value, and tells
-transforms.
+"""The level that `shard_map` opens: it tracks which values are equal on all ranks, and tells transforms.
 
-A value that differs is a `VaryingTracer`, with the names of the axes of the mesh along which it does. What is the same
-everywhere, a *copy*, is the value as it is. It becomes different by meeting one that is, and equal by a collective.
+A value that differs between ranks is a `VaryingTracer`, which holds the names of the mesh axes along which it differs.
+A value that is equal on all ranks, a *copy*, stays unwrapped. A result differs if an operand does, and a collective
+makes values equal again.
 
-Inside, the derivative is that of one function of all ranks' values (see `ops.ranks`), for which copies are separate
-values. To the user they are one. So a reverse-mode transform opens a copy among its arguments with `copy_to_ranks`,
-which sums the cotangents, and ends one among its results with `unite_copies`, which divides the cotangent: the
-gradient with respect to a parameter is then reduced once, whatever is inside, loops and further derivatives among it.
+Inside `shard_map`, the derivative is that of one function of all ranks' values (see `ops.ranks`), and copies are
+separate values. For the user they are one. So a reverse-mode transform applies `copy_to_ranks`, which sums the
+cotangents, to every copy among its arguments, and `unite_copies`, which divides the cotangent, to every copy among its
+results. The gradient with respect to a parameter is then reduced once, also through loops and further derivatives.
 """
 
 from __future__ import annotations

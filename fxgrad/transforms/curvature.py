@@ -1,4 +1,4 @@
-"""Curvature matrices as linear operators: Gauss–Newton and Fisher matrices, which are not formed.
+"""Gauss–Newton and Fisher matrices as linear operators, which do not form the matrices.
 
 N. N. Schraudolph, "Fast curvature matrix-vector products for second-order gradient descent", Neural Computation 14
 (2002); J. Martens, "New insights and perspectives on the natural gradient method", JMLR 21 (2020).
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class LinearOperator:
-    """A symmetric matrix of which only products are computed.
+    """A symmetric matrix that is given only by its products with vectors.
 
     It is a function of pytrees like the parameters: `a(v)`; and a matrix of `shape` (n, n), whose rows are all entries
     of the parameters in the order of their leaves: `a @ v`, `a.matvec(v)`, as `scipy.sparse.linalg` calls it: `cg(a,

@@ -1,9 +1,9 @@
 """`debug_nans` reports the operation that makes the first NaN or infinity, forward or backward.
 
-`NonFiniteObserver` is a level of its own, through which even operations on plain arrays pass. It looks at what the
-user's steps give: an operation, a function of the namespace, the tangent of an operation, the cotangents of one. What
-goes on inside such a step is no business of the user's, for rules compute NaN in entries that they then discard
-(a masked cotangent, the tangent of a norm at 0).
+`NonFiniteObserver` is a level of its own, through which even operations on plain arrays pass. It checks the results of
+the user's steps: of an operation, of a function of the namespace, the tangent of an operation, its cotangents. It
+ignores operations inside such a step, because rules compute NaN in entries that they then discard (a masked cotangent,
+the tangent of a norm at 0).
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Deferred elementwise work: un-jitted `grad` and `vjp` of large arrays keep elementwise results as expressions until
-somebody needs them, and then run what has gathered as one compiled function.
+"""Deferred elementwise work: un-jitted `grad` and `vjp` of large arrays keep elementwise results as expressions until a
+value is needed, and then run the collected expressions as one compiled function.
 
     y = fnp.exp(-x * x)        three expressions: nothing is computed
     loss = fnp.sum(y * w)      somebody needs them: one function of x and w, one node on the tape
 
-An operation on many numbers costs its way through memory. Compiled as one, a segment of the program goes there once;
-and the tape keeps only what the segment began with: its pullback computes the values in between again, in the cache of
-the processor (rematerialisation). `FXGRAD_DEFER=0` in the environment turns this off.
+The cost of an operation on many numbers is its memory traffic. A segment of the program compiled as one function reads
+and writes memory once. The tape keeps only the operands of the segment, whose pullback computes the values in between
+again, in the processor's cache (rematerialization). `FXGRAD_DEFER=0` in the environment turns this off.
 
-What users see stays: operands that NumPy would refuse, or whose shapes are to be broadcast, are not deferred, nor are
-operations inside `np.errstate`, under an observer, or in a nested transform; nothing is deferred where warnings or
-floating-point errors raise. Who asks a deferred value for anything but its shape and dtype has it computed. Arrays of
-the user's, which may be written to meanwhile, are no part of an expression. Whenever one value is computed, so are all
-that the user still holds: what is then left nobody can ask for.
+Users see no difference. Operands that NumPy would refuse, or whose shapes must be broadcast, are not deferred, nor are
+operations inside `np.errstate`, under an observer, or in a nested transform; nothing is deferred while warnings or
+floating-point errors raise. Reading anything but the shape and dtype of a deferred value computes it. The user's
+arrays, which may be written to meanwhile, are never part of an expression. When one value is computed, so are all
+others that the user still holds; the values in between are then unreachable.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Expression:
 
 
 class DeferredTracer(ReverseTracer):
-    """A tracer whose primal value is an expression. It is computed when somebody reads `primal` or `node`."""
+    """A tracer whose primal value is an expression, computed when `primal` or `node` is first read."""
 
     __slots__ = ("expression",)
     interpreter: DeferringInterpreter
@@ -178,7 +178,7 @@ class DeferringInterpreter(ReverseInterpreter):
         # Warnings come when values are computed: what treats them then has to be what treats them now.
         self.error_state, self.filters = ERROR_STATE.get(), warnings.filters
         self.pending: list[Expression] = []  # in the order of the program
-        self.leaves: dict[int, Expression] = {}  # of what is pending, by the orders of their nodes
+        self.leaves: dict[int, Expression] = {}  # of pending expressions, by the orders of their nodes
         self.lock = RLock()
 
     def process(self, primitive: Any, args: tuple, params: dict) -> Any:
@@ -257,7 +257,7 @@ class DeferringInterpreter(ReverseInterpreter):
         return found
 
     def compute(self) -> None:
-        """Give all expressions that somebody holds their values and nodes."""
+        """Give all expressions that are still held their values and nodes."""
         with self.lock:
             self.leaves.clear()
             count = len(self.pending)
@@ -288,7 +288,7 @@ class DeferringInterpreter(ReverseInterpreter):
         e.node, e.value, e.operands = result.node, result.primal, ()
 
     def compute_segment(self, order: Sequence[Expression]) -> None:
-        """Compute expressions by what was compiled for their structure."""
+        """Compute expressions by the code compiled for their structure."""
         places: dict[int, int] = {}  # of expressions in the order, and ~ of leaves, by their ids
         leaves: list[Any] = []
         nodes: list[list | None] = []
@@ -323,8 +323,8 @@ class DeferringInterpreter(ReverseInterpreter):
 
 
 def result_dtype(primitive: Any, operands: Sequence[Any], params: dict) -> Any:
-    """Return the dtype of an operation's result, or None where it is not deferred: NumPy refuses the operands, or
-    there are others than those which make up most of what is large."""
+    """Return the dtype of an operation's result, or None if it is not deferred: NumPy refuses the operands, or a dtype
+    is not among `DTYPES`."""
     avals = [Aval((), a.dtype) if hasattr(a, "dtype") else aval_of(a) for a in operands]
     if any(not (a.weak or a.dtype in DTYPES) for a in avals):
         return None

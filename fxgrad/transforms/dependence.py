@@ -1,9 +1,9 @@
-"""On which entries of its operands each entry of a result depends: what `sparsity` composes, operation by operation.
+"""Dependence of each entry of a result on the entries of the operands, operation by operation; `sparsity` composes it.
 
-The answer for one operand is a list of sparse boolean matrices, whose product has an entry for each pair that may
-depend on one another, rows for the entries of the result and columns for those of the operand. It follows from what a
-primitive declares: an elementwise operation is broadcasting, a linear one is asked by applying it to numbers. What is
-neither, and has no rule here, depends on everything, which is never wrong.
+The answer for one operand is a list of sparse boolean matrices. Their product has an entry for each dependent pair; its
+rows are the entries of the result, its columns those of the operand. It follows from the declaration of a primitive: an
+elementwise operation is a broadcast, and a linear one is applied to numbers. For any other operation without a rule
+here, everything depends on everything, which is never wrong.
 """
 
 from __future__ import annotations

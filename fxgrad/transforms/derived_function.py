@@ -1,4 +1,4 @@
-"""What a transform returns: a function that is called as fast as its body, names what it is made of, and pickles."""
+"""The functions that transforms return: as fast to call as their body, named after their function, and picklable."""
 
 from __future__ import annotations
 

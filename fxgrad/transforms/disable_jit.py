@@ -1,4 +1,4 @@
-"""`disable_jit`: what is compiled or staged runs as the Python that the user wrote, for a debugger or `print`."""
+"""`disable_jit`: compiled and staged functions run as the Python that the user wrote, for debuggers and `print`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of pytrees as functions of flat values, which is what interpreters trace, map and stage."""
+"""Functions of pytrees as functions of flat values, which interpreters trace, map and stage."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A guard is generated Python that tells whether the arguments of a call are of the kind that compiled code is for.
+"""Guards: generated Python that checks whether compiled code was made for arguments of this kind.
 
-It decides as the key does under which `jit` keeps the code (`tests/transforms/test_guard.py` holds it to that), in a
-tenth of the time: what the key finds out about any arguments, the guard compares with what is expected. Where it is in
-doubt it says no, and the key decides.
+A guard decides like the key under which `jit` keeps the code (`tests/transforms/test_guard.py` tests this), in a tenth
+of the time: the key analyses arbitrary arguments, while the guard compares them with expected ones. When in doubt, the
+guard says no, and the key decides.
 
     def guard(args, kwargs):
         if kwargs or len(args) != 2: return None

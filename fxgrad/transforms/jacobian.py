@@ -1,4 +1,4 @@
-"""Whole Jacobians and Hessians: `linearize` or `vjp`, mapped over a basis."""
+"""Full Jacobians and Hessians: `linearize` or `vjp`, mapped over a basis."""
 
 from __future__ import annotations
 
@@ -231,8 +231,7 @@ def admit_for_jacobian(leaf: Any, name: LeafName, mode: str, holomorphic: bool, 
 
 
 def prefers_forward(fun: Callable[..., Any], chosen: tuple, has_aux: bool, holomorphic: bool) -> bool:
-    """Whether forward mode is to be taken: the arguments have no more entries than the result, or reverse
-    mode cannot do it.
+    """Whether to use forward mode: the arguments have no more entries than the result, or reverse mode is impossible.
 
     Found without computing, where the function can be staged; otherwise by calling it.
     """

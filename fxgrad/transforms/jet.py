@@ -1,10 +1,9 @@
-"""`jet`: Taylor polynomials are pushed through a function (Taylor mode).
+"""`jet`: propagation of Taylor polynomials through a function (Taylor mode).
 
-A tracer holds the coefficients of x(t) = x₀ + x₁t + x₂t² + …, as many as are known. What is linear is applied to each,
-of what is bilinear the coefficients are convolved, and the functions that occur most have recurrences of quadratic
-cost. All else follows from the first derivative that a primitive declares: y′ = ∂f(x)·x′ is evaluated on polynomials,
-of one degree less, and integrated. So every primitive has coefficients of every order, a rule of the user's own
-included.
+A tracer holds the known coefficients of x(t) = x₀ + x₁t + x₂t² + …. A linear operation is applied to each coefficient,
+a bilinear one convolves them, and the most frequent functions have recurrences of quadratic cost. All others follow
+from the first derivative that a primitive declares: y′ = ∂f(x)·x′ is evaluated on polynomials of one degree less, and
+integrated. So every primitive has coefficients of every order, also one with a user-defined rule.
 
 A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., SIAM 2008, chapter 13.
 """
@@ -262,7 +261,7 @@ def is_product(primitive: Any) -> bool:
 
 # -- recurrences ------------------------------------------
 def total(terms: Sequence[Any]) -> Any:
-    """Return the sum of what there is."""
+    """Return the sum of the terms that are not None."""
     result = None
     for t in terms:
         if t is not None:

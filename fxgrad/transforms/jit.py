@@ -163,7 +163,8 @@ class DynamicPart:
 
 
 class jit(Generic[P, R]):
-    """`fun`, staged once for every kind of arguments and run from then on as compiled straight-line code.
+    """Return `fun` as a function that is staged once for every kind of arguments, and then runs as compiled
+    straight-line code.
 
     The code is readable: `fx.jit(f).source(*args)`. It is kept for the structure, shapes, dtypes and weakness of
     the arguments and the values of the static ones. `fun` must be pure: what it does besides computing happens
@@ -430,7 +431,7 @@ class jit(Generic[P, R]):
         )
 
     def clear_cache(self) -> None:
-        """Forget what was compiled."""
+        """Forget the compiled code."""
         self.cache.clear()
         self.last = None
 

@@ -1,11 +1,11 @@
 """`laplacian`: the sum of the second derivatives along all coordinates, in one pass.
 
-A tracer holds its value, its derivatives along all directions, and its Laplacian. Of an operation that is linear the
-Laplacian is carried along like a tangent; one that is not adds its second derivatives along these directions, summed at
-once: only this sum is ever kept, while forward mode inside forward mode would keep second derivatives along each.
+A tracer holds its value, its derivatives along all directions, and its Laplacian. A linear operation transforms the
+Laplacian like a tangent. Any other operation adds its second derivatives along these directions, summed immediately:
+only this sum is kept, while forward mode inside forward mode would keep second derivatives along each direction.
 
 R. Li et al., "A computational framework for neural network-based variational Monte Carlo with Forward Laplacian",
-Nature Machine Intelligence 6 (2024). With random directions it is M. F. Hutchinson's estimate (Comm. Stat. Simul. 18,
+Nature Machine Intelligence 6 (2024). With random directions it is M. F. Hutchinson's estimator (Comm. Stat. Simul. 18,
 1989).
 """
 

@@ -1,7 +1,7 @@
-"""LinearFunction, what `vjp`, `linearize` and `linear_transpose` return beside a value: a function, and a pytree.
+"""LinearFunction, the function that `vjp`, `linearize` and `linear_transpose` return beside a value. It is a pytree.
 
-Its leaves are the values that it needs: residuals. So it may be returned from a function that is jitted or mapped, be
-passed to one, and `fx.tree.map` sees what it holds. As long as nobody asks for the leaves it is a Python function.
+Its leaves are its residuals. So it may be returned from a jitted or mapped function, be passed to one, and be used with
+`fx.tree.map`. Until its leaves are read it is a Python function.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A linear map applied to many vectors at once, as for a Jacobian: one that was met before is compiled.
+"""Linear maps applied to many vectors at once, as for a Jacobian. A map that occurs again is compiled.
 
-The Graph of a derivative at another point is the same Graph of other captured values. So these become inputs, the Graph
-is looked up among those met before, and what was compiled for it serves again. The first time nothing is compiled: that
-takes as long as a few Jacobians of a small function.
+The Graph of a derivative at another point is the same Graph with other captured values. So these become inputs, the
+Graph is looked up among earlier ones, and its compiled code is used again. The first time nothing is compiled, because
+compilation takes as long as a few Jacobians of a small function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `jit` makes of a function, to look at: `fx.jit(f).lower(*args)`."""
+"""The stages of a jitted function, for inspection: `fx.jit(f).lower(*args)`."""
 
 from __future__ import annotations
 

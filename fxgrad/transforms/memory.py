@@ -1,7 +1,7 @@
-"""How much memory a function takes, told from its Graph: `memory_estimate`, and chunks that fit into a limit.
+"""Memory estimates from Graphs: `memory_estimate`, and chunk sizes that fit into a limit.
 
-What lives at a time follows from the first and the last use of each value: an equation makes new memory, unless its
-results are views; memory is free after the last equation that reads it, or a view of it.
+The memory in use at a time follows from the first and the last use of each value. An equation allocates memory unless
+its results are views, and memory is freed after the last equation that reads it or a view of it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Held(NamedTuple):
 
 
 class MemoryEstimate:
-    """What `memory_estimate` returns; numbers are bytes.
+    """The result of `memory_estimate`; numbers are bytes.
 
-    `peak` is the most that a call holds at a time beside its arguments and what the function closes over, its results
-    included; `arguments`, `captured` and `results` are the sizes of these; `held` is what there is at the peak, the
-    largest first.
+    `peak` is the largest memory that a call holds at a time, with its results, but without its arguments and the values
+    that the function closes over; `arguments`, `captured` and `results` are the sizes of these; `held` lists the arrays
+    held at the peak, the largest first.
 
     >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> estimate = fx.memory_estimate(lambda x: fnp.sum(fnp.sin(x)))(np.ones(1000))
@@ -79,11 +79,11 @@ class MemoryEstimate:
 
 
 def memory_estimate(fun: Callable[..., Any]) -> Callable[..., MemoryEstimate]:
-    """Return a function that tells how much memory fun(*args) takes, without computing it.
+    """Return a function that estimates the memory of fun(*args), without computing it.
 
-    What is counted are arrays: each from the operation that makes it to the last that reads it. Where Python keeps an
-    array longer (a local variable), it takes more; un-jitted, measured peaks are within a factor of two. Compiled code,
-    which computes in memory that is not needed any more, may take less, and takes less once it is machine code.
+    Arrays are counted from the operation that makes them to the last that reads them. Python may keep an array longer
+    (a local variable), which takes more; un-jitted, measured peaks are within a factor of two. Compiled code reuses
+    memory, and may take less, in particular as machine code.
 
     Args:
         fun: a function of pytrees of arrays, which can be staged: any composition of transforms, `fx.grad(f)` say, for

@@ -1,4 +1,4 @@
-"""`print_saved_residuals`: what reverse mode keeps of a function, and where it comes from."""
+"""`print_saved_residuals`: the values that reverse mode keeps of a function, and their origins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @api_boundary
 def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Aval, str]]:
-    """Return what `fx.grad(fun)` would keep for the backward pass, as pairs of an Aval and where it comes from: an
+    """Return the values that `fx.grad(fun)` would keep for the backward pass, as pairs of an Aval and its origin: an
     argument, the result of an operation in one of the user's lines, or a name given by `checkpoint_name`. Arguments as
     for `print_saved_residuals`.
 
@@ -53,7 +53,7 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[
 
 @api_boundary
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Print what `fx.grad(fun)` would keep for the backward pass: shape, dtype and origin of each array.
+    """Print the values that `fx.grad(fun)` would keep for the backward pass: shape, dtype and origin of each array.
 
     Args:
         fun: a function of pytrees of arrays.

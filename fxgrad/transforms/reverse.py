@@ -1,5 +1,5 @@
-"""Reverse mode: the ReverseInterpreter. Values are computed as they come; every operation on a traced value
-leaves a node with its pullback, and `backward` walks the nodes from the latest to the earliest.
+"""Reverse mode: the ReverseInterpreter. Values are computed immediately, every operation on a traced value adds a node
+with its pullback, and `backward` visits the nodes from the latest to the earliest.
 
 A node is a list, the cheapest object Python has, and so is freed by reference counting however long the chain:
 

@@ -1,4 +1,4 @@
-"""ShapeDtypeStruct, an array without data, and `typeof`, what is known of a value."""
+"""ShapeDtypeStruct, an array without data, and `typeof`, the aval of a value."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def lacks_data(value: Any) -> bool:
 
 
 def typeof(x: ArrayLike) -> Aval:
-    """Return what is known of a value without its data: shape and dtype, and whether it is a Python number, which takes
-    the precision of the arrays that it meets.
+    """Return the abstract value of an argument: its shape and dtype, and whether it is a Python number, which takes the
+    precision of the arrays that it meets.
 
     Args:
         x: an array, a number, a traced value, or what has a shape and a dtype.

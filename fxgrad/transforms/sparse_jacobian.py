@@ -1,6 +1,6 @@
-"""Sparse Jacobians and Hessians: as many products as the pattern has colors, whose entries are laid where they belong.
+"""Sparse Jacobians and Hessians, computed by one product for each color of their pattern.
 
-Pattern, coloring, and from which product each entry comes, are found once for each program.
+The pattern, the coloring, and the product that yields each entry are computed once for each program.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SparseMatrix, what sparse derivatives are while they are traced: `scipy.sparse` has plain numbers only."""
+"""SparseMatrix, the type of sparse derivatives while they are traced: `scipy.sparse` holds plain numbers only."""
 
 from __future__ import annotations
 

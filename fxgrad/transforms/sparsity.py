@@ -1,12 +1,12 @@
-"""`sparsity_pattern`: which entries of a Jacobian can be other than zero, found without computing any.
+"""`sparsity_pattern`: the entries of a Jacobian that can be nonzero, found without computing any.
 
-The tangents of a function are staged for arguments of which only shapes are known. The Graph is linear in the tangents,
-whatever the function is, rules of the user's own included: each of its operations has a boolean matrix
-(`dependence`), and their products and sums are the pattern. It never lacks an entry; it has more than it needs where an
-operation couples entries in a way that depends on values: sorting, indexing by what is computed.
+The tangents of a function are staged for arguments of known shape and unknown value. The Graph is linear in the
+tangents for any function, also one with user-defined rules. Each of its operations has a boolean matrix (`dependence`),
+and the products and sums of these are the pattern. The pattern never lacks an entry. It has too many where an operation
+couples entries in a way that depends on values: in sorting, or in indexing by computed positions.
 
-The idea is that of index sets which are propagated through a program: A. Griewank and A. Walther, "Evaluating
-Derivatives", 2nd ed., SIAM 2008, chapter 7.
+The method propagates index sets through a program: A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., SIAM
+2008, chapter 7.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class Patterns:
         return pattern
 
     def total(self, patterns: Iterable[Any]) -> Any:
-        """Return the union of patterns, None where there is none."""
+        """Return the union of patterns, or None without any."""
         result = None
         for p in patterns:
             if p is not None:
@@ -333,7 +333,7 @@ class Patterns:
 
 
 def body_of(e: Any) -> Graph | None:
-    """Return what an operation carries out as a Graph, None where nobody can tell."""
+    """Return the Graph that an operation executes, or None if it is unknown."""
     try:
         graph = stage(
             lambda *values: e.primitive.kernel(*values, **e.params), [a.aval for a in e.inputs], sites=False

@@ -1,9 +1,9 @@
 """`vmap(f, control="split")`: Python's `if` and `while` on batched values.
 
-The function runs on the whole batch until it asks for a value that differs between the entries. The batch is then
-split into the groups that agree, and the function runs again on each of them, now as far as their next question.
-So it must be pure; no entry is ever computed along a way that it does not take; and the number of runs is less
-than twice the number of ways.
+The function runs on the whole batch until it asks for a value that differs between the entries. The batch is then split
+into groups with equal answers, and the function runs again on each of them, up to its next question. So the function
+must be pure. No entry is computed along a path that it does not take, and the number of runs is less than twice the
+number of paths.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Diagonals and traces of Jacobians and Hessians, which are not formed: exact ones, and estimates of random
-products."""
+"""Diagonals and traces of Jacobians and Hessians, which are not formed: exact ones, and random estimates."""
 
 from __future__ import annotations
 

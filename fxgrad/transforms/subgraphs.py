@@ -1,6 +1,6 @@
-"""What control flow derives from the Graphs of its bodies: tangents, batches, transposes, and the partial
-evaluation of a body that is linear in some of its inputs. All of it depends on the Graph and on patterns of
-booleans alone, and is kept with the Graph, which is closed: it captures no traced values.
+"""Graphs that control flow derives from the Graphs of its bodies: tangents, batches, transposes, and the partial
+evaluation of a body that is linear in some of its inputs. They depend only on the Graph and on patterns of booleans,
+and are cached with the Graph. The Graph is closed: it captures no traced values.
 
 The inputs of a loop's body are (consts, carry, rows of xs), its outputs (carry, rows of ys).
 """
@@ -224,8 +224,8 @@ def tangent_flags(active: Flags, *counts: int) -> Flags:
 
 # -- the two halves of a body that is linear in some inputs
 class PartialEval(NamedTuple):
-    """A loop body that is linear in some of its inputs, split into what is known before those inputs are, and
-    the linear rest.
+    """A loop body that is linear in some of its inputs, split into the equations that do not depend on those inputs,
+    and the linear rest.
 
     `linear_in`: which inputs are linear, with those carries that become so; `linear_out`: which outputs are.
     `invariant_graph`: consts → residuals that are the same in every step, computed once and not stacked.

@@ -1,4 +1,4 @@
-"""`to_source`: a function, transformed or not, as the source of a NumPy program that stands alone."""
+"""`to_source`: a function, transformed or not, as the source of a standalone NumPy program."""
 
 from __future__ import annotations
 

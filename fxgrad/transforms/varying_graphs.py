@@ -1,5 +1,6 @@
-"""Along which axes of a mesh the results of loops, branches and calls differ between ranks: their Graphs are walked,
-those of loops until no step adds anything."""
+"""The mesh axes along which results of loops, branches and calls differ between ranks. Their Graphs are walked, those
+of loops until a step adds no axis.
+"""
 
 from __future__ import annotations
 

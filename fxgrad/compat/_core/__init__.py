@@ -1,1 +1,1 @@
-"""What a Tensor is: value, node, view; which tape records it; the switches; and, in `backward`, the way back."""
+"""Tensors and the tape: values, nodes and views, the recording tape, its modes, and (`backward`) the backward pass."""

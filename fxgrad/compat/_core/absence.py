@@ -1,4 +1,4 @@
-"""What torch has and this surface has not: names that can be imported, and say so when they are used."""
+"""Names of torch that are absent here: they can be imported, and raise an error when they are used."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What anomaly mode leaves on nodes, and how an error in backward is reported with it.
+"""The stacks that anomaly mode stores on nodes, and its error reports in backward.
 
-A node that is recorded in this mode has the stack of its forward call in its `metadata`, and, if that happened while
-another node was computing gradients, this node as its parent: so the report of an error in the gradient of a gradient
+In this mode a node stores the stack of its forward call in its `metadata`. If it was recorded while another node was
+computing gradients, it also stores that node as its parent: so the report of an error in the gradient of a gradient
 leads back to the user's forward line.
 """
 

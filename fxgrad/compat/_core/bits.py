@@ -1,7 +1,7 @@
-"""The conjugate bit and the negative bit of a view: how its entries are read from memory, and written there.
+"""The conjugate bit and the negative bit of a view: reads and writes of its entries apply them.
 
-NumPy has no such arrays. A Tensor with a bit set therefore has an array of its own as its value, read-only, with the
-strides of the memory; it is computed anew from the memory whenever the Tensor is used (`views.LazyMeta`).
+NumPy has no such arrays. A Tensor with a bit set therefore holds a separate read-only array, with the strides of the
+memory. It is recomputed from the memory whenever the Tensor is used (`views.LazyMeta`).
 """
 
 from __future__ import annotations

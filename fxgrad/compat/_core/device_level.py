@@ -1,8 +1,8 @@
 """Arrays on a device as operands of declared operations.
 
-Such a function computes with operators as well as with primitives, and on constants that NumPy made. An array on a
-device knows neither of the other: its operators refuse NumPy's arrays. So the function sees it as a value of a level
-that is always open, where every operator is a primitive.
+Such operations compute with operators as well as with primitives, and with constants made by NumPy. The operators of
+arrays on a device refuse NumPy's arrays. So the function sees an array on a device as a value of a level that is always
+open, where every operator is a primitive.
 """
 
 from __future__ import annotations

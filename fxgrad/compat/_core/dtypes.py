@@ -182,7 +182,7 @@ def is_dtype(given) -> bool:
 
 
 def dtype_hint(given) -> str:
-    """Return the dtype to give in place of what is none: the one that NumPy's dtype, or a name, stands for."""
+    """Return the torch dtype that corresponds to a NumPy dtype or to a name."""
     try:
         return repr(from_numpy_dtype(np.dtype(given)))
     except (TypeError, ValueError):

@@ -1,9 +1,9 @@
 """Forward mode on Tensors: duals carry a tangent, and operations and backward propagate it.
 
 The tangent of a result is computed by the operation's own forward rule while the tape records, so it has a history:
-reverse over forward. Backward meets duals in what nodes have saved: while a level is open it runs inside a
-`DualInterpreter`, and the rule of a node with duals hands over pairs of a value and its tangent: forward over reverse.
-Plain nodes and plain operations pay nothing for it: a dual is recognized by its ViewMeta.
+reverse over forward. Backward meets duals among the saved values of nodes. While a level is open it runs inside a
+`DualInterpreter`, and the rule of a node with duals receives pairs of a value and its tangent: forward over reverse.
+Plain nodes and plain operations are not slowed down: a dual is recognized by its ViewMeta.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The errors of kernels and of fxgrad's own functions, reworded as torch's."""
+"""Errors of kernels and of fxgrad's own functions, translated to torch's messages."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def not_a_tensor_error(operation: str, parameter: str, position: int, given) -> 
 
 
 def tensor_hint(given) -> str | None:
-    """Return how to make a Tensor of what is given in place of one, if it is numbers."""
+    """Return the hint to make a Tensor from an argument that should be one, if it consists of numbers."""
     if isinstance(given, bool | int | float | complex):
         return f"torch.tensor({given!r})"
     if isinstance(given, np.ndarray | np.generic | list | tuple | range):

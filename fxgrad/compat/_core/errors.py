@@ -1,4 +1,4 @@
-"""The errors of the torch surface: the built-in class and the first line that torch has, and our parts below it."""
+"""The errors of the torch-compatible API: torch's built-in class and first line, then fxgrad's own lines."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class ArgumentValueError(FxgradError, ValueError):
 
 @public
 class NotSupportedError(FxgradError, NotImplementedError):
-    """The error for a feature that torch does not implement either, or that this surface leaves out.
+    """The error for a feature that torch does not implement either, or that `fxgrad.compat` leaves out.
 
     It is a NotImplementedError. The message says why the feature is left out, the hint what there is in its place.
     Names that are left out can be imported and used in annotations; only a call raises.

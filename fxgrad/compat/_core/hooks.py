@@ -1,7 +1,7 @@
 """Hooks: user code that backward calls with gradients, and that may replace them.
 
-They are kept by the Node of whose result the gradient is, so that a Tensor that is modified in place keeps those that
-were registered before for what it was then. See `backward.callbacks` for how they are called.
+The Node that computes a Tensor keeps the hooks of its gradient. So after a Tensor is modified in place, hooks that were
+registered earlier still belong to its earlier value. `backward.callbacks` calls them.
 """
 
 from __future__ import annotations

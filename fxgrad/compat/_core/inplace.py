@@ -1,8 +1,8 @@
-"""Operations in place.
+"""In-place operations.
 
-The result is computed like any other and then written into the first operand: into its memory where it is an array,
-as a new value of its base otherwise. Its history becomes that of the operand. Where the operand is a view the base
-has another history, too: it is what it was before except for the part that the view shows (`CopySlices`).
+The result is computed like any other and then written into the first operand: into its memory if it is an array,
+otherwise as a new value of its base. The history of the result becomes that of the operand. If the operand is a view,
+the history of its base changes, too: it combines the earlier base with the part that the view shows (`CopySlices`).
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ def write_value(target: Tensor, result: Tensor, name: str) -> None:
     if bits:
         refresh(target)
     if node is not None and type(result._fx_node) is not Edge:
-        node.order = next_serial()  # what it saved of this memory is what is there now
+        node.order = next_serial()  # its saved values of this memory are the present ones
 
 
 def protect_residuals(node: Node, memory, value, as_result: bool) -> None:

@@ -1,4 +1,4 @@
-"""Strides of Tensors, and orders of their entries in memory. Traced values have the strides that arrays would have."""
+"""Strides and memory orders of Tensors. Traced values have the strides that arrays would have."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Memory that Tensors share: how often it was modified in place, when, and by what.
+"""The shared memory of Tensors: the count, the time and the place of its in-place modifications.
 
-A node remembers its serial number, and modifications take theirs from the same series; so what a node saved was
-modified since if its memory has a later number. Nothing is written down while a node is recorded: backward looks
-here only if there was any modification after it.
+Nodes and modifications take serial numbers from the same series, so the saved value of a node was modified if its
+memory has a later number. Recording a node stores nothing here, and backward looks here only if there was any
+modification after the node.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class VersionCounters:
         return self.found.get(id(memory_owner(value))) if self.found else None
 
     def of(self, value) -> VersionCounter:
-        """Return the counter of an array's memory, made where there is none."""
+        """Return the counter of an array's memory, creating it if necessary."""
         owner = memory_owner(value)
         key = id(owner)
         memory = self.found.get(key)
@@ -154,7 +154,7 @@ def write_array(memory, value) -> None:
 
 
 def array_library(value) -> Any:
-    """Return the library of an array: NumPy for what is none."""
+    """Return the library of an array; NumPy for other values."""
     return namespace_of(value) or np
 
 

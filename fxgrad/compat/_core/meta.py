@@ -1,6 +1,6 @@
 """The device "meta": Tensors with a shape and a dtype, and no memory.
 
-Their values are tracers of a level that is always open, and computes with shapes alone: operations, gradients and all
+Their values are tracers of a level that is always open and computes only shapes. Operations, gradients and all
 transforms work on them as on any other traced value.
 """
 
@@ -85,7 +85,7 @@ def refuse_entries() -> NoReturn:
 
 
 def is_meta(value: Any) -> bool:
-    """Whether a value, or what is inside it, has no entries."""
+    """Whether a value, or the value inside it, has no entries."""
     while isinstance(value, Tracer) and type(value) is not MetaTracer:
         inside = value.contents()
         if not inside:

@@ -1,7 +1,7 @@
-"""The switches of the tape: whether it records, and what else user code may turn on and off.
+"""The modes of the tape: whether it records, and other switches for user code.
 
-They are part of the Context, so that a thread, an async task and each level of the stack has its own: what is
-set outside a transform does not reach the operations of its function, and comes back by itself after it.
+They are part of the Context, so that each thread, each async task and each level of the stack has its own. A mode set
+outside a transform does not affect the operations of its function, and is restored after it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operations of the user's own by their names, `torch.ops.mine.scale`: what torch.library puts there."""
+"""User-defined operations by name, such as `torch.ops.mine.scale`, as torch.library registers them."""
 
 from __future__ import annotations
 

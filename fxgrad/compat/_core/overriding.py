@@ -1,8 +1,7 @@
-"""`__torch_function__`: classes that say themselves what functions of torch do with them.
+"""`__torch_function__`: classes that define the behaviour of torch's functions on them.
 
-Functions ask once one of their arguments is of a class that is not known to override nothing (`ORDINARY_CLASSES`), or a
-mode is in force; those that are declared do so where their fast paths, which are for torch's own classes alone, have
-not answered.
+A function checks for overrides if an argument is of a class that may override something (not in `ORDINARY_CLASSES`), or
+if a mode is in force. Declared operations check after their fast paths, which are for torch's own classes only.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ORDINARY_CLASSES: set[type] = {
     *PLAIN,
     *(Tensor, Size, dtype, str, slice, range, NoneType, EllipsisType, FunctionType, BuiltinFunctionType),
 }
-# Functions that nobody overrides: they ask what an object is, or are about settings.
+# Functions that cannot be overridden: they inspect an object, or concern settings.
 NEVER_OVERRIDDEN = {
     "_make_subclass", "_make_wrapper_subclass", "are_deterministic_algorithms_enabled", "as_instance",
     "as_subclass", "broadcast_shapes", "clear_autocast_cache", "enable_grad", "from_numpy",
@@ -56,7 +55,7 @@ METADATA = {
 }  # fmt: skip
 ASKING_ATTRIBUTES: set[str] = set()  # those that ask: see `have_attributes_ask`
 ASKING_LOCK = Lock()
-NOT_OVERRIDDEN: Any = object()  # what `call_override` returns where nobody overrides
+NOT_OVERRIDDEN: Any = object()  # the result of `call_override` without an override
 SWITCHED_OFF: ContextVar[bool] = ContextVar("fxgrad __torch_function__ off", default=False)
 SKIPPED: ContextVar[bool] = ContextVar("fxgrad __torch_function__ next off", default=False)
 UNDISPATCHED: ContextVar[bool] = ContextVar("fxgrad __torch_dispatch__ off", default=False)
@@ -73,7 +72,7 @@ class no_overrides:
 
 
 class skip_next_question:
-    """A context manager inside which the first function that is called asks nobody whether it is overridden."""
+    """A context manager inside which the first call does not check for overrides."""
 
     def __enter__(self) -> None:
         self.token = SKIPPED.set(True)
@@ -318,7 +317,7 @@ def have_attributes_ask() -> None:
 
 
 def make_length(count: Callable[[Any], int]) -> Callable[[Any], int]:
-    """Make the length of Tensors, which `count` gives where nobody overrides it."""
+    """Make the length of Tensors, which `count` computes unless it is overridden."""
 
     @wraps(count)
     def ask_length(self: Tensor) -> int:

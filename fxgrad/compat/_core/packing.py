@@ -1,9 +1,9 @@
-"""Saved-tensor hooks: user code through which the values go that nodes save for backward.
+"""Saved-tensor hooks: user code that packs the values that nodes save for backward.
 
-A pair of hooks in force is a mode. When a node is recorded under one, each array or traced value that it saves is given
-to the first hook as a Tensor, and a `PackedValue`, with what that returned, takes its place among the residuals.
-Backward has the second hook make a Tensor of it again. Nothing here is known to nodes that are recorded otherwise, but
-that `is_packed` is False.
+A pair of hooks in force is a mode. When a node is recorded in this mode, each array or traced value that it saves is
+passed to the first hook as a Tensor, and replaced among the residuals by a `PackedValue` that holds the result. In
+backward, the second hook turns this into a Tensor again. Other nodes are not affected, except that they have the
+attribute `is_packed`, which is False.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Half precision is computed in single precision, as in torch: no digits are lost on the way, and NumPy, which has few
-kernels of bfloat16 and promotes it with numbers, is not asked."""
+"""Half precision, which is computed in single precision, as in torch. This keeps all digits of intermediate values, and
+avoids NumPy's bfloat16, which has few kernels and is promoted by numbers.
+"""
 
 from __future__ import annotations
 

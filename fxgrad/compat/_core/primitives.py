@@ -1,8 +1,8 @@
-"""The primitives that torch's operations need beside those of `fxgrad.ops`: they follow its conventions, or use its
-memory.
+"""Primitives of torch's operations beside those of `fxgrad.ops`: they follow torch's conventions, or use its memory
+model.
 
-They are in a registry of their own, from which tests are generated as from that of the others. Some compute what one
-of those computes, and have another derivative.
+They have a registry of their own, from which tests are generated as for the others. Some compute the same as a
+primitive of `fxgrad.ops`, with another derivative.
 """
 
 from __future__ import annotations

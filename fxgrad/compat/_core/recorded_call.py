@@ -1,6 +1,6 @@
-"""What a node knows of the call that it has recorded: its parameters, which operands were given, which were numbers.
+"""The recorded call of a node: its parameters, which operands were given, and which of them were numbers.
 
-Nodes keep nothing for this. Their rules were derived for one kind of call, and know of which.
+Nodes store nothing for this: their rules were derived for one kind of call, and know it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SparseTensor: a Tensor that keeps the places of entries, and the entries as a Tensor, which has the history."""
+"""SparseTensor: a Tensor that holds the indices of entries, and the entries as a Tensor with the history."""
 
 from __future__ import annotations
 

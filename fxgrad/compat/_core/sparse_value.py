@@ -1,4 +1,4 @@
-"""Sparse values: entries and their places. Backward adds them up, as gradients of tables of which it reads few rows."""
+"""Sparse values: entries and their indices. Backward sums them as gradients of tables of which few rows are read."""
 
 from __future__ import annotations
 

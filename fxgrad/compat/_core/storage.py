@@ -1,4 +1,4 @@
-"""The memory of Tensors, as torch shows it."""
+"""The memory of Tensors, in the form of torch's storages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class UntypedStorage:
     """
 
     is_sparse = is_sparse_csr = is_hpu = False
-    filename: str | None = None  # of the file to which is written what is written here
+    filename: str | None = None  # of the file that writes go to
     _fx_is_mapped = False
 
     def __init__(self, owner: Any = 0):

@@ -1,4 +1,4 @@
-"""Linear primitives whose results are arrays of other strides in the same memory: NumPy has no writable ones."""
+"""Linear primitives whose results have other strides in the same memory: NumPy has no writable views of this kind."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """TapeInterpreter: the level that records operations on Tensors as nodes, for `backward.engine` to walk back.
 
-A Tensor is what the user holds; `TapeTracer` is the same value as other interpreters and primitives see it, with
-NumPy's manners instead of torch's. There is one tape at the bottom of the stack, always open (`BASE_TAPE`), and one
-for each transform that is open above it.
+Users hold a Tensor; other interpreters and primitives see the same value as a `TapeTracer`, which has NumPy's methods
+instead of torch's. One tape at the bottom of the stack is always open (`BASE_TAPE`), and each open transform has one
+above it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Tensor: a value of a tape with torch's manners.
+"""Tensor: a value of a tape with torch's interface.
 
     _fx_value      an array, or a tracer of an outer level
     _fx_node       None: no gradient; LEAF: a leaf that requires one; otherwise the Node or Edge that made it
     _fx_tape       the level to which it belongs
     _fx_view_meta  None, or what operations have to look at first: that it is a view, or carries a tangent (`views`)
 
-All else (gradient, hooks) is in its `__dict__`, which costs nothing until something is there. The attributes of a class
-from which users may derive have torch's names, or begin with `_fx_`, as no name of a user's does.
+Everything else (gradient, hooks) is in its `__dict__`, which costs nothing while it is empty. Users may derive classes
+from Tensor, so its attributes either have torch's names or begin with `_fx_`, which no user's name does.
 """
 
 from __future__ import annotations

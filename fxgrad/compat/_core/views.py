@@ -1,11 +1,11 @@
 """Views: Tensors that share memory, and with it history.
 
-A view of an array is a NumPy view: what is written into one is seen by all, by `numpy()` and `from_numpy` too. What
-memory cannot do is history: after `y.mul_(2)` on a view `y = x[0]`, x has another grad_fn, and so has every other
-view of it. A `ViewMeta` therefore remembers the base of a view and how to make the view from it again; when the
-base's history was rewritten, the view makes its own anew before it is used. Traced values have no memory: there the
-base is bound to a new value, and views make their value anew as well. So do conjugates and negatives of an array, which
-NumPy cannot show without a copy (`LazyMeta`); what is written into these is written into the memory.
+A view of an array is a NumPy view: all views see a write into one of them, also through `numpy()` and `from_numpy`.
+Memory does not share history: after `y.mul_(2)` on a view `y = x[0]`, x has another grad_fn, and so has every other
+view of it. A `ViewMeta` therefore stores the base of a view and the steps that made the view from it. After the base's
+history was rewritten, a view makes its own history anew before it is used. Traced values have no memory: there the base
+is bound to a new value, and views recompute their values as well. So do conjugates and negatives of an array, which
+NumPy cannot represent without a copy (`LazyMeta`); writes into these go to the memory.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class ViewMeta:
 
     @property
     def chain(self) -> Any:
-        """The ViewChain from the base, None where there is none."""
+        """The ViewChain from the base, or None."""
         chain = self.made_by
         if type(chain) is tuple:
             before, arguments = chain

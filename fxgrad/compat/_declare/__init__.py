@@ -1,1 +1,1 @@
-"""From the declaration of an operation to the function that users call."""
+"""Declarations of operations, and the functions for users that are derived from them."""

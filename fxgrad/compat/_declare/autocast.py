@@ -1,10 +1,10 @@
 """Autocast: operations cast their operands to a lower precision, or to single precision, by torch's lists.
 
-The settings are a mode (`Modes.autocast`): where there are none, nothing here is met, since fast paths are for Contexts
-without modes. Operands are cast by recorded operations, so that gradients have the dtypes of what was cast.
+The settings are a mode (`Modes.autocast`). Without it this code is not reached, because fast paths serve Contexts
+without modes. Casts of operands are recorded operations, so that gradients have the dtypes of the original operands.
 
-Source of the lists: https://docs.pytorch.org/docs/stable/amp.html, "CPU Op-Specific Behavior". What is one operation
-here and composed of those there (`einsum`, `tensordot`) is listed with them.
+Source of the lists: https://docs.pytorch.org/docs/stable/amp.html, "CPU Op-Specific Behavior". Operations that are
+composed of listed ones in torch (`einsum`, `tensordot`) are single operations here, and are listed with them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Composite makes one primitive of a declared operation, whatever number of primitives its function takes."""
+"""Composite: a declared operation as one primitive, however many primitives its function calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constructors made of the text of their parameters, for classes that are declared in one line."""
+"""Constructors generated from the text of their parameters, for classes that are declared in one line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The docstrings of torch's functions: what is declared, what follows from that, and what `compat.texts` adds.
+"""The docstrings of torch's functions: the declared text, facts derived from the declaration, and the text of
+`compat.texts`.
 
-From the declaration follow the forms (function, method, in place, `out=`), the parameters, the shape and dtype of the
-result, whether it is a view, and whether derivatives flow.
+The derived facts are the forms (function, method, in place, `out=`), the parameters, the shape and dtype of the result,
+whether it is a view, and whether it is differentiable.
 """
 
 from __future__ import annotations

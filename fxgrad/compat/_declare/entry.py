@@ -1,5 +1,6 @@
-"""Generated source of the functions that users call, so that they have the parameters of the declared function and the
-fast path costs no call. It is written and compiled when a function is called for the first time."""
+"""Generated source of the functions that users call. They have the parameters of the declared function, and contain the
+fast path without a further call. The source is written and compiled at the first call.
+"""
 
 from __future__ import annotations
 

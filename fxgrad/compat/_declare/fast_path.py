@@ -1,7 +1,7 @@
-"""Fast paths: the statements of entry points that take plain operands straight to the kernel of a primitive.
+"""Fast paths: statements of entry points that pass plain operands directly to the kernel of a primitive.
 
-On arrays of one floating dtype outside all transforms there is nothing to decide: kernel, rule, node, Tensor. Every
-call on this way would cost as much as a small kernel, so it is written out, here, as text that entry points contain.
+Arrays of one floating dtype outside all transforms need no decisions: kernel, rule, node, Tensor. Any call on this path
+would cost as much as a small kernel, so these steps are inlined as text into the entry points.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Handlers of operations: what is told of each operation in the current Context before it is computed, and may answer
-it.
+"""Handlers of operations: functions that are told of each operation in the current Context before it runs, and may
+return its result instead.
 
-They are a mode (`Modes.handlers`, the innermost last). Where there is none, nothing here is met: fast paths are for
+They are a mode (`Modes.handlers`, the innermost last). Without it this code is not reached, because fast paths serve
 Contexts without modes.
 """
 

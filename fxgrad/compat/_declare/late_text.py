@@ -1,9 +1,9 @@
-"""Docstrings that are put together when somebody reads them: those of all functions would take longer than the import.
+"""Docstrings that are composed when they are read: composing those of all functions would take longer than the import.
 
-A function keeps its docstring in a slot of its own, which no property can stand for. So what is in the slot is a
-`LateText`: a str whose content is the declared sentence, and whose methods answer for the whole text. `help`,
-`inspect.getdoc`, doctest, Sphinx and IPython use these; a function written in C that reads the memory of a str, such
-as those of `re`, finds the declared sentence.
+The docstring of a function is in a slot that cannot be a property. So the slot holds a `LateText`: a str whose content
+is the declared sentence, and whose methods answer for the whole text. `help`, `inspect.getdoc`, doctest, Sphinx and
+IPython use these methods. A C function that reads the memory of a str, such as those of `re`, sees only the declared
+sentence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LateText(str):
-    """The docstring of `subject`, a function or class: what is declared of it, completed when it is read."""
+    """The docstring of `subject`, a function or class: the declared sentence, completed when it is read."""
 
     __slots__ = ("subject",)
 

@@ -1,4 +1,4 @@
-"""The docstrings of Modules: those that call a function of nn.functional say what it says, with its example."""
+"""The docstrings of Modules: a Module that calls a function of nn.functional repeats its text and its example."""
 
 from __future__ import annotations
 

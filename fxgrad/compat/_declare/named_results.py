@@ -1,4 +1,4 @@
-"""The named tuples in which operations give several results."""
+"""The named tuples that operations with several results return."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations under an observer, such as a profile: each is handed to it as one step, and runs as it does otherwise."""
+"""Operations under an observer, such as a profile: each is reported as one step, and runs as usual."""
 
 from __future__ import annotations
 

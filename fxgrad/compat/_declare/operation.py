@@ -1,17 +1,17 @@
-"""How torch's operations are declared: a pure function of values under a torch name.
+"""The declaration of torch's operations: a pure function of values under a torch name.
 
     @operation("input end weight", promote="arithmetic", inplace=True)
     def lerp(input, end, weight):
         return input + weight * (end - input)
 
-The function computes on arrays and tracers with `fxgrad.ops` and `fxgrad.numpy`; it knows nothing of Tensors. The
-declaration says which of its parameters are Tensors (`*tensors` is a sequence of them); the others are static. What
-is declared is the function that users call, on Tensors: with a grad_fn named after it, whose backward is derived
-from it and cached, in every transform, as a method, with `out=`, and as `lerp_` in place.
+The function computes on arrays and tracers with `fxgrad.ops` and `fxgrad.numpy`, and does not depend on Tensors. The
+declaration says which of its parameters are Tensors (`*tensors` is a sequence of them); the others are static. From it
+follows the function that users call, on Tensors: with a grad_fn named after it, whose backward is derived and cached,
+in every transform, as a method, with `out=`, and as `lerp_` in place.
 
-All of these come to `Operation.__call__`. For every kind of plain operands it makes a Plan, which says how they are
+All of these call `Operation.__call__`. For every kind of plain operands it makes a Plan, which says how they are
 computed and differentiated, and runs it; other operands (traced, dual, of inference mode, of a subclass) are recorded
-by the tape in charge.
+by the current tape.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Plain Tensors: arrays, outside all transforms and modes but `no_grad`. On these there is nothing to decide but what
-their shapes say, so that results are made and recorded here without asking anybody."""
+"""Operations on plain Tensors: arrays, outside all transforms and all modes but `no_grad`. Only their shapes matter, so
+results are computed and recorded here directly.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the operands of an operation get a common dtype."""
+"""Type promotion of the operands of an operation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Operations that only move entries. They are differentiated by the rule of one primitive; nothing is derived and
-compiled for them, which would have to be done again for every index and shape."""
+"""Operations that only move entries. They are differentiated by the rule of one primitive. Nothing is derived and
+compiled for them, because that would be repeated for every index and shape.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ class Rearrangement(Composite):
         needed = (*needed, *(None,) * (len(operands) - len(needed)))
         return primitive.vjp(call, operands, needed, given, snapshot)
 
-    finish: Any = None  # what is done to a result of the primitive
+    finish: Any = None  # applied to a result of the primitive
 
     def plan_for(self, values: Sequence[Any], next_edges: Sequence[Any], params: dict) -> Any:
         """Return the plan for plain operands like these: that of its primitive, unless some of them are positions,

@@ -1,4 +1,4 @@
-"""Signatures of functions, put together when somebody looks at them: `inspect.signature` of hundreds takes long."""
+"""Signatures of functions, composed when they are read: `inspect.signature` of hundreds of functions takes long."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
 
 
 class LateSignature(Signature):
-    """A signature whose parameters are listed when somebody looks at them."""
+    """A signature whose parameters are composed on demand."""
 
     __slots__ = ()
 

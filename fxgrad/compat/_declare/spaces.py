@@ -1,4 +1,4 @@
-"""The namespaces of torch, and how functions get into them."""
+"""The namespaces of torch, and the registration of functions in them."""
 
 from __future__ import annotations
 

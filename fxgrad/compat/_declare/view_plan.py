@@ -1,8 +1,8 @@
-"""Views of plain arrays by known plans.
+"""View plans: the known steps from plain arrays to their views.
 
-A view computes nothing, so that all it costs is what surrounds it. What a function makes of a plain Tensor of some
-shape, given such integers and slices, is one step from the Tensor to its view; once that was made the step is known,
-and the next such call takes it directly.
+A view computes nothing, so its cost is overhead only. For a plain Tensor of a given shape, and given integers and
+slices, the view function always takes the same step from the Tensor to its view. The step is stored after the first
+call, and the next call takes it directly.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Tensors from data, from nothing, from samplers, and on devices."""
+"""Creation of Tensors: from data, from sizes, from random numbers, and on devices."""

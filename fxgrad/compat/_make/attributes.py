@@ -1,4 +1,4 @@
-"""Attributes of a Tensor: its sizes, the kind of its elements, its device."""
+"""Attributes of a Tensor: its sizes, its kind of elements, its device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors from data and from nothing."""
+"""Creation of Tensors from data and from sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversion of what users make Tensors of: numbers, nested sequences, arrays, Tensors."""
+"""Conversion of the data from which users make Tensors: numbers, nested sequences, arrays, Tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Devices: where the memory of a Tensor is. "cpu" is NumPy's arrays, "cuda" CuPy's, "meta" nowhere."""
+"""Devices: "cpu" holds NumPy arrays, "cuda" CuPy arrays, and "meta" shapes only."""
 
 from __future__ import annotations
 

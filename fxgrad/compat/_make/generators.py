@@ -1,4 +1,4 @@
-"""Random numbers: generators, and the one function that draws from them."""
+"""Random generators, and the one function that draws from them."""
 
 from __future__ import annotations
 

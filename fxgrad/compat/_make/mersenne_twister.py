@@ -1,4 +1,4 @@
-"""The generator MT19937, of which NumPy makes the words, in blocks of 624.
+"""The generator MT19937; NumPy generates its words, in blocks of 624.
 
 Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
 generator", 1998; seeded by one word as in their revision of 2002.
@@ -34,7 +34,7 @@ class MersenneTwister:
 
     @property
     def state(self) -> tuple[np.ndarray, int]:
-        """The key, which nobody modifies, and the place of the next word in its block."""
+        """The key, which is never modified, and the place of the next word in its block."""
         if isinstance(self.start, tuple):
             return self.start
         fresh = self.start is not None or self.is_fresh

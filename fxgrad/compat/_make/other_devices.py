@@ -1,4 +1,4 @@
-"""torch.cpu, and the devices of torch's that are never here: what programs ask them before they do without."""
+"""torch.cpu, and torch's devices that are never available here, with the answers that programs expect of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OtherDevices(SimpleNamespace):
-    """A kind of devices of which there is none."""
+    """A kind of devices that is never available."""
 
     name: str
 
@@ -29,12 +29,12 @@ class OtherDevices(SimpleNamespace):
         return 0
 
     def manual_seed(self, seed: int) -> None:
-        """Seed the generators of these devices, of which there are none."""
+        """Do nothing: no such device has a generator to seed."""
 
     manual_seed_all = manual_seed
 
     def empty_cache(self) -> None:
-        """Give memory back to these devices, of which there are none."""
+        """Do nothing: no such device has memory to release."""
 
     def memory_allocated(self, device: object = None) -> int:
         """How many bytes Tensors have on these devices: 0."""

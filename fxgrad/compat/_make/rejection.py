@@ -1,5 +1,5 @@
-"""Random variates of which each takes as many uniform numbers as it needs: those of an entry begin where those of the
-entry before it end, as in torch on a CPU.
+"""Random variates that take a variable number of uniform numbers each: an entry starts where the entry before it
+stopped, as in torch on a CPU.
 
 Sources: Hörmann, "The transformed rejection method for generating Poisson random variables" (PTRS) and "The generation
 of binomial random variates" (BTRS), 1993; Devroye, "Non-uniform random variate generation", 1986, X.4.3 and X.3.3,

@@ -1,4 +1,4 @@
-"""Random samples: functions that make Tensors of them."""
+"""Functions that create Tensors of random samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors of numbers at equal distances."""
+"""Tensors of equally spaced numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse Tensors without entries: what `zeros` and `empty` are in a sparse layout."""
+"""Sparse Tensors without entries: the results of `zeros` and `empty` in a sparse layout."""
 
 from __future__ import annotations
 

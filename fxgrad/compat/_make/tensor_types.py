@@ -1,4 +1,4 @@
-"""Tensors made by a class: `torch.Tensor(…)`, `x.new(…)`, and `torch.FloatTensor` with its fellows."""
+"""Tensors made by calling a class: `torch.Tensor(…)`, `x.new(…)`, `torch.FloatTensor` and similar ones."""
 
 from __future__ import annotations
 

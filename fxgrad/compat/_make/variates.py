@@ -1,6 +1,5 @@
-"""Random variates made of a generator's words, in the way in which torch 2.13 makes them on a CPU: a seed gives its
-numbers. Integers, permutations and choices are equal to torch's; where a logarithm or a cosine is taken, the last digit
-may differ.
+"""Random variates computed from a generator's words as torch 2.13 does on a CPU: a seed gives torch's numbers.
+Integers, permutations and choices are equal to torch's; after a logarithm or a cosine, the last digit may differ.
 
 Functions draw an array of a shape: (generator, shape, NumPy's dtype, parameters). Large ones are made in pieces that
 stay in the cache. Normal numbers come in pairs (Box and Muller, "A note on the generation of random normal deviates",

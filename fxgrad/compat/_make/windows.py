@@ -1,4 +1,4 @@
-"""Window functions: weights that fall off towards both ends of a signal."""
+"""Window functions: weights that decrease towards both ends of a signal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors without entries of their own, whose classes say what operations on them do."""
+"""Wrapper Tensors without entries of their own, whose classes define the operations on them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tensors as text, as values of Python and of other libraries, in other dtypes; and settings."""
+"""Conversion of Tensors: to text, to values of Python and of other libraries, to other dtypes; and settings."""

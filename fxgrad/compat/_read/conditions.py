@@ -1,4 +1,4 @@
-"""`torch._check` and its kin, by which packages state what has to hold."""
+"""`torch._check` and related functions, by which packages assert conditions."""
 
 from __future__ import annotations
 

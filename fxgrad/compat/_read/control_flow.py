@@ -1,4 +1,4 @@
-"""Branches and loops as functions, and functions of sizes: what torch's compiler wants written so is carried out."""
+"""Branches and loops as functions, and functions of sizes, in the form that torch's compiler requires."""
 
 from __future__ import annotations
 

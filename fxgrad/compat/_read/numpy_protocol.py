@@ -1,7 +1,7 @@
 """NumPy's own functions on Tensors.
 
-They compute on the arrays that Tensors are, as they do on torch's. Inside a transform they come to the values of
-Tensors, and so to this library: `np.sin(x)` has a derivative inside `grad` whatever x is.
+They compute on the arrays of Tensors, as they do on torch's. Inside a transform they receive the values of Tensors, and
+so call this library: `np.sin(x)` has a derivative inside `grad` whatever x is.
 """
 
 from __future__ import annotations

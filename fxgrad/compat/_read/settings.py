@@ -1,5 +1,6 @@
-"""Settings that scripts make at their start. Results here are always deterministic and in full precision, and NumPy has
-threads of its own: settings are remembered, and change nothing."""
+"""Settings that scripts make at their start. They have no effect: results are always deterministic and in full
+precision.
+"""
 
 from __future__ import annotations
 

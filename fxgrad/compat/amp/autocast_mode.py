@@ -25,12 +25,12 @@ NESTING: ContextVar[int] = ContextVar("fxgrad autocast nesting", default=0)
 
 
 def current_settings() -> Autocast:
-    """What is cast in the current Context."""
+    """The settings of autocast in the current Context."""
     return current_modes().autocast or OFF
 
 
 def use_settings(settings: Autocast) -> None:
-    """Change what is cast in the current Context."""
+    """Change the settings of autocast in the current Context."""
     switch_modes(autocast=settings.mode)
 
 
@@ -113,7 +113,7 @@ expose(name="autocast")(autocast)
 
 
 def check_device_type(device_type: Any) -> None:
-    """Raise for what is no type of devices for which torch may cast."""
+    """Raise for a device type for which torch does not cast."""
     if not isinstance(device_type, str):
         raise ArgumentValueError(
             f"Expected `device_type` of type `str`, got: `{type(device_type)}`",

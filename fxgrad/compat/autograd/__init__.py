@@ -1,4 +1,4 @@
-"""torch.autograd: `backward`, `grad` and the rest of its surface."""
+"""torch.autograd: `backward`, `grad` and the rest of its API."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
 """The application of a `Function`: its forward, the history of its outputs, and its jvp.
 
-At the bottom of the stack `forward` runs on the user's own Tensors. Inside transforms the levels further out are asked
-first: the whole application is an operation that each of them treats by its own rule (`APPLICATION`), so that every
-tape has a Node whose `backward` is the user's.
+At the bottom of the stack `forward` runs on the user's own Tensors. Inside transforms the whole application is an
+operation that each level further out treats by its own rule (`APPLICATION`), so that every tape has a Node whose
+`backward` is the user's.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def alias_input(tensor: Tensor) -> Tensor:
 
 
 def marked_ids(tensors: Sequence[Any], complaint: str) -> set[int]:
-    """The ids of the Tensors that were marked; the complaint is about what is none, its position and type."""
+    """The ids of the marked Tensors; the error names the position and type of an argument that is not one."""
     for i, t in enumerate(tensors):
         if not isinstance(t, Tensor):
             raise TensorError(complaint.format(i, type(t).__name__))
@@ -415,7 +415,7 @@ class ArgumentLayout:
         return [next(rest) if x is PLACE else x for x in self.leaves]
 
     def spread(self, given: Sequence[Any]) -> list[Any]:
-        """What is given for each of the Tensors, and None in place of the other leaves."""
+        """The given value for each Tensor, and None for the other leaves."""
         rest = iter(given)
         return [next(rest) if x is PLACE else None for x in self.leaves]
 

@@ -1,7 +1,7 @@
-"""The derivatives that gradcheck compares: by finite differences, by reverse mode and by forward mode.
+"""The derivatives that gradcheck compares: finite differences, reverse mode and forward mode.
 
-A Jacobian is a NumPy matrix with a row for every element of an input and a column for every element of an output. Of
-complex outputs the real and the imaginary part are checked one after the other, as two real outputs. The row of a
+A Jacobian is a NumPy matrix with a row for every element of an input and a column for every element of an output. The
+real and the imaginary part of a complex output are checked one after the other, as two real outputs. The row of a
 complex input is ∂s/∂Re + i ∂s/∂Im, which is torch's gradient of s.
 """
 
@@ -165,7 +165,7 @@ class Problem:
         return not np.size(analytical) or bool(np.allclose(analytical, numerical, rtol, atol))
 
     def vjp_arrays(self, index: int, weight: np.ndarray) -> list[np.ndarray]:
-        """The gradients of the inputs for a gradient of one output; zeros where there is none."""
+        """The gradients of the inputs for a gradient of one output; missing ones are zeros."""
         output = self.outputs[index]
         found = grad(output, self.inputs, tensor_like(weight, output), retain_graph=True, allow_unused=True)
         return [

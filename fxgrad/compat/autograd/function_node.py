@@ -1,7 +1,7 @@
-"""The Node of a Function, the `ctx` by which its user sees it, and the methods that a Function has.
+"""The Node of a Function, its `ctx`, and the methods of a Function.
 
-The object `ctx` that `forward` and `backward` share is a `Ctx`: the Node of the tape, which users see as `grad_fn`,
-apart from the attributes that it has for itself.
+The object `ctx` that `forward` and `backward` share is a `Ctx`: it is the Node of the tape that users see as `grad_fn`,
+with a separate set of attributes.
 """
 
 from __future__ import annotations

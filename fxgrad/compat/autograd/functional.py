@@ -1,8 +1,8 @@
 """torch.autograd.functional: Jacobians, Hessians and their products with vectors, of functions of Tensors.
 
-Inputs and outputs are a Tensor or a tuple of Tensors; a result has the structure of what it differentiates, nested
-where it is of two of them. Where an output does not depend on an input the derivative is zero; with `strict` that is
-an error.
+Inputs and outputs are a Tensor or a tuple of Tensors. A result has the structure of what is differentiated; second
+derivatives have a nested structure. If an output does not depend on an input the derivative is zero; with `strict` that
+is an error.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def strict_error(kind: str, *places: int) -> TensorError:
 
 
 def check_recorded(tensors: Sequence[Tensor | None], kind: str, output: int = 0) -> None:
-    """Raise the error of strict mode about the first of some Tensors that has no history, or is none."""
+    """Raise the error of strict mode about the first value that has no history, or is not a Tensor."""
     for i, tensor in enumerate(tensors):
         if tensor is None or not tensor.requires_grad:
             raise strict_error(kind, i, output)

@@ -1,4 +1,4 @@
-"""The steps of torch.autograd.functional that other packages take by themselves, under torch's private names."""
+"""Private helpers of torch.autograd.functional that other packages use, under torch's names."""
 
 from __future__ import annotations
 

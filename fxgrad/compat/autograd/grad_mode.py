@@ -1,6 +1,6 @@
 """Context managers and decorators that turn the recording of operations on and off.
 
-Each changes some of the `Modes` of the current Context, so it holds for one thread and one async task, and ends with
+Each changes some of the `Modes` of the current Context, so it applies to one thread and one async task, and ends with
 the transform in which it was set.
 """
 
@@ -235,7 +235,7 @@ class enable_grad(BareModeSwitch):
 
 class ImmediateModeSwitch(ModeSwitch):
     """A switch that acts as soon as it is made: as a function, a context manager or a decorator. Other modes may be
-    switched along with that which it is for."""
+    switched along with the one that it belongs to."""
 
     _fx_mode_name: str
 

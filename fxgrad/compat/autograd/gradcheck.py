@@ -1,4 +1,4 @@
-"""gradcheck and gradgradcheck: derivatives against finite differences."""
+"""gradcheck and gradgradcheck: derivatives compared with finite differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradient edges: the places in a graph where the gradients of Tensors arrive."""
+"""Gradient edges: the places in a graph at which the gradients of Tensors arrive."""
 
 from __future__ import annotations
 

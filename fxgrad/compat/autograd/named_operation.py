@@ -1,4 +1,4 @@
-"""Operations of the user's own that have a name: what torch.library makes, and calls as Functions."""
+"""Named user-defined operations, which torch.library creates, and calls as Functions."""
 
 from __future__ import annotations
 

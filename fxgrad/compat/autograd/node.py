@@ -1,4 +1,4 @@
-"""Nodes as users know them: what may be asked of every `grad_fn`."""
+"""The public interface of Nodes: the attributes of every `grad_fn`."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Node(ABC):
     @property
     @abstractmethod
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        """What is known of the results, which are the inputs in backward."""
+        """The metadata of the results, which are the inputs in backward."""
 
 
 Node.register(tape.Node)

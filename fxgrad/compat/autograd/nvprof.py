@@ -1,7 +1,7 @@
 """Traces of NVIDIA's nvprof, which are SQLite databases: the ranges of `emit_nvtx`, and the kernels started in them.
 
-A file may come from anywhere. It is read as data: without writing, without views or triggers, and with an end to the
-work that a query may take.
+A file may come from anywhere. It is read as data: read-only, without views or triggers, and with a limit on the work of
+a query.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def size_text(size: int) -> str:
 
 
 def notes(graph: RecordedGraph) -> list[str]:
-    """What stands below the picture: how much memory there is, and what is not shown."""
+    """The caption of the picture: the memory of saved values, and what is not shown."""
     count = len(graph.entries)
     found = [f"nodes: {count}, memory kept beside the leaves': {size_text(graph.saved_size)}"]
     if graph.num_hidden:

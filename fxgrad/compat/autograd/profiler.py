@@ -1,4 +1,4 @@
-"""torch.autograd.profiler: what a program spends its time on, recorded by `fxgrad.profiling`, in torch's form."""
+"""torch.autograd.profiler: the time of a program, recorded by `fxgrad.profiling`, in torch's form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was recorded (`fxgrad.profiling`) as torch's events: with torch's names, and times in microseconds."""
+"""Recorded Events (`fxgrad.profiling`) as torch's events: with torch's names, and times in microseconds."""
 
 from __future__ import annotations
 

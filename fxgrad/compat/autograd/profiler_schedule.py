@@ -1,4 +1,4 @@
-"""What torch.profiler has: profiles of some of the steps of a long program."""
+"""torch.profiler: profiles of some of the steps of a long program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether there are profiles, whether one is open, and what they measure."""
+"""The state of profiling: whether it is available, whether a profile is open, and what it measures."""
 
 from __future__ import annotations
 

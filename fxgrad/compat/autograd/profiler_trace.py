@@ -1,4 +1,4 @@
-"""Events as a file that chrome://tracing and Perfetto read, with what torch tells of each."""
+"""Traces for chrome://tracing and Perfetto, with torch's details of each event."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ USER, BACKWARD = 7, 1  # scopes
 
 
 def describe_event(event: FunctionEvent) -> dict[str, Any]:
-    """Return what is known of an event beside its times."""
+    """Return the details of an event beside its times."""
     args: dict[str, Any] = {"Ev Idx": event.id}
     if event.sequence_nr >= 0:
         args |= {"Sequence number": event.sequence_nr, "Fwd thread id": event.fwd_thread}

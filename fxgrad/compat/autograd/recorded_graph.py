@@ -1,8 +1,8 @@
-"""The graph behind Tensors as its pictures show it: its nodes, the latest first, with the shapes of their results, what
-they have saved, and the user's lines.
+"""The graph behind Tensors in the form that pictures show: its nodes, the latest first, with the shapes of their
+results, their saved values, and the user's lines.
 
-Nodes do not know the shape of their one result. But a cotangent has the shape of what it belongs to, so the rules, run
-on abstract cotangents, tell the shapes of all that is behind a Tensor.
+A Node does not store the shape of its result. But a cotangent has the shape of its value, so running the rules on
+abstract cotangents gives the shapes of all results behind a Tensor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Modification in place of what was saved for backward: the saved values are copied before they are overwritten."""
+"""In-place modification of values saved for backward: they are copied before they are overwritten."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class SavedArrays:
 
 
 class SavedArrayHooks(PackingHooks):
-    """The hooks by which arrays get into `SavedArrays`. Traced values are left alone: nobody can overwrite them."""
+    """The hooks by which arrays get into `SavedArrays`. Traced values, which cannot be overwritten, are left."""
 
     __slots__ = ("arrays",)
 

@@ -1,4 +1,4 @@
-"""Context managers that decide what becomes of the values that are saved for backward."""
+"""Context managers for saved-tensor hooks, which transform the values that are saved for backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas: what arguments an operation of the user's own takes, `(Tensor x, int n=2, *, float? k=None) -> Tensor`."""
+"""Schemas: the signatures of user-defined operations, as in `(Tensor x, int n=2, *, float? k=None) -> Tensor`."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def read_schema(text: str) -> Schema:
 
 
 def read_default(text: str) -> Any:
-    """Read the default of an argument; what is no constant of Python (`contiguous_format`) stays a text."""
+    """Read the default of an argument; names that are not Python constants (`contiguous_format`) stay text."""
     try:
         return literal_eval(text)
     except (ValueError, SyntaxError):

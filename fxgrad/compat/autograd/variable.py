@@ -1,4 +1,4 @@
-"""`Variable` and `variable`, which are deprecated: a Tensor is all that they were."""
+"""`Variable` and `variable`, which are deprecated: Tensors have replaced them."""
 
 from __future__ import annotations
 

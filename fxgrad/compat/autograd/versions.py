@@ -1,4 +1,4 @@
-"""Version counters of Tensors, as far as users count by themselves."""
+"""Version counters of Tensors that users increment themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions under `vmap`: by the user's rule, or by one that is made of their other methods."""
+"""Functions under `vmap`: by the user's rule, or by a rule generated from their other methods."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def check_keywords(kwargs: dict) -> None:
 
 
 def positive_dim(output, dim: int | None) -> int | None:
-    """The mapped dimension of an output, not negative; None for what is no Tensor.
+    """The mapped dimension of an output, not negative; None unless it is a Tensor.
 
     Raises:
         DimensionError: the output has no such dimension.

@@ -1,4 +1,4 @@
-"""torch.cuda: the CUDA devices, which are CuPy's."""
+"""torch.cuda: CUDA devices, through CuPy."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""torch.cuda.amp: the deprecated names of torch.amp's, for CUDA devices."""
+"""torch.cuda.amp: the deprecated CUDA names of torch.amp."""
 
 from __future__ import annotations
 

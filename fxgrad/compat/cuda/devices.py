@@ -1,5 +1,6 @@
-"""What programs ask CUDA devices, and tell them. Where there is none, questions have the answers of a torch without
-CUDA, and what needs a device raises."""
+"""Queries and settings of CUDA devices. Without a device, queries answer as a torch without CUDA does, and functions
+that need a device raise an error.
+"""
 
 from __future__ import annotations
 

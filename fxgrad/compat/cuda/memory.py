@@ -1,4 +1,4 @@
-"""The memory of CUDA devices, which CuPy's pool has."""
+"""The memory of CUDA devices, managed by CuPy's pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.cuda.nvtx: marks for NVIDIA's profiler, which are set nowhere here; `torch.profiler` shows ranges."""
+"""torch.cuda.nvtx: marks for NVIDIA's profiler, which have no effect here; `torch.profiler` shows ranges."""
 
 from __future__ import annotations
 

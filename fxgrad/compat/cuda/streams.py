@@ -1,7 +1,7 @@
-"""Streams and events of CUDA devices, which are CuPy's.
+"""Streams and events of CUDA devices, through CuPy.
 
-What is launched goes to the stream that CuPy has in use: `with torch.cuda.stream(s):` and `with cupy.cuda.Stream():`
-are the same.
+Kernels are launched in CuPy's current stream: `with torch.cuda.stream(s):` and `with cupy.cuda.Stream():` are
+equivalent.
 """
 
 from __future__ import annotations

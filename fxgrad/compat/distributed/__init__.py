@@ -1,10 +1,10 @@
 """torch.distributed: processes that work together, by MPI (`mpirun -n 4 python program.py`), or a single one.
 
-groups, initialization     groups of processes, and who is in them
-collectives, exchanges, messages, objects    what they send each other
-nn.functional              the same with gradients
-reducer, algorithms        what DistributedDataParallel is made of, and what changes how it works
-stores, device_mesh        keys and values that are shared, groups along the axes of a mesh
+groups, initialization     groups of processes and their members
+collectives, exchanges, messages, objects    communication
+nn.functional              differentiable collectives
+reducer, algorithms        the parts of DistributedDataParallel, and its options
+stores, device_mesh        shared keys and values, groups along the axes of a mesh
 """
 
 from typing import TYPE_CHECKING, Any

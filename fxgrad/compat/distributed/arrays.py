@@ -1,4 +1,4 @@
-"""What collectives send: the entries of Tensors, and how the results come into them."""
+"""The arrays that collectives send for Tensors, and the return of results into Tensors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def ensure_tensor(given: Any, name: str) -> None:
-    """Raise for what is no Tensor."""
+    """Raise unless the argument is a Tensor."""
     if not isinstance(given, Tensor):
         raise ArgumentError(
             f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor but got {type(given)} "
@@ -35,7 +35,7 @@ def ensure_tensor(given: Any, name: str) -> None:
 
 
 def ensure_tensors(given: Any, name: str) -> None:
-    """Raise for what is no list of Tensors."""
+    """Raise unless the argument is a list of Tensors."""
     if not isinstance(given, list | tuple) or not all(isinstance(x, Tensor) for x in given):
         raise ArgumentError(
             f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor] but got "

@@ -1,5 +1,4 @@
-"""Backends: the names under which programs ask for communication. Whatever the name, on CPUs MPI is what communicates,
-and NCCL between GPUs."""
+"""Backends: names under which programs request communication. CPUs always use MPI, and GPUs NCCL."""
 
 from __future__ import annotations
 

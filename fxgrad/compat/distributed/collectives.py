@@ -1,5 +1,6 @@
-"""Collectives: what all members of a group do at once. They fill Tensors in place, and are not differentiated; those of
-`torch.distributed.nn.functional` are."""
+"""Collectives: calls that all members of a group make together. They fill Tensors in place, and are not differentiable;
+those of `torch.distributed.nn.functional` are.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exchanges: each member of a group sends every other something of its own. See `collectives`."""
+"""Exchanges: each member of a group sends a different part to every other. See `collectives`."""
 
 from __future__ import annotations
 

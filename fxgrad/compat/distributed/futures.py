@@ -1,4 +1,4 @@
-"""Futures: results that are there later."""
+"""Futures: results that are available later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of processes: that of all, those made of parts of it, and who is where in them."""
+"""Groups of processes: the group of all, its subgroups, and the ranks of their members."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a group of all processes begins and ends."""
+"""Creation and destruction of the group of all processes."""
 
 from __future__ import annotations
 

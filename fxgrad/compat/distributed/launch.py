@@ -1,4 +1,4 @@
-"""What the program that has started a process tells it, in the environment: under torchrun's names, and mpirun's."""
+"""The environment variables by which torchrun or mpirun describe the group to a process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLES = {
 
 
 def find_variable(name: str) -> int | None:
-    """Return a number of the environment by torchrun's name for it, whoever has put it there; None if nobody has.
+    """Return a number of the environment by torchrun's name for it, or None.
 
     Raises:
         ValueError: it is no number.

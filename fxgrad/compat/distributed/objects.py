@@ -1,4 +1,4 @@
-"""Collectives of Python objects, which are pickled on their way."""
+"""Collectives of Python objects, which are sent as pickles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients that are averaged over processes while `backward` goes on: what DistributedDataParallel is made of."""
+"""Gradient reduction of DistributedDataParallel: gradients are averaged while `backward` continues."""
 
 from __future__ import annotations
 

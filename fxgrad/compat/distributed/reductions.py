@@ -1,4 +1,4 @@
-"""ReduceOp: how what several processes have becomes one."""
+"""ReduceOp: the operations that combine the values of several processes."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def supports_complex(reduceOp: ReduceOp | RedOpType) -> bool:
 
 
 def as_reduce_op(op: Any) -> ReduceOp:
-    """Return what a user gives as `op` as a ReduceOp; raise ArgumentError for what is none."""
+    """Return the user's `op` as a ReduceOp; raise ArgumentError for anything else."""
     if isinstance(op, ReduceOp):
         return op
     if isinstance(op, RedOpType):

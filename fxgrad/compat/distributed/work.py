@@ -1,4 +1,4 @@
-"""Work: a collective that goes on while the program does."""
+"""Work: a collective that continues while the program runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transform, the base of transforms, and what combines others: inverses, compositions, events of several."""
+"""Transform, the base class of transforms, and combinations: inverses, compositions, several events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions of one of several categories, and of how often each is drawn."""
+"""Distributions of one of several categories, and of the counts of categories."""
 
 from __future__ import annotations
 

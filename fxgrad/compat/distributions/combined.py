@@ -1,4 +1,4 @@
-"""Distributions made of others: independent ones as one, mixtures."""
+"""Combinations of distributions: independent ones as one, mixtures."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution
 
     def _fx_average(self, values: Tensor) -> Tensor:
-        """Average what there is of each component, events of (…, components, *event_shape)."""
+        """Average over the components of events of (…, components, *event_shape)."""
         probs = self._mixture_distribution.probs
         probs = probs.reshape(probs.shape + (1,) * len(self.event_shape))
         return (probs * values).sum(-1 - len(self.event_shape))

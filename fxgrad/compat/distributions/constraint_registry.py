@@ -136,7 +136,7 @@ def transform_to_positive_definite(constraint) -> transforms.Transform:
 
 
 def register_combinations(registry: ConstraintRegistry) -> None:
-    """Enter what is made of other constraints, with the transforms of these from the same registry."""
+    """Register composed constraints, with the transforms of their parts from the same registry."""
 
     @registry.register(constraints.independent)
     def transform_independent(constraint) -> transforms.Transform:

@@ -1,7 +1,7 @@
-"""Constraints: which values a parameter, or a sample, may have.
+"""Constraints: the valid values of parameters and samples.
 
-Each is an object whose `check(value)` gives a Tensor of booleans, one for an event. Those of parameters are in
-`Distribution.arg_constraints`, that of samples is `Distribution.support`.
+`check(value)` of a constraint returns a Tensor of booleans, one for each event. `Distribution.arg_constraints` has the
+constraints of parameters, `Distribution.support` that of samples.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Continuous distributions of numbers anywhere on the line, or between two bounds."""
+"""Continuous distributions on the real line or on an interval."""
 
 from __future__ import annotations
 

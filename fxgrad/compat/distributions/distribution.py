@@ -1,4 +1,4 @@
-"""Distribution, the base of all: shapes, parameters, validation, and what follows from other methods."""
+"""Distribution, the base class: shapes, parameters, validation, and methods derived from other methods."""
 
 from __future__ import annotations
 

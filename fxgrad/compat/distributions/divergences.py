@@ -1,7 +1,7 @@
-"""The divergences that are known, entered for `kl_divergence`.
+"""The known divergences, registered for `kl_divergence`.
 
-Those of one family have formulas of their own. Those of two are −H(p) − E log q(X): the cross entropy follows from a
-few moments of X under p, and it is infinite where p reaches out of the support of q.
+Two distributions of one family have a formula. For different families the divergence is −H(p) − E log q(X): the cross
+entropy follows from a few moments of X under p, and is infinite where the support of p exceeds that of q.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The divergence of Kullback and Leibler: `kl_divergence`, and `register_kl` for those of your own."""
+"""The Kullback–Leibler divergence: `kl_divergence`, and `register_kl` for user-defined ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions of events with two outcomes, and of how many there are: given by probabilities or by log odds."""
+"""Distributions of binary events and of their counts, given by probabilities or by log odds."""
 
 from __future__ import annotations
 

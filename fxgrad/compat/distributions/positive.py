@@ -1,4 +1,4 @@
-"""Continuous distributions of positive numbers, and of parts of a whole."""
+"""Continuous distributions of positive numbers, and of proportions."""
 
 from __future__ import annotations
 

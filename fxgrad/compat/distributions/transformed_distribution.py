@@ -1,4 +1,4 @@
-"""TransformedDistribution: the distribution of what samples of another become."""
+"""TransformedDistribution: the distribution of transformed samples of another distribution."""
 
 from __future__ import annotations
 

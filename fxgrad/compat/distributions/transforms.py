@@ -1,4 +1,4 @@
-"""Transforms of values, with inverses and the logarithms of their Jacobians' determinants."""
+"""Invertible transforms of values, with the logarithms of their Jacobians' determinants."""
 
 from .base_transforms import (
     ComposeTransform,

@@ -1,4 +1,4 @@
-"""What distributions are made with: parameters of one shape, probabilities and logits, packed triangles."""
+"""Helpers of distributions: broadcast parameters, probabilities and logits, packed triangles."""
 
 from __future__ import annotations
 

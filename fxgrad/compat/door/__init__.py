@@ -1,10 +1,10 @@
-"""The door: torch's names for modules, under which programs find this surface when `import torch` is answered by it.
+"""The import hook that lets `import torch` import `fxgrad.compat`, under all of torch's module paths.
 
     import fxgrad.compat
 
     with fxgrad.compat.install():
         import program  # which says `import torch`
 
-or `python -m fxgrad.compat program.py`. `layout` is a table of torch's module paths, `modules` makes modules of it from
-whatever the namespaces have, `finder` gives them to Python's import system, `program` runs scripts.
+or `python -m fxgrad.compat program.py`. `layout` is a table of torch's module paths, `modules` creates modules from it
+and from the names of the namespaces, `finder` gives them to Python's import system, and `program` runs scripts.
 """

@@ -1,4 +1,4 @@
-"""What absent modules of torch's answer all the same: programs ask them, or decorate with them, at import."""
+"""Functions of absent torch modules that programs call, or use as decorators, during import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `importlib.metadata` says of torch while this surface stands for it."""
+"""The distribution metadata (`importlib.metadata`) of torch while this package replaces it."""
 
 from __future__ import annotations
 

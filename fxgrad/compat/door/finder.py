@@ -1,4 +1,4 @@
-"""`install`: `import torch` is answered by this surface."""
+"""`install`: `import torch` imports this package."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ def installed() -> TorchFinder | None:
 
 
 def loaded_modules() -> list[str]:
-    """Return the names of the modules of torch's that are loaded, whoever has loaded them."""
+    """Return the names of torch's modules that are loaded."""
     return [name for name in sys.modules if name.partition(".")[0] in ROOTS]
 
 
 def install() -> Installation:
-    """Let `import torch` and `import functorch` mean this surface, with all module paths of torch's that it has, for
+    """Let `import torch` and `import functorch` import `fxgrad.compat`, under all of torch's module paths, for
     code that cannot be edited.
 
     It holds for the whole process, until `uninstall()`, or until the end of the block if used as a context manager.

@@ -1,4 +1,4 @@
-"""Where torch has what: its module paths, and the names in them that have another place here."""
+"""The table of torch's module paths, and of the names that are elsewhere here."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ ABSENT = by_path(
     }
 )
 
-# What is missing in modules that are here, and cannot be imported.
+# Names that modules here lack, and that cannot be imported.
 LACKING = by_path(
     {
         "the devices here are the CPU, which is NumPy's, and CUDA devices, which are CuPy's": """

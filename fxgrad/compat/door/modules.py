@@ -1,4 +1,4 @@
-"""Modules under torch's names: what stands in them is ours, found by `layout`."""
+"""Modules under torch's names: `layout` finds their contents in this package."""
 
 from __future__ import annotations
 

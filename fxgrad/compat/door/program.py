@@ -1,4 +1,4 @@
-"""Programs run as `python program.py` would run them, with `import torch` answered by this surface."""
+"""Programs run as by `python program.py`, while `import torch` imports this package."""
 
 from __future__ import annotations
 

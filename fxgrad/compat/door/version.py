@@ -1,4 +1,4 @@
-"""The version of torch that this surface follows, which compares as versions do."""
+"""The version of torch that this package follows, as a comparable object."""
 
 from __future__ import annotations
 

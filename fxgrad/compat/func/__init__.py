@@ -1,4 +1,4 @@
-"""torch.func: transforms of functions of Tensors, freely nested with one another and with `backward()`."""
+"""torch.func: transforms of functions of Tensors, which nest with one another and with `backward()`."""
 
 from typing import TYPE_CHECKING
 

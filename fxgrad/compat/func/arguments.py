@@ -1,4 +1,4 @@
-"""What transforms are given and what functions return: flattened, chosen and checked, in torch's words."""
+"""Arguments and results of transforms: flattened, selected and checked, with torch's messages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The memory that results of a transform share with Tensors outside of it.
+"""Memory that results of a transform share with Tensors outside.
 
-A Tensor inside stands for one outside: an argument, or a result that was handed out. If it is a result, then so is that
-one; and a view of it is handed out as the view that the same steps make there, known as one, so that what is written
-into it is written into the history as well. All other results have memory of their own.
+A Tensor inside may stand for one outside: an argument, or a result already returned. If such a Tensor is a result, the
+outside Tensor is returned. If the result is a view of it, the same steps make a view of the outside Tensor, which is
+recorded as a view, so that writes reach the history as well. All other results have their own memory.
 """
 
 from __future__ import annotations

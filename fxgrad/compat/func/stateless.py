@@ -93,7 +93,7 @@ class TensorSlot:
         return old
 
 
-NOTHING: Any = ("nothing",)  # stands for what is not there
+NOTHING: Any = ("nothing",)  # stands for a missing value
 
 
 def tie_names(module: Module, given: dict[str, Any]) -> dict[str, Any]:

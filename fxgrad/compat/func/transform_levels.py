@@ -1,7 +1,7 @@
-"""The levels that the transforms open, and how Tensors go in and come out.
+"""The levels that transforms open, and the conversion of Tensors on entry and exit.
 
-Above each level of values (a batch, a tangent) there is a tape, so that inside the function Tensors are Tensors:
-they may be given `requires_grad_()`, and `backward()` is then that of one entry of the batch.
+Above each level of values (a batch, a tangent) there is a tape, so that the function works on Tensors: they may be
+given `requires_grad_()`, and `backward()` is then that of one entry of the batch.
 """
 
 from __future__ import annotations

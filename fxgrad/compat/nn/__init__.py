@@ -1,5 +1,4 @@
-"""torch.nn: modules, and the functions, initial values and utilities that belong to them. Each is loaded when it is
-used."""
+"""torch.nn: modules, and their functions, initializers and utilities, each loaded on first use."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""torch.nn.attention: which kernel attention may use, of which there is one here, and masks of what precedes."""
+"""torch.nn.attention: the choice of the attention kernel, of which there is one here, and causal masks."""
 
 from __future__ import annotations
 

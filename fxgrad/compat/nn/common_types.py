@@ -1,4 +1,4 @@
-"""torch.nn.common_types: types of sizes that annotations of modules name."""
+"""torch.nn.common_types: types of sizes for annotations of modules."""
 
 from __future__ import annotations
 

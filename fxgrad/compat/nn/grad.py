@@ -1,4 +1,4 @@
-"""torch.nn.grad: gradients of convolutions, given those of their results."""
+"""torch.nn.grad: gradients of convolutions, from those of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.nn.parallel: modules on several devices, of which each process uses one here."""
+"""torch.nn.parallel: modules on several devices. Here each process uses one device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters and buffers: Tensors that a Module takes note of."""
+"""Parameters and buffers: Tensors that a Module registers."""
 
 from __future__ import annotations
 

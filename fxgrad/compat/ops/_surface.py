@@ -1,4 +1,4 @@
-"""This module imports all files of operations, which declares what is in them."""
+"""All files of operations: importing them declares the operations."""
 
 from .._declare.spaces import SPACES, expose
 from . import (

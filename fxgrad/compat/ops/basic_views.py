@@ -1,4 +1,4 @@
-"""The view that an index of integers and slices makes. It is one primitive."""
+"""Views by indices of integers and slices, as one primitive."""
 
 from __future__ import annotations
 

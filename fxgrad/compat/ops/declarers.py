@@ -1,4 +1,4 @@
-"""Declarers of one-line operations, which differ in nothing but the function of their values, and of aliases."""
+"""Declarers of aliases, and of one-line operations that differ only in the function of their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that look at what is in arrays, entry by entry of a batch."""
+"""Functions that inspect the entries of arrays, separately for each element of a batch."""
 
 from __future__ import annotations
 

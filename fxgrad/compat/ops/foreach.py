@@ -1,5 +1,4 @@
-"""Operations on lists of Tensors, one Tensor after the other: torch._foreach_add and the like, of which optimizers are
-made."""
+"""Operations on lists of Tensors, such as torch._foreach_add, which optimizers use."""
 
 from __future__ import annotations
 

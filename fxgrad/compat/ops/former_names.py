@@ -1,4 +1,4 @@
-"""Functions that torch once had, and that say what has taken their place."""
+"""Functions that torch has removed: they name their replacements."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Samples of the gamma and Dirichlet distributions, with gradients to the parameters.
 
-They are made of the logarithms of gamma variables, drawn in double precision: these are finite however small the shapes
-are, where the variables themselves are below all numbers.
+They are computed from the logarithms of gamma variables in double precision. The logarithms are finite for arbitrarily
+small shapes, for which the variables themselves underflow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operations that take index Tensors: entries at places along a dimension, and the places of entries.
+"""Operations with index Tensors: entries at positions along a dimension, and positions of entries.
 
 Indexing by brackets, `x[...]`, is in `indexing`.
 """

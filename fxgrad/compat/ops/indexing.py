@@ -1,8 +1,8 @@
 """Indexing: `x[...]` and `x[...] = v`.
 
 Integers, slices and None make views, as `select_view`, `narrow` and `unsqueeze` do; index Tensors, masks and lists then
-choose entries of that, which are copies. So an integer takes no part in the broadcasting of index Tensors, as it does
-in NumPy.
+select entries of the view, as copies. So an integer takes no part in the broadcasting of index Tensors, unlike in
+NumPy.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""torch.linalg: factors of symmetric and Hermitian matrices that need not be definite.
+"""torch.linalg: LDL factorizations of symmetric and Hermitian matrices that need not be definite.
 
 Bunch and Kaufman, "Some stable methods for calculating inertia and solving symmetric linear systems" (1977), with the
-results in LAPACK's form: the block diagonal D and below it the columns of L in one matrix, where the exchanges of later
-steps are not applied to earlier columns; pivots count from 1, and are negative, twice the same, for a block of two.
+results in LAPACK's form: one matrix holds the block diagonal D and below it the columns of L, to which the exchanges of
+later steps are not applied. Pivots count from 1; a block of two has the same negative pivot twice.
 """
 
 from __future__ import annotations

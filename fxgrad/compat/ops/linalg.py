@@ -1,8 +1,8 @@
 """torch.linalg: systems of equations, inverses, determinants and norms. Matrices are in the last two dimensions.
 
-Decompositions are in `decompositions`. What differs from torch: derivatives of singular values and eigenvectors where
-values repeat are finite or NaN as the function's own derivative is (see `fxgrad.ops.spectral`); the derivative of det
-is right for singular matrices of any rank.
+`decompositions` has the decompositions. Differences from torch: derivatives of singular values and eigenvectors at
+repeated values are finite or NaN, like the derivative of the whole function (see `fxgrad.ops.spectral`); the derivative
+of det is correct for singular matrices of any rank.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`torch.ops.aten`: operations under the names that they have below torch's functions, by which policies of checkpoints
-know them.
+"""`torch.ops.aten`: operations under the names that torch uses below its public functions; checkpoint policies refer to
+them.
 
-An operation is one thing here whatever its operands are: all overloads of a name, `aten.sum.default` and
-`aten.sum.dim_IntList`, are the same object, and it prints as the first of them.
+Here one operation serves all kinds of operands: all overloads of a name, `aten.sum.default` and `aten.sum.dim_IntList`,
+are the same object, which prints as the first of them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Indexing of plain Tensors. It is done directly: there are too many indices to keep a plan for each, and finding out
-what one means takes no longer than looking for it."""
+"""Indexing of plain Tensors. It is computed directly: there are too many indices to keep a plan for each, and analysing
+an index is as fast as looking up a plan.
+"""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ log1p = unary("log1p", ops.log1p, "The logarithm of one more, log(1 + x), accura
 sqrt = unary("sqrt", ops.sqrt, "The square root of each entry.")
 reciprocal = unary("reciprocal", ops.reciprocal, "The reciprocal 1/x of each entry.")
 
-# Primitives of this surface: one node and one kernel, which the fast path takes; the rules are as in `ops.elementwise`.
+# Primitives of torch's: one node and one kernel, which the fast path takes; rules as in `ops.elementwise`.
 rsqrt_primitive = declare_primitive(
     Elementwise, "rsqrt", lambda xp: lambda x: 1 / xp.sqrt(x), (lambda t, y, x: t * (-0.5 * (y * y * y)),)
 )

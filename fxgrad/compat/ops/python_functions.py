@@ -1,4 +1,4 @@
-"""Functions of Python's applied to every entry of a Tensor, in place."""
+"""Python functions applied to every entry of a Tensor, in place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Numbers rounded to those of a coarser dtype, with derivatives as if they were not: training of what is to be
-quantized."""
+"""Fake quantization: numbers rounded to those of a coarser dtype, with straight-through derivatives, for
+quantization-aware training.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions of segments of a Tensor, which are of different lengths."""
+"""Reductions of segments of different lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slopes of sampled functions."""
+"""Numerical gradients of sampled functions."""
 
 from __future__ import annotations
 

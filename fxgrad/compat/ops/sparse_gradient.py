@@ -1,4 +1,4 @@
-"""Entries chosen from a leaf so that its gradient is sparse: it has the places that were read, and those alone."""
+"""Selection of entries of a leaf whose gradient is sparse, with exactly the entries that were read."""
 
 from __future__ import annotations
 

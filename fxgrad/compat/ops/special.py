@@ -1,6 +1,6 @@
-"""torch.special: Bessel functions, Airy's, and orthogonal polynomials.
+"""torch.special: Bessel and Airy functions, and orthogonal polynomials.
 
-torch has no derivatives of these; here all have, of every order.
+torch has no derivatives of these; here they have derivatives of every order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms: the spectra of overlapping frames of a signal, and the signal of these."""
+"""Short-time Fourier transforms, which compute the spectra of overlapping frames of a signal, and their inverses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.optim: optimizers and learning rate schedulers, each of which is loaded when it is used."""
+"""torch.optim: optimizers and learning rate schedulers, each loaded on first use."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,6 @@
-"""Rules of optimizers that treat each entry by itself, carried out block by block: what one block computes on the way
-stays in the cache, where whole arrays would go through memory at every operation."""
+"""Blockwise rules of optimizers that treat each entry by itself: intermediate values of one block stay in the cache,
+while whole arrays would pass through memory at every operation.
+"""
 
 from __future__ import annotations
 

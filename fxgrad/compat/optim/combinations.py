@@ -1,4 +1,4 @@
-"""Schedulers made of schedulers: one after the other, or all at once."""
+"""Combinations of schedulers: in sequence, or chained."""
 
 from __future__ import annotations
 

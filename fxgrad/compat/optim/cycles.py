@@ -1,4 +1,4 @@
-"""Learning rates that rise and fall, and the momentum with them."""
+"""Cyclic learning rates, with the momentum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning rates by formulas of the epoch."""
+"""Learning rates given by formulas of the epoch."""
 
 from __future__ import annotations
 

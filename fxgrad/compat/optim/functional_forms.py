@@ -1,5 +1,6 @@
-"""Optimizers as functions of lists of Tensors: `torch.optim.adam.adam(params, grads, …)`. They are made of the rules of
-the classes, whose state is in the lists."""
+"""Optimizers as functions of lists of Tensors, `torch.optim.adam.adam(params, grads, …)`, by the rules of the
+classes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L-BFGS: Newton's directions from the last few steps and changes of the gradient."""
+"""L-BFGS: quasi-Newton directions from the last few steps and changes of the gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learning rates that fall where a measure gets no better."""
+"""Learning rates that decrease when a metric stops improving."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Optimizers that are a rule for one parameter, on arrays: `update(value, gradient, state, options)` returns the new
-value. It may write into what it was given, and must use what the operators return: traced values have no memory to
-write into.
+"""Optimizers given by a rule for one parameter, on arrays: `update(value, gradient, state, options)` returns the new
+value. It may write into its arguments, and must use what the operators return, because traced values cannot be modified
+in place.
 
-`foreach`, `fused` and `capturable` are torch's choices among ways to compute the same: they are accepted, and change
-nothing here. With `differentiable` the rules compute with traced values, so that steps are recorded.
+`foreach`, `fused` and `capturable` select among torch's implementations: they are accepted, and have no effect. With
+`differentiable` the rules compute with traced values, so that steps are recorded.
 """
 
 from __future__ import annotations

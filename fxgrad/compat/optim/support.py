@@ -1,7 +1,7 @@
-"""What optimizers that others have written import from torch beside its `Optimizer`.
+"""Helpers that third-party optimizers import from torch beside its `Optimizer`.
 
-The names are torch's: they are private there, and used nevertheless. `foreach`, `fused` and `capturable` choose among
-torch's ways to compute the same, of which there is one here.
+The names are private in torch, but widely used. `foreach`, `fused` and `capturable` select among torch's
+implementations, of which there is one here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the user has allowed files to build, besides what is in the table of `builders`."""
+"""Classes that the user allows files to build, besides the table of `builders`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the names in a file stand for: the table of all that is built without being asked for."""
+"""The table of the names in files that may be built without the user's permission, and their meanings."""
 
 from __future__ import annotations
 

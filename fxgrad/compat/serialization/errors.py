@@ -1,4 +1,4 @@
-"""The errors of files: those that torch's users catch."""
+"""The errors of files that torch's users catch."""
 
 from __future__ import annotations
 

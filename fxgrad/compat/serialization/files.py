@@ -1,4 +1,4 @@
-"""`save` and `load`: objects in files that torch reads and writes as well."""
+"""`save` and `load`: objects in files that torch can also read and write."""
 
 from __future__ import annotations
 

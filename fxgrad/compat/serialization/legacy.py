@@ -1,4 +1,4 @@
-"""The format of torch before 1.6: pickles one after the other, and behind them the bytes of the storages.
+"""The format of torch before 1.6: a sequence of pickles, followed by the bytes of the storages.
 
 Source of the format: https://github.com/pytorch/pytorch/blob/v1.5.0/torch/serialization.py.
 """

@@ -1,12 +1,12 @@
-"""A reader of pickles that executes nothing: a stack machine, whose only functions are those of a table.
+"""A reader of pickles that executes nothing: a stack machine whose only functions are those of a table.
 
 A pickle is a program for a machine with a stack, a memo and some forty instructions. Two of them call something by its
-name; here a name stands for what the table of `builders` has under it, or for what the user has allowed, and for
-nothing else. What is read never takes more memory than the file is long: strings and numbers are in the file, and what
-copies (a set of a list) is charged to a budget, since a program of a few bytes may copy the same list again and again.
+name. Here a name refers to an entry in the table of `builders`, or to a class that the user has allowed, and to nothing
+else. Reading never takes more memory than the length of the file: strings and numbers are in the file, and copies (a
+set of a list) are charged to a budget, because a program of a few bytes may copy the same list again and again.
 
-Source of the format: https://github.com/python/cpython/blob/3.13/Lib/pickletools.py. Instructions of protocols 0 and 1
-that are text are not there: torch has never written them.
+Source of the format: https://github.com/python/cpython/blob/3.13/Lib/pickletools.py. The text instructions of protocols
+0 and 1 are not supported: torch has never written them.
 """
 
 from __future__ import annotations

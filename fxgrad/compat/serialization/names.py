@@ -1,4 +1,4 @@
-"""Names in files: those of torch for what is ours, and those of Python 2."""
+"""Names in files: torch's names for our objects, and the names of Python 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How torch's own objects are taken to pieces, so that torch rebuilds them from a file as this library does."""
+"""Reductions of torch's objects to parts, from which torch and this library rebuild them."""
 
 from __future__ import annotations
 

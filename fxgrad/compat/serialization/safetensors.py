@@ -1,4 +1,4 @@
-"""Files of the package safetensors, `pip install fxgrad[safetensors]`: Tensors by their names, and nothing else."""
+"""Files of the package safetensors, `pip install fxgrad[safetensors]`: Tensors by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How files are read where they do not say so themselves."""
+"""Default settings for reading files."""
 
 from __future__ import annotations
 

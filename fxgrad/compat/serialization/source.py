@@ -1,4 +1,4 @@
-"""The bytes of a pickle, and the forms in which its instructions have their arguments."""
+"""The bytes of a pickle, and the formats of the arguments of its instructions."""
 
 from __future__ import annotations
 

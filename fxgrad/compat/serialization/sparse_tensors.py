@@ -1,4 +1,4 @@
-"""Sparse Tensors in files: by their places and entries, as torch saves them."""
+"""Sparse Tensors in files: their indices and entries, as torch saves them."""
 
 from __future__ import annotations
 

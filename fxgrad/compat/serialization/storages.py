@@ -1,4 +1,4 @@
-"""Storages of files: their names and dtypes, where they are put, and the memory of Tensors that are saved."""
+"""Storages in files: their names and dtypes, their devices, and the memory of saved Tensors."""
 
 from __future__ import annotations
 

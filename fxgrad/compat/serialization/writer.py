@@ -1,5 +1,5 @@
-"""A writer of pickles of protocol 2, which is torch's: the contents of containers, and the parts that objects are
-rebuilt of.
+"""A writer of pickles of protocol 2, as torch writes them: the contents of containers, and the parts from which objects
+are rebuilt.
 
 Source of the format: https://github.com/python/cpython/blob/3.13/Lib/pickletools.py.
 """

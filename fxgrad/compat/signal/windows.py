@@ -1,4 +1,4 @@
-"""torch.signal.windows: weights that fall off towards both ends of a signal."""
+"""torch.signal.windows: weights that decrease towards both ends of a signal."""
 
 from .. import _surface  # noqa: F401  where they are declared
 from .._declare.spaces import SPACES

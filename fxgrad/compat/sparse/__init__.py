@@ -1,13 +1,13 @@
-"""torch.sparse: Tensors of which only the entries that are not zero are kept.
+"""torch.sparse: Tensors that store only their nonzero entries.
 
-construction    sparse Tensors from places and entries, and from dense Tensors
+construction    sparse Tensors from indices and entries, and from dense Tensors
 tensor_types    the older classes that make them
-members         what sparse Tensors have beside what all Tensors have
-operations      what operations mean for them, in terms of their entries
+members         members beside those of all Tensors
+operations      operations, defined on the entries
 products        products with matrices
-matrix_product  that of a sparse matrix and a dense one
-reductions      sums and softmax along their dimensions
-text            how they are written
+matrix_product  the product of a sparse matrix and a dense one
+reductions      sums and softmax along dimensions
+text            conversion to text
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Sparse Tensors from places and entries, and from dense Tensors."""
+"""Construction of sparse Tensors from indices and entries, and from dense Tensors."""
 
 from __future__ import annotations
 

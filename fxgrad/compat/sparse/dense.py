@@ -1,4 +1,4 @@
-"""What dense Tensors answer to the questions for places and entries, and the layouts that are not here."""
+"""The sparse attributes of dense Tensors, and layouts that are not supported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sparse Tensors have beside what all Tensors have."""
+"""Members of sparse Tensors beside those of all Tensors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations mean for sparse Tensors, in terms of their entries."""
+"""Operations on sparse Tensors, defined on their entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`torch.sparse.FloatTensor` and its fellows, and `x.new(…)`, which are older than `torch.sparse_coo_tensor`."""
+"""`torch.sparse.FloatTensor` and similar classes, and `x.new(…)`, the predecessors of `torch.sparse_coo_tensor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.testing: results compared with what is expected, and Tensors to try things with."""
+"""torch.testing: comparison of results with expected ones, and Tensors for tests."""
 
 from typing import TYPE_CHECKING
 

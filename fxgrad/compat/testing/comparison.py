@@ -1,4 +1,4 @@
-"""`assert_close`: whether two Tensors, numbers or containers of these agree, and if not, where and by how much."""
+"""`assert_close`: checks that two Tensors, numbers or containers of these agree, and reports where they differ."""
 
 from __future__ import annotations
 

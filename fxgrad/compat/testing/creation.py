@@ -1,4 +1,4 @@
-"""`make_tensor`: Tensors of any dtype with random entries, to try things with."""
+"""`make_tensor`: Tensors of any dtype with random entries, for tests."""
 
 from __future__ import annotations
 

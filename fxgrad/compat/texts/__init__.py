@@ -1,13 +1,13 @@
-"""What is said of functions of torch's beside what their declarations say: a file for each family, read when somebody
-asks for a docstring.
+"""Texts of docstrings of torch's functions that their declarations do not contain: a file for each family, read when a
+docstring is requested.
 
     ## lerp
     weight: the fraction of the way, a number or a Tensor
     Derivative: that of the formula, also at both ends.
 
 A heading is the name under `torch`, or that of the method ("Tensor.view"). Lines that begin with the name of a
-parameter say what it is, `Returns:` and `Raises:` what their names say, `>>>` begins the example, to which the
-import of torch is added; any others are paragraphs. `parameters.txt` has the parameters that mean the same everywhere.
+parameter describe it, `Returns:` and `Raises:` are sections, and `>>>` begins the example, to which the import of torch
+is added; all other lines are paragraphs. `parameters.txt` has the parameters that mean the same everywhere.
 """
 
 from __future__ import annotations

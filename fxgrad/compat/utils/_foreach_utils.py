@@ -1,4 +1,4 @@
-"""torch.utils._foreach_utils: how torch splits Tensors for its functions of lists."""
+"""torch.utils._foreach_utils: the grouping of Tensors for torch's functions of lists."""
 
 from ..optim.support import (
     _device_has_foreach_support,

@@ -1,4 +1,4 @@
-"""torch.utils._pytree: functions of Tensors in containers, which other packages use though its name says private."""
+"""torch.utils._pytree: functions of Tensors in containers. The name is private, but other packages use it."""
 
 from __future__ import annotations
 

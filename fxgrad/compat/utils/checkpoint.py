@@ -1,6 +1,6 @@
-"""Checkpoints: what backward needs is computed again instead of being saved.
+"""Checkpoints: the values for backward are computed again instead of being saved.
 
-Without reentrance the function is recorded like any other, under hooks that save nothing: see `recomputation`.
+In the non-reentrant form the function is recorded like any other, under hooks that save nothing: see `recomputation`.
 """
 
 from __future__ import annotations

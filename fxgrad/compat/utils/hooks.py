@@ -1,4 +1,4 @@
-"""torch.utils.hooks: the handle that every registration of a hook returns, and hooks of Tensors that are pickled."""
+"""torch.utils.hooks: the handle that every registration of a hook returns, and pickled hooks of Tensors."""
 
 from .._core.hooks import RemovableHandle, unserializable_hook
 from .._core.tensor import warn_if_has_hooks

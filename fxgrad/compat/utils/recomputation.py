@@ -1,9 +1,9 @@
-"""A call whose operations save nothing for backward: the first value that is asked for has it run once more.
+"""Calls whose operations save nothing for backward: the first request for a saved value runs the call again.
 
-The call runs under saved-tensor hooks that keep a `Place` for each value, with its number. Run again, it saves values
-in the same order, so that each finds its place; and it is stopped as soon as the last of them is there. So everything
-that works with such hooks works here: gradients of Tensors closed over, `autograd.grad`, higher derivatives,
-transforms, calls within calls.
+The call runs under saved-tensor hooks that keep a numbered `Place` for each value. When it runs again, it saves values
+in the same order, which assigns them to the places; it stops as soon as the last of them is there. So everything that
+works with such hooks works here: gradients of Tensors closed over, `autograd.grad`, higher derivatives, transforms,
+nested calls.
 """
 
 from __future__ import annotations

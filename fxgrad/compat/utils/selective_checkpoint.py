@@ -1,7 +1,7 @@
-"""Checkpoints that compute only some operations again: a policy says of each whether its result is kept.
+"""Checkpoints that compute only some operations again: a policy decides for each operation whether its result is kept.
 
-Both are handlers of operations (`_declare.handlers`): the first run keeps results by the number of the call, the second
-finds them there and asks only for the rules.
+Both runs are handlers of operations (`_declare.handlers`): the first keeps results by the number of the call, the
+second finds them there and only asks for the rules.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Containers as torch.utils._pytree sees them: kinds of nodes, and the specification of a tree.
+"""Containers in the form of torch.utils._pytree: kinds of nodes, and the specification of a tree.
 
-Dicts keep their order, None is a leaf, and the classes of containers have to agree exactly.
+Dicts keep their order, None is a leaf, and container classes must agree exactly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Data that comes with the package: the UCI hand-written digits. Source and licence stand in README.md."""
+"""The data set of the package: the UCI hand-written digits. README.md has the source and the licence."""
 
 from importlib import resources
 

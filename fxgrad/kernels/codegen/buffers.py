@@ -1,16 +1,16 @@
-"""Where the steps of a loop write: into the rows of the stacks that they fill, and into arrays that are made once.
+"""Buffers of loops: steps write into rows of the stacks that they fill, and into arrays that are allocated once.
 
     v3 = x0.dot(x1)              v3 = x0.dot(x1, y0)
     v4 = add(v3, x2, v3)         v4 = add(v3, x2, y0)
     v5 = tanh(v4, v4)            v5 = tanh(v4, y0)
     ys0[i] = v5
 
-A plan tells for variables of the body the name of the array into which they are computed. It is made anew in every call
-of the loop, so that calls do not meet, and all of it is freed with the call but what is returned.
+A plan maps variables of the body to the names of the arrays into which they are computed. Every call of the loop makes
+its own plan, so that calls do not interfere, and frees everything but the results.
 
-A value stays where it is until nothing reads it any more, also not through a view. A new carry is written beside the
-old one, which the step still reads; the two places are exchanged after the step. Where a step hands the old carry on
-there is no such pair.
+A value keeps its memory until nothing reads it any more, also through views. A new carry is written beside the old one,
+which the step still reads; the two buffers are swapped after the step. If a step returns the old carry itself, there is
+no such pair.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Direct forms: an equation as the call of NumPy that is left of its kernel where the operands are known.
+"""Direct forms of equations: the NumPy call to which a kernel reduces for known operands.
 
-A kernel is made for operands of any kind: it asks what they are, and how it is to treat them. Where avals tell, the
-answer is written into the code: `x.dot(w)` instead of `contract(x, w, spec="ij,jk->ik")`. What is computed is the same.
+A kernel serves operands of any kind, so it inspects them and its params first. Where avals give the answers, the code
+contains only the resulting call: `x.dot(w)` instead of `contract(x, w, spec="ij,jk->ik")`. Both compute the same.
 """
 
 from __future__ import annotations

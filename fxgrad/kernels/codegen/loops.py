@@ -1,5 +1,5 @@
-"""Loops over Graphs become readable Python: the statements of the body stand in the loop itself, so that a step calls
-nothing but kernels, and writes where its results are to be (`buffers`).
+"""Loops over Graphs as readable Python: the statements of the body are part of the loop, so that a step calls only
+kernels, which write into their final memory (`buffers`).
 
     def scan_cell(steps, x0, x1, xs2, ys0):
         for x2, y0 in zip(rows(xs2, steps), rows(ys0, steps)):

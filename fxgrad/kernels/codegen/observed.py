@@ -1,8 +1,8 @@
-"""Compiled code in a form that hands each of its equations to an observer:
+"""Compiled code in a form that reports each of its equations to an observer:
 
     v3 = x0.dot(x1.T)        becomes        v3 = observe(e3, lambda: x0.dot(x1.T), x0, x1)
 
-It is the same code on the same lines, so that what is measured is what runs otherwise.
+It is the same code on the same lines, so that a profile measures the code that runs without it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A Graph becomes readable straight-line Python.
+"""Graphs as readable straight-line Python.
 
-The source names only what this module generates: variables `v0, v1, …`, constants `k0, k1, …`, primitives by their
-(identifier) names; a second primitive of one name gets one of its own. It is registered with linecache, so tracebacks
-and debuggers show its lines.
+All names in the source are generated here: variables `v0, v1, …`, constants `k0, k1, …`, primitives by their names; a
+second primitive with the same name gets another one. The source is registered with linecache, so tracebacks and
+debuggers show its lines.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Stand-alone source: the text of functions with all that they refer to, which runs where there is NumPy only.
+"""Standalone source: the text of functions with all their dependencies, which needs NumPy only.
 
-A function is printed as it was written, or generated. What its names mean is found in its globals and closure, and
-printed before it, or written in its place: `np.add` for a ufunc, a literal for a number, a constant for an array, the
-definition of a helper, once. A function that closes over values is made by one that is given them:
+A function is printed as it was written or generated. Its names are looked up in its globals and closure. Each is
+replaced or defined before it: `np.add` for a ufunc, a literal for a number, a constant for an array, the definition of
+a helper, once. A closure is returned by a function of the values that it closes over:
 
     def make_erf(function):
         def kernel(x):

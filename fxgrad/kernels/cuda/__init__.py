@@ -1,1 +1,1 @@
-"""Groups of elementwise equations as CUDA C++: the loops that `kernels.native` writes for processors, for GPUs."""
+"""Groups of elementwise equations as CUDA C++: the counterpart of `kernels.native` for GPUs."""

@@ -1,11 +1,11 @@
-"""Functions of CuPy arrays as CUDA graphs: what a call launches is captured once, and launched as one from then on.
+"""CUDA graphs of functions of CuPy arrays: the launches of a call are captured once, and replayed as one launch.
 
     inputs  → copied to where they were when it was captured
     graph   → the same kernels, in the same memory
     results → copied from where they are
 
-The memory of a graph is in a pool of its own, so that nobody else gets it. Calls from several threads and streams take
-turns.
+The memory of a graph is in a pool of its own, so that nothing else allocates it. Calls from several threads and streams
+take turns.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What primitives are in CUDA C++, on numbers: operators, CUDA's mathematical library, and a few functions of our own.
+"""CUDA C++ expressions for primitives: operators, CUDA's mathematical library, and a few functions of our own.
 
 Half precision is computed in float and rounded once an operation, as NumPy and ml_dtypes do.
 """

@@ -1,5 +1,6 @@
-"""A group of elementwise equations on a GPU, through CuPy: compiled when it is first used, one launch for each way
-through its space. CuPy keeps what it compiled for each device, and launches in the stream that is in use."""
+"""A group of elementwise equations on a GPU, through CuPy: compiled on first use, with one launch for each traversal of
+its space. CuPy caches the compiled code for each device, and launches in the current stream.
+"""
 
 from __future__ import annotations
 

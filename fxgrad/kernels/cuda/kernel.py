@@ -1,4 +1,4 @@
-"""What kernels have in common: how they are launched, what they are handed, and how they name values."""
+"""The common parts of kernels: launches, arguments, and names of values."""
 
 from __future__ import annotations
 

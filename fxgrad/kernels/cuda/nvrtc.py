@@ -1,5 +1,6 @@
-"""NVIDIA's run-time compiler, from its wheel or wherever the loader finds it: it checks sources where there is no GPU.
-Where there is one, CuPy compiles."""
+"""NVIDIA's run-time compiler, from its wheel or from the loader's path. It checks sources where there is no GPU; where
+there is one, CuPy compiles.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A group that works row by row as CUDA C++: some neighbouring threads of a block have a row, and go through it once
-for each stage of its reductions.
+"""Row-wise groups as CUDA C++: neighbouring threads of a block share a row, and read it once for each stage of its
+reductions.
 
     for (step = lane; step < 1000; step += 256) t0 = fx_max(t0, x[row * 1000 + step])        stage 0
     m0 = the total of all lanes, by halves, in the memory that the block shares
@@ -7,8 +7,8 @@ for each stage of its reductions.
     m1 = …
     for (…) r0[…] = exp(x[…] - m0) / m1                                                      stage 2
 
-What a stage needs of whole rows is computed again from the operands, which the cache has by then. What is added to what
-depends on the shape only.
+A stage recomputes the row values that it needs from the operands, which are in the cache by then. The order of
+additions depends on the shape only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A group of elementwise equations as CUDA C++: one kernel for each way to run through its space.
+"""A group of elementwise equations as CUDA C++: one kernel for each traversal of its space.
 
     extern "C" __global__ void run0(const double* a0, const double* a1, double* r0, double* r1) {
         const unsigned int thread = blockIdx.x * blockDim.x + threadIdx.x;
@@ -12,8 +12,8 @@
         r1[thread] = t1;
     }
 
-A thread that reduces writes its total down; the totals are reduced by the array library. What is added to what depends
-on the shape only. Arithmetic is IEEE's, as in NumPy: `OPTIONS` forbid products and sums in one rounding.
+A thread that reduces writes its partial total; the array library reduces the totals. The order of additions depends on
+the shape only. Arithmetic follows IEEE, as in NumPy: `OPTIONS` forbid fused multiply-add.
 """
 
 from __future__ import annotations

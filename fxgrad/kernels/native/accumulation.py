@@ -1,5 +1,5 @@
-"""Running results along an axis, zₖ = zₖ₋₁ ∘ xₖ or zₖ = aₖ·zₖ₋₁ + bₖ, with NumPy's rounding: the steps of a line wait
-for one another, so several lines are worked on at once.
+"""Running results along an axis, zₖ = zₖ₋₁ ∘ xₖ or zₖ = aₖ·zₖ₋₁ + bₖ, with NumPy's rounding. The steps of a line depend
+on one another, so several lines are processed at once.
 
     i32 accumulate(outer, lines, count, (outer step, line step, step, array)…)    returns the exceptions that it raised
 """

@@ -1,8 +1,8 @@
-"""NumPy's arrays as machine code sees them: the public fields of PyArrayObject, behind the head of every Python object.
+"""NumPy arrays in machine code: the public fields of PyArrayObject, after the header of every Python object.
 
     struct { PyObject_HEAD; char *data; int nd; npy_intp *dimensions, *strides; … }       numpy/ndarraytypes.h
 
-Asking an array for its address takes Python a microsecond; here the code that uses the address asks for it.
+Reading an array's address takes a microsecond in Python, so the machine code reads it itself.
 """
 
 from __future__ import annotations

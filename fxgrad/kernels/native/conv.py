@@ -1,10 +1,10 @@
-"""Correlations as loops over windows: no window is ever laid out in memory.
+"""Correlations as loops over windows, without copies of the windows in memory.
 
-Images are copied into planes of memory, with their zeros around them, one sample at a time. There the entries that
-one tap of the kernel meets for all results are those of the results themselves, moved by an offset. So results are
-computed as if the image was one row, among them those of windows that reach over its edge, which nobody reads; and
-one kernel does for images and windows of any shape, of any number of axes. Where windows step by more than one
-entry, a plane has parts, one for each place within a step.
+Images are copied into zero-padded planes, one sample at a time. In a plane, the entries that one tap of the kernel
+reads for all results are the places of these results, shifted by an offset. So results are computed as if the image
+were one row; results of windows across the edge of a row are computed too, and ignored. One kernel therefore serves
+images and windows of any shape and number of axes. If windows step by more than one entry, a plane has one part for
+each place within a step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random numbers in the steps of loops: the functions of `streams`, called for the keys of a step."""
+"""Random numbers in the steps of loops: calls of the functions of `streams` with the keys of a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From text to machine code: when it is made, at once or in the background, and what is kept of it."""
+"""Compilation of LLVM text to machine code, immediately or in the background, and the cache of compiled code."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Equations that say of each entry of their result what it is: rearrangements, indices, searches, sums of products.
+"""Equations that define each entry of their result by itself: rearrangements, indices, searches, sums of products.
 
-Each is a function from the position of an entry to its value. Of a result that is held in registers the positions are
-known when the code is written, so that what only moves entries is no code at all; over a result in memory they are the
-indices of loops.
+Each is a function from the position of an entry to its value. For a result in registers the positions are known when
+the code is written, so rearrangements need no code at all. For a result in memory the positions are loop indices.
 """
 
 from __future__ import annotations

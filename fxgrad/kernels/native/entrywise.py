@@ -1,5 +1,5 @@
-"""Functions of arrays of one shape, entry by entry, as machine code for any length: what NumPy computes in many passes,
-where nothing is compiled around it. They are functions of primitives of one operand, and Graphs.
+"""Entrywise functions of arrays of one shape as machine code for any length, for code that is not compiled as a whole:
+primitives of one operand that take NumPy many passes, and Graphs.
 
     i32 group(first, last, x, y)       y[first:last] = f(x[first:last]); returns the exceptions that it raised
 """

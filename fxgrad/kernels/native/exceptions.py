@@ -1,6 +1,6 @@
 """The processor's floating-point exceptions: which of them a piece of code has raised.
 
-NumPy asks the same after each of its loops, and warns.
+NumPy checks the same flags after each of its loops, and warns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Loops and branches in machine code: what goes from step to step, and what is executed.
+"""Loops and branches in machine code: the values carried from step to step, and the executed blocks.
 
-Of what a loop carries, numbers are in registers. A value in memory has two places: a step reads the one and writes the
-other, which then change their roles.
+Numbers that a loop carries are in registers. A carried value in memory has two buffers: a step reads one and writes the
+other, and then they are swapped.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
     i32 group(first, last, arrays…)       finds where the arrays lie, runs `body`, returns the exceptions that it raised
     body(first, last, addresses…)         for these units of work
 
-Rows are runs along the last dimension, or pieces of them that stay in the cache; the loop goes from row to row, and in
-a row from vector to vector. The last vector of a row ends where the row ends, and so overlaps the one before: entries
-are computed twice there, and reductions leave out those that were counted; rows shorter than a vector are loaded and
-stored under a mask. Operands that are repeated along a row are loaded once for it.
+Rows are runs along the last dimension, or pieces of them that stay in the cache; the loop goes from row to row, and
+within a row from vector to vector. The last vector of a row ends where the row ends, and so overlaps the one before:
+these entries are computed twice, and reductions skip the ones already counted. Rows shorter than a vector are loaded
+and stored under a mask. Operands that are constant along a row are loaded once for it.
 
-Sums are as exact as NumPy's pairwise ones: of 16 vectors, then of 16 of these sums; what comes of such pieces is
-written down (one a row) and added by NumPy. What is added to what depends on the shape only, not on who works where.
+Sums are as exact as NumPy's pairwise ones: of 16 vectors, then of 16 of these sums. The partial sums of such pieces are
+stored (one for each row) and added by NumPy. The order of additions depends on the shape only, not on the threads.
 """
 
 from __future__ import annotations

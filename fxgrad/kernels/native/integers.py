@@ -1,5 +1,4 @@
-"""Arithmetic of integers that vectors do not have: division, unsigned comparisons, and integers from floating numbers,
-of few entries in the steps of loops. Where NumPy would warn is a doubt."""
+"""Integer arithmetic that vectors lack, for few entries in the steps of loops. Where NumPy would warn is a doubt."""
 
 from __future__ import annotations
 

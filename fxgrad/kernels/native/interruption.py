@@ -1,11 +1,11 @@
-"""How machine code that runs for long lets others work, and how it is interrupted (Ctrl-C).
+"""Long-running machine code releases the interpreter, and can be interrupted (Ctrl-C).
 
     attach(memory)      as it begins: the interpreter's lock is let go of (on free-threaded Python: its thread state)
     poll(memory)        from time to time: whether a signal's handler, which runs here, has raised an exception
     detach(memory)      as it ends
 
-What is called is Python's own: its addresses are not part of the code, which is kept on disk, but given with each call.
-The code has to be called by `ctypes.PYFUNCTYPE`, which raises what a handler has raised.
+The called functions are Python's own. Their addresses are arguments of each call, not part of the code, which is kept
+on disk. The code must be called by `ctypes.PYFUNCTYPE`, which raises the exception that a handler has raised.
 """
 
 from __future__ import annotations

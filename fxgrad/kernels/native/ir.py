@@ -6,8 +6,8 @@
         vx = function.load(x, DOUBLES, loop.index)        %v5 = load <8 x double>, ptr …
         function.store(2.0 * vx + 1.0, y, loop.index)     %v6 = fmul …; %v7 = fadd …; store …
 
-Text is what LLVM reads, and is written several times faster than a tree of objects. Arithmetic is strictly IEEE:
-nothing is re-associated, and a product and a sum are one rounding only where `fma` says so.
+LLVM reads text, which is written several times faster than a tree of objects. Arithmetic is strictly IEEE: nothing is
+re-associated, and a product and a sum are fused only in `fma`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Functions of machine code that are written by hand, for operands of any shape: what there is between asking for one
-and having it."""
+"""Hand-written machine code functions for operands of any shape: their requests, compilation and caching."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What an equation of a Graph does to vectors, one lane an entry: dtypes are NumPy's, functions are those of `math`.
+"""Equations of a Graph on vectors, one lane for each entry, with NumPy's dtypes and the functions of `math`.
 
-A dtype is an element in registers, where truth values are masks (i1), and one in memory, where they are bytes. Complex
-numbers are two vectors in registers; in memory, and where sums of them are gathered, their parts alternate. Operands
-are converted as NumPy's loops do it; Python numbers take the dtype of the array that they meet.
+Each dtype has an element type in registers, where booleans are masks (i1), and one in memory, where they are bytes.
+Complex numbers are two vectors in registers; in memory, and in accumulators of sums, real and imaginary parts
+alternate. Operands are converted as in NumPy's loops; Python numbers take the dtype of the array that they meet.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The loop of a long short-term memory (Hochreiter and Schmidhuber, 1997) over time as machine code, and the loop back:
-all steps in one call, for sequences of any number, length and size.
+"""The forward and backward loop of a long short-term memory (Hochreiter and Schmidhuber, 1997) as machine code: all
+steps in one call, for sequences of any number, length and size.
 
     forward:   a += h·W;  o, i, f = σ(−a), g = tanh(a);  c ← f·c + i·g;  y = tanh(c);  h ← o·y
     back:      v = dc + dh·o·(1 − y²);  d = the cotangents of a;  dc ← v·f;  dh ← d·Wᵀ

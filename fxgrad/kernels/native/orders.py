@@ -1,4 +1,4 @@
-"""Searches for the largest and the smallest, and sorting, of few entries in the steps of loops."""
+"""Maxima, minima and sorting of few entries in the steps of loops."""
 
 from __future__ import annotations
 

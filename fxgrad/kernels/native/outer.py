@@ -1,10 +1,10 @@
-"""Outer products, of large results: gradients of weights, one for every sample.
+"""Outer products with large results: gradients of weights, one for every sample.
 
     i32 group(first, last, repeats, length, x, y, z)
         z[i, :length] = x[i] * y[i / repeats, :length] for first ≤ i < last; returns the exceptions that it raised
 
-A large result is written past the caches (`Function.stream`): the processor need not read what it is about to overwrite
-then, and takes half the time.
+A large result is written past the caches (`Function.stream`). Then the processor need not read the memory that it
+overwrites, and takes half the time.
 """
 
 from __future__ import annotations

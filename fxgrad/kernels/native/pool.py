@@ -1,4 +1,4 @@
-"""Pooling: where the greatest entry of each window is, entries at such places, and entries put there."""
+"""Pooling: the positions of the maxima of windows, gathers at these positions, and scatters to them."""
 
 from __future__ import annotations
 

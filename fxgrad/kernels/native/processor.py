@@ -1,4 +1,4 @@
-"""The processor that there is, and llvmlite, which makes code for it: the only file that imports it."""
+"""The host processor, and llvmlite, which compiles for it. No other file imports llvmlite."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Loops as machine code, for steps so small that each call of NumPy takes longer than its arithmetic.
+"""Loops as machine code, for steps so small that each NumPy call takes longer than its arithmetic.
 
     i32 loop(first, step, count, addresses…, scratch)     the steps of a scan or of a while loop: see `flow`, `steps`
     i32 recurrence(first, step, count, arrays…)           finds where arrays lie, runs `loop`; the exceptions
 
-Inner loops and branches are part of the code. It asks from time to time whether somebody interrupts.
+Inner loops and branches are part of the code. From time to time it checks for interruptions.
 """
 
 from __future__ import annotations

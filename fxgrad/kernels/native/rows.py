@@ -1,4 +1,4 @@
-"""A group that works row by row as one loop over rows, in which each row is read several times, from the cache.
+"""A row-wise group as one loop over rows, in which each row is read several times, from the cache.
 
     for each row:
         for each vector: the running maximum              stage 0: what reductions need that depend on operands only
@@ -7,8 +7,8 @@
         s = the sum of the lanes
         for each vector: y = e / s                        stage 2
 
-A value that a later stage needs again is kept where that is cheaper than computing it again: in the memory of a result
-of the same size that is written later, or in a row of its own.
+A value that a later stage needs again is kept if that is cheaper than recomputation: in the memory of a result of the
+same size that is written later, or in a row of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A group as a function that Python calls: it allocates the results, calls the machine code, and adds up reductions.
+"""Groups as functions that Python calls: they allocate results, call the machine code, and finish the reductions.
 
-Its text is made for the group, like that of all compiled code:
+Their text is generated for each group, like all compiled code:
 
     def group(x0, x1):
         y0 = allocate((1000, 20), float64)

@@ -1,4 +1,4 @@
-"""Slices added at places along an axis, one after the other: what is met several times is added in its order."""
+"""Sequential addition of slices at positions along an axis: a position that repeats is added to in order."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The steps of loops as machine code: the equations of a Graph, one after the other, with the loops and branches in it.
+"""The steps of loops as machine code: the equations of a Graph in order, with the loops and branches among them.
 
-A value of few entries is held in registers, each entry a number (`Held`): so a step of a few numbers is straight-line
-arithmetic, and what rearranges them costs nothing. All other values lie in memory that stays in the cache: in the row
-that they fill, or in a place of their own in the scratch memory, which the caller lends. Elementwise equations on these
-are groups (`groups`, `rows`), products of matrices have functions of their own (`products`); the rest are loops over
-the entries of a result (`entries`).
+A value of few entries is held in registers, each entry a number (`Held`). So a step of a few numbers is straight-line
+arithmetic, and rearrangements cost nothing. All other values lie in memory that stays in the cache: in the row that
+they fill, or in scratch memory provided by the caller. Elementwise equations on these are groups (`groups`, `rows`),
+products of matrices have functions of their own (`products`); the rest are loops over the entries of a result
+(`entries`).
 
-What NumPy would refuse or warn of, and is no floating-point exception (an index out of bounds, a division of integers
-by zero), is a *doubt*: the whole loop is then given to NumPy.
+If NumPy would raise an error or warn about something other than a floating-point exception (an index out of bounds, an
+integer division by zero), the code reports a *doubt*: NumPy then computes the whole loop.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Machine code on disk, if the environment variable FXGRAD_CACHE_DIR names a directory for it.
+"""Machine code on disk, in the directory that the environment variable FXGRAD_CACHE_DIR names.
 
-A file is named by what decides about its content: the text, the processor, the versions of LLVM and llvmlite. It begins
-with the checksum of its name and the rest; what does not agree, or is no object file, is compiled again and written
-anew: LLVM would end the process. Code that somebody else could have written is not run: directory and file must belong
-to the user, and nobody else may write to them.
+The name of a file is a hash of everything that determines its content: the text, the processor, the versions of LLVM
+and llvmlite. A file begins with a checksum of its name and content. A damaged file would make LLVM end the process, so
+a file that does not match, or is not an object file, is compiled and written again. Code that another user could have
+written is not run: directory and file must belong to the user, and nobody else may have write permission.
 """
 
 from __future__ import annotations

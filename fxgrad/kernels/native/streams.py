@@ -1,5 +1,5 @@
-"""Random numbers as machine code: Philox4x64-10, as `kernels.philox` has it, and what becomes of its words. All words,
-and all numbers that are linear in them, are the same to the last bit.
+"""Random numbers as machine code: Philox4x64-10, as in `kernels.philox`, and functions of its words. All words, and all
+numbers linear in them, are equal to the last bit.
 
     stream(n, count, keys, out)             the first words of the streams of n keys, or numbers made of them
     fold(n, keys, data, out)                the children of n keys for n integers

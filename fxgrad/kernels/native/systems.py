@@ -1,5 +1,4 @@
-"""Small systems of linear equations in the steps of loops, by Gaussian elimination with exchanges of rows, as LAPACK
-has it. A pivot of zero is a doubt: NumPy says what is wrong with the matrix."""
+"""Small linear systems in the steps of loops, by Gaussian elimination with row exchanges. A zero pivot is a doubt."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Work that is shared among threads. Machine code lets go of the interpreter's lock while it runs.
+"""Threads that share the work of machine code, which releases the interpreter's lock while it runs.
 
-How many threads there are is said by the environment variable FXGRAD_NUM_THREADS, or else by OMP_NUM_THREADS, or is the
-number of processors that the process may use. Results do not depend on it.
+The number of threads is given by the environment variable FXGRAD_NUM_THREADS, or else by OMP_NUM_THREADS, or else is
+the number of processors available to the process. Results do not depend on it.
 """
 
 from __future__ import annotations

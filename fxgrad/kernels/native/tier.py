@@ -1,8 +1,8 @@
-"""When something becomes machine code.
+"""Tiers: when a function is compiled to machine code.
 
-The first call never waits for that. It is begun in the background when computing without it has cost as much as making
-it, and used when that has cost twice as much. What a call costs is estimated, not measured: so it is the same call in
-every run of a program from which on machine code computes, and every run gives the same to the last digit.
+The first call never waits for compilation. Compilation starts in the background when computing without it has cost as
+much as compiling, and the code is used when that has cost twice as much. Costs are estimated, not measured: so machine
+code takes over at the same call in every run of a program, and every run gives the same digits.
 """
 
 from __future__ import annotations

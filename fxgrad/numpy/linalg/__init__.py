@@ -1,8 +1,8 @@
 """`numpy.linalg` for arrays and traced values: stacks of matrices in the last two axes, real or complex.
 
-Everything is differentiable to any order in both modes. Matrices that NumPy takes for Hermitian (`eigh`, `cholesky`, …)
-it reads from one triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian.
-What a derivative is where eigenvalues or singular values repeat: `fxgrad.ops.spectral`.
+Everything is differentiable to any order in both modes. Where NumPy assumes a Hermitian matrix (`eigh`, `cholesky`, …),
+it reads one triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian.
+`fxgrad.ops.spectral` defines derivatives at repeated eigenvalues and singular values.
 """
 # ruff: noqa: F403
 

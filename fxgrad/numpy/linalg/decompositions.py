@@ -188,7 +188,7 @@ def eig(a: ArrayLike) -> Array:
 
 @composite(np.linalg.eigvals)
 def eigvals(a: ArrayLike) -> Array:
-    """The eigenvalues of square matrices, in no order, complex where traced and from NumPy 2.5 on. See `eig`.
+    """The eigenvalues of square matrices, unordered, complex if traced and from NumPy 2.5 on. See `eig`.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
@@ -219,8 +219,8 @@ def det(a: ArrayLike) -> Array:
 
 @composite(np.linalg.slogdet)
 def slogdet(a: ArrayLike) -> Array:
-    """Return (sign, log|det|) of matrices (…, n, n). Of a singular one that is (0, −inf), and the derivative
-    is NaN.
+    """Return (sign, log|det|) of matrices (…, n, n). For a singular matrix this is (0, −inf), and the derivative is
+    NaN.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.

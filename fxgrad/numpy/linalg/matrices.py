@@ -1,4 +1,4 @@
-"""Checks of arguments that are stacks of matrices, with NumPy's errors."""
+"""Checks of stacks of matrices among the arguments, with NumPy's errors."""
 
 from __future__ import annotations
 

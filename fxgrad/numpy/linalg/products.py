@@ -26,7 +26,7 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 @composite(np.linalg.cross)
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
-    """The cross product of vectors of three components along an axis; ValueError for other numbers of them.
+    """The cross product of vectors of three components along an axis; ValueError for other lengths.
 
     Raises:
         ValueError: the vectors have not 3 components.
@@ -45,7 +45,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
 
 @composite(np.linalg.outer)
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The products of all entries of one vector with all of another; ValueError for arrays with other axes.
+    """The products of all entries of one vector with all of another; ValueError for other arrays.
 
     Raises:
         ValueError: an operand has not one axis.

@@ -209,7 +209,7 @@ def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol:
 
 @composite(np.linalg.matrix_power)
 def matrix_power(a: ArrayLike, n: int) -> Array:
-    """The n-th power of matrices, by repeated squares; of the inverse for n < 0.
+    """The n-th power of matrices, by repeated squaring; for n < 0, of the inverse.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
@@ -233,7 +233,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
 @composite(np.linalg.multi_dot)
 def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Array:
-    """The product of matrices in the order that takes the fewest multiplications; vectors may be first and last.
+    """The product of matrices in the order with the fewest multiplications; the first and the last may be vectors.
 
     Raises:
         ValueError: there are fewer than two arrays.
@@ -266,7 +266,7 @@ def size_product(sizes: Any) -> int:
 
 @composite(np.linalg.tensorsolve)
 def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
-    """The x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first. LinAlgError where a is singular.
+    """The x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first. LinAlgError if a is singular.
 
     Raises:
         LinAlgError: `a` is no square matrix of the axes of `b`.
@@ -290,7 +290,7 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
 
 @composite(np.linalg.tensorinv)
 def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
-    """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows. LinAlgError where a is
+    """The inverse with respect to tensordot(a, b, ind): the first `ind` axes of a are its rows. LinAlgError if a is
     singular.
 
     Raises:

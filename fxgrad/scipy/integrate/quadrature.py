@@ -227,7 +227,7 @@ def nquad(func: Callable[..., Any], ranges: Sequence[Any], args: Any = (), opts:
 def fixed_quad(
     func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), n: int = 5
 ) -> tuple[Array, None]:
-    """The integral of a function by Gauss's rule with n points, at all of which it is called at once.
+    """The integral of a function by Gauss quadrature with n points; the function is called once with all points.
 
     Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 2.7.
 

@@ -1,11 +1,11 @@
-"""Explicit Runge–Kutta methods with steps that they choose, as a loop that all transforms go through.
+"""Explicit Runge–Kutta methods with adaptive steps, as a loop that supports all transforms.
 
 E. Hairer, S. P. Nørsett and G. Wanner, "Solving Ordinary Differential Equations I", 1993: II.4 for the choice of steps,
 II.6 for results between them. The coefficients are SciPy's: P. Bogacki and L. F. Shampine (RK23), J. R. Dormand and
 P. J. Prince (RK45), Hairer (DOP853).
 
-What is differentiated is the solution that the steps give, with the steps as constants: the derivative is exact for
-the numbers that are returned, in both modes and any order.
+The derivative is that of the computed solution, with the steps as constants: it is exact for the returned numbers, in
+both modes and to any order.
 """
 
 from __future__ import annotations

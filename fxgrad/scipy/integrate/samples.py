@@ -156,8 +156,8 @@ def cumulative_simpson(y: ArrayLike, *, x: ArrayLike | None = None, dx: Any = 1.
 
 @scipy_function("integrate")
 def romb(y: ArrayLike, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Array:
-    """The integral of 2ᵏ + 1 samples at equal distances by Romberg's extrapolation of the trapezoidal rule; ValueError
-    for other numbers of samples.
+    """The integral of 2ᵏ + 1 equally spaced samples by Romberg's extrapolation of the trapezoidal rule; ValueError for
+    other numbers of samples.
 
     Source: P. J. Davis and P. Rabinowitz, Methods of Numerical Integration, 1984, section 6.3.
 

@@ -1,6 +1,6 @@
-"""`fxgrad.scipy.interpolate`: functions through given values, by the names of scipy.interpolate.
+"""`fxgrad.scipy.interpolate`: interpolation, with the names of scipy.interpolate.
 
-They have derivatives in the places at which they are asked, in the values, and in the places of these.
+Interpolants are differentiable in the points of evaluation, in the values, and in the points of the values.
 """
 # ruff: noqa: F403
 

@@ -1,4 +1,4 @@
-"""Functions of several variables through values on a rectangular grid."""
+"""Interpolation of values on a rectangular grid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METHODS = ("linear", "nearest", "pchip", *DEGREES)
 
 
 class RegularGridInterpolator:
-    """The function of several variables through values on a grid.
+    """The interpolating function of several variables through values on a grid.
 
     Args:
         points: the places along each axis, ascending or descending.

@@ -1,4 +1,4 @@
-"""Functions of one variable through given values, by a name for the way between them."""
+"""Interpolation in one variable, with the kind of interpolation given by its name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPS = ("nearest", "nearest-up", "previous", "next")
 
 
 class interp1d:
-    """The function through given values.
+    """The interpolating function through given values.
 
     Args:
         x, y: places and values, the latter along `axis`.

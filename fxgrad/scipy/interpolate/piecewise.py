@@ -1,4 +1,4 @@
-"""Piecewise polynomials, and the cubic ones through given values.
+"""Piecewise polynomials, and cubic interpolation.
 
 C. de Boor, "A Practical Guide to Splines", 1978; F. N. Fritsch and J. Butland, SIAM J. Sci. Comput. 5 (1984) for
 monotone ones; H. Akima, J. ACM 17 (1970).

@@ -279,8 +279,8 @@ def make_interp_spline(
 
 @described("scipy.interpolate.splev", "")
 def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Array:
-    """The values at `x`, or derivatives of order `der`, of a spline `tck` = (t, c, k). Outside of its knots it goes on
-    (ext=0), is 0 (1), raises ValueError (2), or stays what it is at the end (3).
+    """The values at `x`, or derivatives of order `der`, of a spline `tck` = (t, c, k). Outside of its knots it is
+    extrapolated (ext=0), is 0 (1), raises ValueError (2), or stays constant (3).
 
     >>> knots = fnp.array([0.0, 0.0, 1.0, 1.0])
     >>> fx.scipy.interpolate.splev(0.25, (knots, fnp.array([1.0, 3.0, 0.0, 0.0]), 1))

@@ -1,9 +1,9 @@
-"""`fxgrad.scipy.linalg`: linear algebra by the names of scipy.linalg, with derivatives.
+"""`fxgrad.scipy.linalg`: linear algebra with the names of scipy.linalg, with derivatives.
 
-Stacks of matrices are in the last two axes. Matrices that are Hermitian by SciPy's convention are read from one
-triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian. Factors that LAPACK
-chooses by values (orders of rows and columns, places of blocks) do not move. `overwrite_a` and its like are accepted:
-nothing traced is overwritten; `check_finite` is honoured where values are known.
+The last two axes are those of the matrices. Matrices that are Hermitian by SciPy's convention are read from one
+triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian. Choices that LAPACK
+makes by values (orders of rows and columns, places of blocks) count as constants. `overwrite_a` and similar options are
+accepted, and nothing traced is overwritten; `check_finite` is honoured where values are known.
 """
 # ruff: noqa: F403
 

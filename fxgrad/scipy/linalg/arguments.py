@@ -1,4 +1,4 @@
-"""Checks of arguments that are matrices, with SciPy's errors."""
+"""Checks of matrix arguments, with SciPy's errors."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def cho_factor(
 def cho_solve(
     c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
-    """A⁻¹b, by what `cho_factor` gives of A, for b (n,) or (…, n, k).
+    """A⁻¹b, computed from the result of `cho_factor`, for b (n,) or (…, n, k).
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
@@ -168,7 +168,7 @@ def lu_solve(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Array:
-    """A⁻¹b, by what `lu_factor` gives of A, for b (n,) or (…, n, k); with `trans` 1 or 2 for Aᵀ or Aᴴ.
+    """A⁻¹b, computed from the result of `lu_factor`, for b (n,) or (…, n, k); with `trans` 1 or 2 for Aᵀ or Aᴴ.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.

@@ -110,7 +110,7 @@ def schur(
 
 @scipy_function("linalg")
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """(T, Z), the complex Schur form of the matrix of which a real one is given: see `schur`.
+    """(T, Z), the complex Schur form computed from a real one: see `schur`.
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013, chapter 7.
 

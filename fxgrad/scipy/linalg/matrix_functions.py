@@ -1,8 +1,8 @@
 """Functions of square matrices.
 
-Their derivatives are those of Fréchet: see `fxgrad.ops.matrix_functions`. Of a real matrix, traced results are real,
-since a dtype cannot depend on values: where the function is complex they are NaN, and `A.astype(complex)` is to be its
-argument.
+They have Fréchet derivatives: see `fxgrad.ops.matrix_functions`. Traced results for a real matrix are real, because a
+dtype cannot depend on values: where the function is complex they are NaN. Pass `A.astype(complex)` to get complex
+results.
 """
 
 from __future__ import annotations

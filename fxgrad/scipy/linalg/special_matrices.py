@@ -1,5 +1,6 @@
-"""Matrices of a form: SciPy's own where they are constants; those whose entries are entries of the arguments take
-these to the places that SciPy says."""
+"""Structured matrices. Constant ones are SciPy's own; for the others, SciPy determines where the entries of the
+arguments are placed.
+"""
 
 from __future__ import annotations
 

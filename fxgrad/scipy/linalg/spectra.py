@@ -1,4 +1,4 @@
-"""Eigen- and singular values, and what is made of them."""
+"""Eigenvalues and singular values, and functions of them."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def eigvals(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Array:
-    """The eigenvalues of matrices, complex and in no particular order: see `eig`.
+    """The eigenvalues of matrices, complex and unordered: see `eig`.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.

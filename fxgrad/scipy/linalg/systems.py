@@ -283,7 +283,7 @@ def solveh_banded(
 def cho_solve_banded(
     cb_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
-    """A⁻¹b, by what `cholesky_banded` gives of A.
+    """A⁻¹b, computed from the result of `cholesky_banded`.
 
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.

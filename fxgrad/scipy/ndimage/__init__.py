@@ -1,4 +1,4 @@
-"""`fxgrad.scipy.ndimage`: images at other places, and filters, by the names of scipy.ndimage."""
+"""`fxgrad.scipy.ndimage`: resampling and filters of images, with the names of scipy.ndimage."""
 # ruff: noqa: F403
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Filters that weigh the neighbours of each entry."""
+"""Linear filters of images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images at places between their entries, by splines of degree 0 to 5.
+"""Interpolation of images between their entries, by splines of degree 0 to 5.
 
 P. Thévenaz, T. Blu and M. Unser, "Interpolation revisited", IEEE Trans. Med. Imaging 19 (2000).
 """
@@ -199,7 +199,7 @@ def interpolate(x: Any, places: Sequence[Any], order: int, mode: str, cval: Any,
 @scipy_function("ndimage")
 def map_coordinates(input: ArrayLike, coordinates: ArrayLike, output: Any = None, order: int = 3,
                     mode: str = "constant", cval: Any = 0.0, prefilter: bool = True) -> Array:  # fmt: skip
-    """An image at given places, with derivatives in both.
+    """An image interpolated at given places, with derivatives in both.
 
     Args:
         input: the image.
@@ -286,7 +286,7 @@ def affine_transform(input: ArrayLike, matrix: ArrayLike, offset: Any = 0.0, out
 @scipy_function("ndimage")
 def shift(input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
           prefilter: bool = True) -> Array:  # fmt: skip
-    """The image moved by a number of entries, one or one for each axis.
+    """The image shifted by a number of entries, one for all axes or one for each.
 
     Raises:
         RuntimeError: there is no such `mode` or `order`.
@@ -306,7 +306,7 @@ def shift(input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode
 @scipy_function("ndimage")
 def zoom(input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
          prefilter: bool = True, *, grid_mode: bool = False) -> Array:  # fmt: skip
-    """The image with `zoom` times as many entries along its axes, by interpolation. The factors fix the shape: they are
+    """The image interpolated to `zoom` times as many entries along its axes. The factors determine the shape: they are
     known numbers.
 
     Raises:
@@ -331,7 +331,7 @@ def zoom(input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: 
 @scipy_function("ndimage")
 def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), reshape: bool = True, output: Any = None,
            order: int = 3, mode: str = "constant", cval: Any = 0.0, prefilter: bool = True) -> Array:  # fmt: skip
-    """The image turned by an angle in degrees, which may be traced where reshape=False.
+    """The image rotated by an angle in degrees, which may be traced if reshape=False.
 
     Args:
         axes: the two axes of the plane.

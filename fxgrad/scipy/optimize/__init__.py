@@ -1,7 +1,7 @@
-"""`fxgrad.scipy.optimize`: minima, roots and fits by SciPy's own solvers, with derivatives of what they find.
+"""`fxgrad.scipy.optimize`: minima, roots and fits by SciPy's own solvers, with derivatives of the solutions.
 
-A solver is given gradients, Jacobians and products with Hessians without being asked. What it finds is differentiated
-by the implicit function theorem with respect to everything the user's function reads, in both modes and any order.
+Solvers automatically receive gradients, Jacobians and products with Hessians. A solution is differentiated by the
+implicit function theorem with respect to everything that the user's function reads, in both modes and to any order.
 """
 # ruff: noqa: F403
 

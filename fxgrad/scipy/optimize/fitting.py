@@ -1,4 +1,4 @@
-"""Least squares and the fitting of curves."""
+"""Least squares and curve fitting."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Solutions that a program outside finds, differentiated by the implicit function theorem.
+"""Solutions of external programs, differentiated by the implicit function theorem.
 
-The conditions of a solution x, g(x, p) = 0, give ∂g/∂x ẋ = −∂g/∂p ṗ. The parameters p are whatever g reads: arguments
-and values that the user's function closes over. Outside of transforms the solver runs as it is; on traced parameters
-it is called back, for one entry of a batch after the other.
+The conditions of a solution x, g(x, p) = 0, give ∂g/∂x ẋ = −∂g/∂p ṗ. The parameters p are all that g reads: arguments,
+and values that the user's function closes over. Outside of transforms the solver runs directly. On traced parameters it
+is called back, once for each entry of a batch.
 """
 
 from __future__ import annotations

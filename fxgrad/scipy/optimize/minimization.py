@@ -1,4 +1,4 @@
-"""Minima of functions of one and of many variables."""
+"""Minimization of functions of one and of many variables."""
 
 from __future__ import annotations
 

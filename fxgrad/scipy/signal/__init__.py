@@ -1,4 +1,4 @@
-"""`fxgrad.scipy.signal`: convolutions, filters and spectra by the names of scipy.signal.
+"""`fxgrad.scipy.signal`: convolutions, filters and spectra with the names of scipy.signal.
 
 Designs of filters and windows are constants: they are SciPy's own functions.
 """

@@ -268,7 +268,7 @@ BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric", "symmetri
 def convolve2d(
     in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Array:
-    """The convolution of two matrices, the first of which goes on outside as `boundary` says.
+    """The convolution of two matrices, the first of which is extended as `boundary` says.
 
     Args:
         in1, in2: matrices.

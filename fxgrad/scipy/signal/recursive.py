@@ -214,7 +214,7 @@ def extend(x: Any, count: int, padtype: str | None) -> Any:
 @scipy_function("signal")
 def filtfilt(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, padtype: str | None = "odd",
              padlen: int | None = None, method: str = "pad", irlen: int | None = None) -> Array:  # fmt: skip
-    """Filter a signal forwards and then backwards, without a shift of phase.
+    """Filter a signal forwards and then backwards, without a phase shift.
 
     Args:
         b, a, x, axis: as for `lfilter`.

@@ -1,4 +1,4 @@
-"""Signals sampled anew, smoothed, and freed of trends."""
+"""Resampling, smoothing, and removal of trends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def floating(x: Any) -> Any:
 def detrend(
     data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Array:
-    """Signals without their mean or their line of least squares.
+    """Signals without their mean or their least-squares line.
 
     Args:
         data: signals.
@@ -145,7 +145,7 @@ def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Array:
 @scipy_function("signal")
 def resample(x: ArrayLike, num: int, t: Any = None, axis: int = 0, window: Any = None,
              domain: str = "time") -> Any:  # fmt: skip
-    """Periodic signals at `num` points, by their spectrum.
+    """Periodic signals resampled at `num` points, by their spectrum.
 
     Args:
         x: signals, or spectra with domain="freq".
@@ -204,7 +204,8 @@ def spectral_weights(window: Any, n: int) -> Any:
 @scipy_function("signal")
 def upfirdn(h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant",
             cval: Any = 0) -> Array:  # fmt: skip
-    """Signals with zeros put between entries, filtered, and of these every `down`-th: a correlation with dilation.
+    """Signals upsampled by inserted zeros, filtered, and downsampled to every `down`-th entry: a correlation with
+    dilation.
 
     Raises:
         ValueError: `h` is no sequence, or traced values with another `mode` than zeros outside.
@@ -230,7 +231,7 @@ def upfirdn(h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = 
 @scipy_function("signal")
 def resample_poly(x: ArrayLike, up: int, down: int, axis: int = 0, window: Any = ("kaiser", 5.0),
                   padtype: str = "constant", cval: Any = None) -> Array:  # fmt: skip
-    """Signals at up/down times the rate, by a filter without shift of phase.
+    """Signals resampled at up/down times the rate, by a zero-phase filter.
 
     Args:
         x: signals.
@@ -294,7 +295,7 @@ def filtered_length(taps: int, n: int, up: int, down: int) -> int:
 @scipy_function("signal")
 def decimate(x: ArrayLike, q: int, n: int | None = None, ftype: Any = "iir", axis: int = -1,
              zero_phase: bool = True) -> Array:  # fmt: skip
-    """Every q-th entry of signals without what is too fast for that rate.
+    """Every q-th entry of low-pass filtered signals.
 
     Args:
         x: signals.

@@ -1,4 +1,4 @@
-"""Spectra of segments of signals: short-time Fourier transforms and what is averaged from them (P. Welch, 1967)."""
+"""Short-time Fourier transforms, and averages of the spectra of segments (P. Welch, 1967)."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def welch(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: i
 def periodogram(x: ArrayLike, fs: Any = 1.0, window: Any = "boxcar", nfft: int | None = None,
                 detrend: Detrending = "constant", return_onesided: bool = True, scaling: str = "density",
                 axis: int = -1) -> tuple[Array, Array]:  # fmt: skip
-    """The pair of frequencies and the power spectral density of signals as wholes: see `welch`.
+    """The pair of frequencies and the power spectral density of whole signals: see `welch`.
 
     Raises:
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no

@@ -1,7 +1,7 @@
-"""`fxgrad.scipy.sparse`: sparse matrices whose entries may be traced, and in `linalg` systems of them.
+"""`fxgrad.scipy.sparse`: sparse matrices whose entries may be traced. `linalg` solves linear systems with them.
 
-The sparse arrays of scipy.sparse are constants here: `S @ x` and `x @ S` with a traced x are differentiated. Where the
-entries themselves are traced, `coo_array`, `csr_array`, `csc_array` and `diags_array` of this package hold them.
+The sparse arrays of scipy.sparse are constants here: `S @ x` and `x @ S` with a traced x are differentiated. If the
+entries themselves are traced, use `coo_array`, `csr_array`, `csc_array` and `diags_array` of this package.
 """
 # ruff: noqa: F401, F403
 

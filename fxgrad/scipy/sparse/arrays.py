@@ -1,4 +1,4 @@
-"""Sparse matrices as pytrees: their entries are a leaf, the places of these are structure."""
+"""Sparse matrices as pytrees: their entries are a leaf, the indices are part of the structure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Places:
 
 @register_pytree_node_class
 class coo_array:
-    """A sparse matrix of entries at rows and columns, which are known numbers; the entries may be traced.
+    """A sparse matrix given by entries, which may be traced, and by their rows and columns, which are known numbers.
 
     It is a pytree whose leaf is `data`: arguments and results of transforms may be such matrices, and a gradient is one
     with the same places. Entries at one place are summed.
@@ -266,7 +266,7 @@ def expand_pointers(indptr: Any) -> np.ndarray:
 
 
 def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
-    """The matrix of (data, indices, indptr), or of what `coo_array` takes, which is a `coo_array`.
+    """The matrix of (data, indices, indptr), or of the arguments of `coo_array`. The result is a `coo_array`.
 
     Args:
         arg1: entries row by row, their columns, and where rows begin; or another matrix.
@@ -288,7 +288,7 @@ def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
 
 
 def csc_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
-    """The matrix of (data, indices, indptr), or of what `coo_array` takes, which is a `coo_array`.
+    """The matrix of (data, indices, indptr), or of the arguments of `coo_array`. The result is a `coo_array`.
 
     Args:
         arg1: entries column by column, their rows, and where columns begin; or another matrix.

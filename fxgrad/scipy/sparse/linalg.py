@@ -1,9 +1,9 @@
-"""Linear systems of operators and sparse matrices, differentiated implicitly: nothing of how a system is solved is
-kept.
+"""Linear systems with operators and sparse matrices, differentiated implicitly: reverse mode keeps nothing of the
+solver.
 
-Signatures are those of jax.scipy.sparse.linalg, and take the words of scipy.sparse.linalg as well. Algorithms: Y. Saad,
-Iterative Methods for Sparse Linear Systems, SIAM 2003, chapters 6, 7 and 9; `minres` has the iterates of C. C. Paige
-and M. A. Saunders, SIAM J. Numer. Anal. 12 (1975).
+Signatures are those of jax.scipy.sparse.linalg; the keywords of scipy.sparse.linalg are accepted as well. Algorithms:
+Y. Saad, Iterative Methods for Sparse Linear Systems, SIAM 2003, chapters 6, 7 and 9; `minres` has the iterates of C. C.
+Paige and M. A. Saunders, SIAM J. Numer. Anal. 12 (1975).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """`fxgrad.scipy.special`: the special functions of scipy.special, with derivatives of every order.
 
-Each function has the name, the operands and the values of SciPy's, on plain arrays and on traced ones, and derivatives
-with respect to all operands for which a closed form is known; where there is none, differentiating by that operand
-raises NotDifferentiableError. What has no derivative at all (zeros, nodes of quadrature) is SciPy's own. Complex
-operands are accepted where SciPy accepts them. Half precision stays half; other dtypes are SciPy's.
+Each function has the name, the operands and the values of SciPy's, on plain arrays and on traced ones. It is
+differentiable in all operands for which a closed form is known; differentiation by any other operand raises
+NotDifferentiableError. Functions without any derivative (zeros, nodes of quadrature) are SciPy's own. Complex operands
+are accepted where SciPy accepts them. Half precision stays half; other dtypes are SciPy's.
 
-`scipy.special.erf(x)` itself is the function of this namespace where x is traced.
+If x is traced, `scipy.special.erf(x)` itself calls the function of this namespace.
 """
 # ruff: noqa: F403
 

@@ -1,5 +1,6 @@
-"""What of scipy.special has no derivative here: zeros, nodes of quadrature, numbers, and functions of which no closed
-form of any derivative is known. They are SciPy's own, for plain arguments."""
+"""SciPy's own functions that have no derivative here, for plain arguments: zeros, nodes of quadrature, numbers, and
+functions without a known closed form of any derivative.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The declaration of special functions: from one that says the partial derivatives follow the function of the
-namespace, its primitive, what its documentation says of derivatives, and what SciPy's ufunc does with traced values.
+"""The declaration of special functions: from the partial derivatives follow the function of the namespace, its
+primitive, the sentences about derivatives in its docstring, and the behaviour of SciPy's ufunc on traced values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Distribution functions of probability and their inverses.
+"""Cumulative distribution functions and their inverses.
 
 Values are SciPy's; derivatives are those of the incomplete gamma and beta functions that they equal, and of inverses
 by the implicit function theorem.

@@ -1,4 +1,4 @@
-"""Elementary functions without loss of digits, entropies, logistic functions, powers, losses."""
+"""Elementary functions without cancellation, entropies, logistic functions, powers, losses."""
 # Declarations have no body, and rules name the function that they are declared with.
 # pyright: reportGeneralTypeIssues=false, reportReturnType=false
 
@@ -110,7 +110,7 @@ def radian(d: ArrayLike, m: ArrayLike, s: ArrayLike) -> Array:
 
 @special(None, at=(0.7,))
 def round(x: ArrayLike) -> Array:
-    """The nearest whole number, the even one of two; its derivative is 0."""
+    """The nearest integer, halves to even; its derivative is 0."""
 
 
 # -- logistic functions ------------------------------------------

@@ -173,7 +173,7 @@ def ndtr(x: ArrayLike) -> Array:
     at=(0.7,),
 )
 def log_ndtr(x: ArrayLike) -> Array:
-    """The logarithm of `ndtr`, also where that is below all numbers.
+    """The logarithm of `ndtr`, also where `ndtr` underflows.
 
     Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
     """

@@ -1,4 +1,4 @@
-"""Functions of whole rows: sums of exponentials and softmax; and plain functions of SciPy's that are no ufuncs."""
+"""Functions of whole rows (sums of exponentials, softmax), and SciPy's plain functions that are not ufuncs."""
 
 from __future__ import annotations
 

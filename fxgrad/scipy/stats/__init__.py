@@ -1,4 +1,4 @@
-"""`fxgrad.scipy.stats`: distributions, kernel densities and statistics of samples, by the names of scipy.stats.
+"""`fxgrad.scipy.stats`: distributions, kernel densities and statistics of samples, with the names of scipy.stats.
 
 A distribution is an object with SciPy's methods, which are differentiable in their argument and in all parameters:
 `stats.gamma.logpdf(x, a, loc=0, scale=1)`, or frozen `stats.gamma(a, scale=2.0).logpdf(x)`. Results have the common

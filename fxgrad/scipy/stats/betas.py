@@ -1,4 +1,4 @@
-"""The beta distribution and what is made of it.
+"""The beta distribution and distributions derived from it.
 
 Formulas are those of Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions", 1994 and 1995, where no
 other source is named.

@@ -1,4 +1,4 @@
-"""Distributions of whole numbers (Johnson, Kemp and Kotz, "Univariate Discrete Distributions", 2005)."""
+"""Distributions of integers (Johnson, Kemp and Kotz, "Univariate Discrete Distributions", 2005)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Continuous distributions: a density, with location and scale."""
+"""Continuous distributions: a density with location and scale."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Distributions: what each of them states in standard form, and what follows from that.
+"""The base classes of distributions, which derive all methods from the functions that a subclass defines.
 
-A distribution is a class that states, under the names that subclasses of SciPy's `rv_continuous` and `rv_discrete` use,
-functions of a standard variable and of the shapes: `_logpdf` or `_logpmf`, `_cdf`, and where there is a better way than
-the derived one `_sf`, `_logcdf`, `_logsf`, `_ppf`, `_isf`; `_get_support` and `_argcheck` where they are not constant
-or not "all shapes are positive"; `_stats` or `_munp` and `_entropy`. The methods that users call follow: location and
-scale, values outside the support, NaN for parameters that are none, and derivatives that are finite wherever the value
-is one of a constant.
+A subclass defines functions of a standard variable and of the shapes, under the names that subclasses of SciPy's
+`rv_continuous` and `rv_discrete` use: `_logpdf` or `_logpmf`, `_cdf`, and better versions of derived ones if there are
+any: `_sf`, `_logcdf`, `_logsf`, `_ppf`, `_isf`; `_get_support` and `_argcheck` where they are not constant or not "all
+shapes are positive"; `_stats` or `_munp` and `_entropy`. The base class adds the public methods: location and scale,
+values outside the support, NaN for invalid parameters, and derivatives that are finite wherever the value is that of a
+constant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exponential distribution and its monotone functions.
+"""The exponential distribution, and distributions of monotone functions of it.
 
 Formulas are those of Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions", 1994 and 1995, where no
 other source is named.

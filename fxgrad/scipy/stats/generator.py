@@ -1,4 +1,4 @@
-"""Draws without a key: from NumPy's global generator, as SciPy's, where no transform is open."""
+"""Draws without a key: from NumPy's global generator, as SciPy's, and outside of transforms only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Densities estimated from samples."""
+"""Kernel density estimates."""
 
 from __future__ import annotations
 

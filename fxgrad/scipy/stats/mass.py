@@ -1,4 +1,4 @@
-"""Discrete distributions: probabilities of whole numbers, with a location."""
+"""Discrete distributions: probabilities of integers, with a location."""
 
 from __future__ import annotations
 

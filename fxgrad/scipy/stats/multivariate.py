@@ -1,7 +1,7 @@
 """Distributions of vectors and matrices.
 
-A point is along the last axis, and all other axes, those of the parameters too, broadcast, so that the result has one
-number for each point: more than SciPy's functions allow, whose parameters are those of one distribution.
+The last axis is that of a point. All other axes, those of the parameters included, broadcast, and the result has one
+number for each point. SciPy's functions allow less: their parameters are those of one distribution.
 """
 
 from __future__ import annotations

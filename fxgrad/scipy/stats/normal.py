@@ -1,4 +1,4 @@
-"""The normal distribution and what is made of it.
+"""The normal distribution and distributions derived from it.
 
 Formulas are those of Johnson, Kotz and Balakrishnan, "Continuous Univariate Distributions", 1994 and 1995, where no
 other source is named.

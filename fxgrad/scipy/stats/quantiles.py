@@ -1,4 +1,4 @@
-"""Quantiles by search: inverses of distribution functions that have no closed form."""
+"""Quantiles by search, for distribution functions whose inverse has no closed form."""
 
 from __future__ import annotations
 

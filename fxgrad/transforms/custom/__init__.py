@@ -1,1 +1,1 @@
-"""Rules of the user's own: custom_jvp, custom_vjp, `fx.custom`."""
+"""User-defined rules: `custom_jvp`, `custom_vjp`, and `fx.custom`."""

@@ -1,9 +1,9 @@
-"""Calls of functions that come with rules of their own, as one operation each.
+"""Calls of functions with user-defined rules, as one operation each.
 
-The params of the operation hold the function and its rules, over flat values. A level that has no tracers among the
-arguments hands the call on, the level that differentiates applies a rule, `vmap` maps function and rules, evaluation
-runs the function. Of the rules any may be missing: reverse mode transposes that for forward mode, forward mode
-transposes that for reverse mode, a transpose does for both, and without any of them the function itself is traced.
+The params of the operation hold the function and its rules, over flat values. A level without tracers among the
+arguments passes the call on, the level that differentiates applies a rule, `vmap` maps function and rules, and
+evaluation runs the function. Any rule may be missing: reverse mode then transposes the rule for forward mode, and
+forward mode the rule for reverse mode; a transpose serves both. Without any rule the function itself is traced.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class RuledCall:
         if self.on_use is not None:
             self.on_use(rule, values, *mapping)
 
-    # -- the rules, as whoever applies them knows which tangents, cotangents and arguments there are
+    # -- the rules, for callers that know which tangents, cotangents and arguments are present
     def run_jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """Apply the rule for forward mode; a tangent may be None."""
         return self.jvp(  # type: ignore[misc]
@@ -355,7 +355,7 @@ class TransposePullback(PullbackRule):
 
 
 def instantiate_cotangents(cts: dict[int, Any], ys: Sequence[Any]) -> list[Any]:
-    """Return a cotangent for every result, zeros where there is none."""
+    """Return a cotangent for every result; missing ones are zeros."""
     return [densify(cts[i]) if i in cts else zero_tangent(y) for i, y in enumerate(ys)]
 
 

@@ -1,9 +1,9 @@
-"""Functions and rules that close over traced values of open levels: in a call these become operands.
+"""Closures of user-defined functions and rules: traced values of open levels become operands of the call.
 
-A call is one operation, of which a level that stages or maps it has the operands only. So what the function and its
-rules use besides is found by staging them, at once: later the levels to which it belongs may be closed. Calls inside
-these rules are differentiated by derivatives of the next order only, and a rule may call its own function on a new
-closure without end; so their rules are staged when somebody asks.
+A call is one operation, and a level that stages or maps it sees only its operands. So the other values that the
+function and its rules use are found by staging them immediately, because later their levels may be closed. Calls inside
+these rules occur only in derivatives of the next order, and a rule may call its own function on a new closure without
+end; so their rules are staged only on demand.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class StagedRule:
     name: str
 
     def ensure_fixed(self, perturbed: Sequence[bool]) -> None:
-        """Raise where somebody differentiates with respect to what is closed over."""
+        """Raise if a closed-over value is differentiated."""
         if any(perturbed[: self.count]):
             raise CustomRuleError(
                 f"{self.name} closes over a value with respect to which it is differentiated, which its rule cannot "
@@ -126,14 +126,14 @@ class StagedBackwardRule(StagedRule):
         self.graphs = [forward, back]
 
     def fill(self, arrays: Sequence[Any]) -> list[Any]:
-        """Return the residuals: these arrays, and what is no array as `fwd` returned it."""
+        """Return the residuals: these arrays, and other values as `fwd` returned them."""
         return [
             a if held else other
             for a, held, other in zip(expand_list(arrays, self.held), self.held, self.others)
         ]
 
     def forward(self, *values: Any, perturbed: Sequence[bool]) -> tuple[list[Any], list[Any]]:
-        """Apply the forward rule; its residuals begin with what is closed over, which the backward rule needs."""
+        """Apply the forward rule; its residuals begin with the closed-over values, which the backward rule needs."""
         self.ensure_fixed(perturbed)
         ys, residuals = split_list(self.graphs[0](*values), self.results)
         return ys, [*values[: self.count], *residuals, *map(zero_tangent, ys)]

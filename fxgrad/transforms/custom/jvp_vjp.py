@@ -1,6 +1,6 @@
-"""Functions with derivative rules of their own: `custom_jvp` and `custom_vjp`, with JAX's signatures.
+"""Functions with user-defined derivative rules: `custom_jvp` and `custom_vjp`, with JAX's signatures.
 
-What they share with `custom` is the call of a function of pytrees as one operation on flat values.
+Like `custom`, they call a function of pytrees as one operation on flat values.
 """
 
 from __future__ import annotations
@@ -467,7 +467,7 @@ def bind_call(bind: Callable[..., list[Any]], call: RuledCall, values: Sequence[
 
 
 def custom_gradient(fun: Callable[..., Any]) -> custom_vjp[..., Any]:
-    """A function that says with its result how to pull a cotangent back.
+    """A function that returns its pullback together with its result.
 
     Args:
         fun: (*args) → (result, pullback): pullback(ct) returns a tuple of cotangents, one for each argument, or for
@@ -538,7 +538,7 @@ def cast_like(what: str, given: Any, value: Any) -> Any:
 
 
 def stop_gradient(x: R) -> R:
-    """Return x itself, as a constant to every derivative.
+    """Return x itself, as a constant for every derivative.
 
     >>> import fxgrad as fx
     >>> float(fx.grad(lambda x: x * fx.stop_gradient(x))(3.0))

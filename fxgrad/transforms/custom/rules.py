@@ -172,7 +172,7 @@ class CustomApplication(Application):
 
 
 class custom(CustomFunction[P, R]):
-    """A function with rules of its own, of which any may be given; what is not given is derived.
+    """A function with user-defined rules. Any of them may be given; missing ones are derived.
 
     Args:
         fun: a function of pytrees of arrays. It may be opaque, that is, need plain arrays and numbers (SciPy, code in

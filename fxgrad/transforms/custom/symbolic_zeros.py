@@ -1,4 +1,6 @@
-"""Zeros that custom rules are told of instead of being given: `symbolic_zeros=True` of `defjvp` and `defvjp`."""
+"""Symbolic zeros, which custom rules get in place of arrays of zeros: `symbolic_zeros=True` of `defjvp` and
+`defvjp`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SymbolicZero:
-    """A tangent or cotangent that is zero whatever the values are: of this `aval`, and without data.
+    """A tangent or cotangent that is zero for all values: it has this `aval`, and no data.
 
     >>> import fxgrad as fx
     >>> zero = fx.custom_derivatives.zero_from_primal(2.0, symbolic_zeros=True)
@@ -43,8 +45,8 @@ class SymbolicZero:
 
 @dataclass(frozen=True)
 class CustomVJPPrimal:
-    """An argument as `fwd` gets it under `symbolic_zeros=True`: its `value`, and whether it is `perturbed`, that is,
-    whether anybody asks for its cotangent.
+    """An argument of `fwd` under `symbolic_zeros=True`: its `value`, and whether it is `perturbed`, that is, whether
+    its cotangent is needed.
 
     >>> import fxgrad as fx
     >>> @fx.custom_vjp

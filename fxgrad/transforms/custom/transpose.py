@@ -1,9 +1,9 @@
-"""The derivation of one mode of a custom rule from the other: reverse mode transposes the rule for forward
-mode, forward mode the backward rule.
+"""Derivation of one mode of a custom rule from the other: reverse mode transposes the rule for forward mode, and
+forward mode transposes the backward rule.
 
-A backward rule is linear in the cotangents, and its transpose is the tangent map. Where tangents are abstract, in the
-body of a loop for instance, this map is an operation, whose transpose is the rule as the user wrote it: reverse mode
-applies it also where it is not linear (gradients that are clipped, say), and only forward mode transposes it.
+A backward rule is linear in the cotangents, and its transpose is the tangent map. If tangents are abstract, for
+instance in the body of a loop, this map is an operation whose transpose is the rule as the user wrote it. So reverse
+mode also works for rules that are not linear (clipped gradients, say); only forward mode transposes the rule.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def accumulate_grad(tensor: Tensor, box: list[Any], create_graph: bool) -> None:
 
 
 def accumulate_sparse_grad(tensor: Tensor, new: Tensor, create_graph: bool) -> None:
-    """Add a gradient to the `.grad` of a Tensor where one of them is sparse. What is dense stays so."""
+    """Add a gradient to the `.grad` of a Tensor where one of them is sparse. A dense `.grad` stays dense."""
     with ACCUMULATE_LOCK:
         grad = tensor._grad
         if grad is None:

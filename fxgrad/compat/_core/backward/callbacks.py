@@ -1,5 +1,6 @@
-"""How backward calls hooks, in the order that torch documents: the Tensor's hooks; those that retain its gradient; the
-Node's pre-hooks; the Node, or the accumulation of a leaf; the Node's post-hooks."""
+"""The calls of hooks in backward, in the order that torch documents: the Tensor's hooks; those that retain its
+gradient; the Node's pre-hooks; the Node, or the accumulation of a leaf; the Node's post-hooks.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The backward engine: walks the nodes of a tape from the latest to the earliest.
+"""The backward engine, which visits the nodes of a tape from the latest to the earliest.
 
-Cotangents are accumulated at each node until all later ones were passed; a node's residuals are freed as it is
-passed. Recursion is in no place, so a graph may be as deep as memory allows. Ordinarily rules run on the values of
-the levels outside the tape; with `create_graph` they run on its tracers, and are recorded. All state is that of one
-`Pass`: passes may be nested, in hooks, and run in several threads.
+Cotangents are accumulated at each node until all later nodes were visited; a node's residuals are freed after its
+visit. There is no recursion, so a graph may be as deep as memory allows. Ordinarily rules run on the values of the
+levels outside the tape; with `create_graph` they run on its tracers, and are recorded. All state belongs to one `Pass`:
+passes may be nested, in hooks, and run in several threads.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ class Pass(RunningPass):
         self.captured: dict[int, Any] = {}
         self.places: dict[Node, list[tuple[int, int]]] = {}  # wanted node → (position, number of the result)
         self.needed_nodes: set[Node] | None = None  # the nodes that lead to wanted ones, and these
-        self.visited_nodes: set[Node] | None = None  # once somebody asks, all that it visits
+        self.visited_nodes: set[Node] | None = None  # all that it visits, on demand
         self.notes: dict[Any, Any] = {}
 
     def run(self, seeds: Sequence[tuple[Any, Any]]) -> dict[int, Any]:
@@ -482,7 +482,7 @@ class AnomalyPass(Pass):
     """A backward pass that detects anomalies: errors, and where that is wanted NaN, are reported with forward calls."""
 
     __slots__ = ("evaluated",)
-    evaluated: Node  # that which is computing gradients now
+    evaluated: Node  # the one that is computing gradients now
     takes_shortcuts = False
 
     def passed(self, node: Node, ct) -> Sequence[Any]:

@@ -1,5 +1,4 @@
-"""Backward passes under an observer, such as a profile: the work at each node is a step, with what its rule does
-inside."""
+"""Backward passes under an observer, such as a profile: each node is one step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The way back through plain nodes, which is that of almost every training step: kernels, and nothing else, on arrays
-outside all transforms. What is more than that (user code, gradients that are recorded or wanted in another place) is
-left to a `Pass`, which goes on where the plain walk ends.
+"""The backward pass through plain nodes, as in almost every training step: only kernels, on arrays outside all
+transforms. Anything else (user code, recorded gradients, gradients with another destination) is left to a `Pass`, which
+continues where the plain walk ends.
 """
 
 from __future__ import annotations

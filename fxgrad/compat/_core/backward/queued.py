@@ -1,4 +1,4 @@
-"""Calls that wait for the end of a backward pass: `Variable._execution_engine.queue_callback`."""
+"""Callbacks that run at the end of a backward pass: `Variable._execution_engine.queue_callback`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import TensorError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Of the outermost pass that is running; None: there is none that takes calls.
+# The queue of the outermost running pass; None: no pass takes calls.
 QUEUE: ContextVar[list[Callable[[], object]] | None] = ContextVar("fxgrad queued callbacks", default=None)
 
 
@@ -33,6 +33,6 @@ class ExecutionEngine:
 
 
 def call_queued(queue: list[Callable[[], object]]) -> None:
-    """Call what is in a queue, and what that puts there."""
+    """Run the callbacks in a queue, also those that they add to it."""
     while queue:
         queue.pop(0)()

@@ -1,4 +1,4 @@
-"""What a Node has saved, as the user sees it.
+"""The saved values of a Node, as its user sees them.
 
 `_saved_self`, `_saved_other`, …, `_saved_result` are the Tensors; `_raw_saved_self`, … the places where they are kept,
 for which hooks can be registered; `_saved_dim` and the like are the parameters of the operation.
@@ -82,7 +82,7 @@ class SavedTensor:
 
     @classmethod
     def of(cls, node: Node, name) -> SavedTensor:
-        """Return the one SavedTensor of a name at a node, which lives as long as somebody has it."""
+        """Return the one SavedTensor of a name at a node, which is kept by weak reference."""
         known = node.__dict__.setdefault("saved_places", weakref.WeakValueDictionary())
         found = known.get(name)
         if found is None:
@@ -174,7 +174,7 @@ def saved_operand_names(node: Node) -> list[str]:
 
 # -- the methods of Nodes ------------------------------------------
 def read_saved(node: Node, name: str) -> Any:
-    """Return what is kept under a name: a value, a PackedValue, None, or FREED."""
+    """Return the saved value of a name: a value, a PackedValue, None, or FREED."""
     if node.residuals is FREED:
         return FREED
     return find_saved(node)[name].residual

@@ -1,4 +1,4 @@
-"""The cotangents with which backward begins: the gradients that the user gives for outputs, or 1."""
+"""The cotangents that start backward: the gradients that the user gives for outputs, or 1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ensure_gradient(gradient) -> None:
-    """Raise for what is given as the gradient of an output and is no Tensor."""
+    """Raise for a gradient of an output that is not a Tensor."""
     if not isinstance(gradient, Tensor):
         raise ArgumentError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}",

@@ -1,4 +1,4 @@
-"""torch.distributed.algorithms.join: processes whose inputs end earlier keep the others company."""
+"""torch.distributed.algorithms.join: processes whose inputs end early take part in the others' collectives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.distributed.nn: collectives that are differentiated."""
+"""torch.distributed.nn: differentiable collectives."""
 
 from typing import TYPE_CHECKING
 

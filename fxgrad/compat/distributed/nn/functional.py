@@ -1,7 +1,7 @@
-"""torch.distributed.nn.functional: collectives that give new Tensors, and are differentiated.
+"""torch.distributed.nn.functional: differentiable collectives that return new Tensors.
 
-The gradient that each process has is that of the sum of the losses of all of them: what is sent forward comes back from
-where it went.
+The gradient on each process is that of the sum of the losses of all processes: the backward pass returns cotangents to
+the processes that sent the values.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
-    """Return, of the Tensors that the process `src` has, that which belongs to this process."""
+    """Return the Tensor for this process among those of the process `src`."""
     return Scatter.apply(src, group, *tensors)
 
 
@@ -187,7 +187,7 @@ def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
 def all_to_all(
     output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None
 ) -> tuple[Tensor, ...]:
-    """Return what comes from each process; `output_tensor_list` gives the shapes."""
+    """Return the Tensors received from all processes; `output_tensor_list` gives the shapes."""
     return AllToAll.apply(group, [x.shape for x in output_tensor_list], *input_tensor_list)
 
 
@@ -198,7 +198,7 @@ def all_to_all_single(
     input_split_sizes: Sequence[int] | None = None,
     group: Any = None,
 ) -> Tensor:
-    """Return what comes from each process, joined along the first axis; `output` gives the shape."""
+    """Return the Tensors received from all processes, joined along the first axis; `output` gives the shape."""
     count = get_world_size(group)
     wanted = output.detach().split(list(output_split_sizes or [output.shape[0] // count] * count))
     parts = input.split(list(input_split_sizes or [input.shape[0] // count] * count))

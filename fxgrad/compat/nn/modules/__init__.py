@@ -1,4 +1,4 @@
-"""torch.nn.modules: one file a family, and torch's files, which hold the same classes by other families."""
+"""torch.nn.modules: one file for each family of modules, and modules under torch's file names."""
 
 from importlib import import_module
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""The softmax of many classes, in which rare ones cost less."""
+"""Adaptive softmax over many classes, in which rare classes cost less."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Backward hooks of Modules: arguments and results pass through a Node each, which gets their gradients together."""
+"""Backward hooks of Modules: arguments and results each pass through one Node, which receives their gradients
+together.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ NO_INPUTS_WARNING = (
 
 
 class BackwardHookFunction(Function):
-    """Tensors passed through one Node, which gets their gradients together, zeros where there are none."""
+    """Tensors passed through one Node, which gets their gradients together; missing ones are zeros."""
 
     generate_vmap_rule = True
 

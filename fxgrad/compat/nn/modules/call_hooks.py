@@ -1,4 +1,4 @@
-"""Calling a Module: its `forward` between hooks."""
+"""Calls of a Module: its `forward`, and the hooks before and after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lazy modules, which learn the size of their input in their first call."""
+"""Lazy modules, which infer the size of their input from the first call."""
 
 from __future__ import annotations
 

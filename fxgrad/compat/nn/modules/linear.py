@@ -1,4 +1,4 @@
-"""Linear maps, and other shapes of the same entries."""
+"""Linear maps, and reshaping modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Module: parameters, buffers and further modules under names, and a function of them."""
+"""Module: named parameters, buffers and submodules, and a function of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sizes and options recurrent networks cannot have."""
+"""Checks of the sizes and options of recurrent networks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a Module: all its parameters and buffers by name, out and in, and the hooks around both."""
+"""The state of a Module: all its parameters and buffers by name, saving and loading, and hooks around both."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Transformers: layers of attention between which vectors are changed one by one. Source: Vaswani et al., 2017,
-arXiv:1706.03762; with `norm_first`, Xiong et al., 2020, arXiv:2002.04745."""
+"""Transformers: layers of attention and of feed-forward networks. Source: Vaswani et al., 2017, arXiv:1706.03762; with
+`norm_first`, Xiong et al., 2020, arXiv:2002.04745.
+"""
 
 from __future__ import annotations
 

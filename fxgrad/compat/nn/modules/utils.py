@@ -1,4 +1,4 @@
-"""torch.nn.modules.utils: sizes given as one number or several, which modules of other packages read with these."""
+"""torch.nn.modules.utils: sizes given as one number or several; modules of other packages use these functions."""
 
 from __future__ import annotations
 

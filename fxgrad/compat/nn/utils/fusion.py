@@ -1,4 +1,4 @@
-"""Layers and the BatchNorm after them as one layer, for inference."""
+"""Fusion of layers with the BatchNorm after them, for inference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of convolutions in another order in memory."""
+"""Conversion of convolution weights to another memory order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of each sample of a batch, left by `backward` beside the parameters."""
+"""Per-sample gradients, which `backward` stores on the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much is pruned: a number of entries, or a part of them."""
+"""The amount of pruning: a number of entries, or a fraction of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.nn.utils.stateless: the older path of `func.functional_call`."""
+"""torch.nn.utils.stateless: the former module of `func.functional_call`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss of connectionist temporal classification: of all alignments of a sequence with a shorter one."""
+"""The connectionist temporal classification loss, which sums over all alignments of a sequence with a shorter one."""
 
 from __future__ import annotations
 

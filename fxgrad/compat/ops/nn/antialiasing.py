@@ -1,6 +1,6 @@
-"""Weights of images that become smaller without aliasing: each new entry is a mean of all entries around its place, by
-a window that is stretched as much as the image shrinks. Source: Turkowski, 1990, "Filters for common resampling tasks",
-in Graphics Gems; as in the Python Imaging Library.
+"""Weights of antialiased downsampling: each new entry is a weighted mean of the entries around its place, by a window
+that is stretched by the factor of the reduction. Source: Turkowski, 1990, "Filters for common resampling tasks", in
+Graphics Gems; as in the Python Imaging Library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sequences of several lengths: padded to a common one, or packed, all of them that go on at a time after another."""
+"""Sequences of several lengths: padded to a common length, or packed, with all entries of one time step together."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Recurrent layers on plain arrays, written out: the loop over time, and the loop back.
+"""Recurrent layers on plain arrays, with explicit forward and backward loops over time.
 
-A scan would do the same, and does where there is more than arrays; here a step is as few calls of NumPy as possible,
-what can be done for all times at once is done so, and nothing is compiled for a new length. Of packed sequences, the
-longest first, only those that go on take a step.
+Anything but plain arrays uses a scan, which computes the same. Here a step takes as few NumPy calls as possible, work
+that does not depend on the state is done for all times at once, and a new length needs no compilation. In packed
+sequences, the longest first, only unfinished sequences take a step.
 """
 
 from __future__ import annotations

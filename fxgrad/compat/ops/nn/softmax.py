@@ -1,5 +1,6 @@
-"""Softmax and its relatives. Their derivatives are in terms of the results: nothing is computed twice. They negate
-sums, which are small, and not what is summed."""
+"""Softmax and related functions. Their derivatives are computed from the results, so nothing is computed twice. Signs
+are changed in sums, which are small, and not in the summands.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Standardization of rows: (x − mean)/√(variance + eps) over the last axes, and what is linear beside it. NumPy works
-on blocks of rows; machine code is made of the formulas, together with what stands around them."""
+"""Standardization of rows: (x − mean)/√(variance + eps) over the last axes, and the linear parts of its derivative.
+NumPy works on blocks of rows; machine code is generated from the formulas and their neighbours.
+"""
 
 from __future__ import annotations
 

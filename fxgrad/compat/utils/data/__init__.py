@@ -1,12 +1,12 @@
 """torch.utils.data: datasets, samplers and batches.
 
-dataset      samples, known by numbers or one after the other
-sampler      orders of samples; distributed: the part of one process of several
-collate      samples made to a batch
-fetch        what loads one batch of a dataset
-dataloader   the arguments of a DataLoader, checked
+dataset      samples, accessed by index or one after another
+sampler      orders of samples; distributed: the samples of one of several processes
+collate      collation of samples to batches
+fetch        loading of one batch of a dataset
+dataloader   DataLoader, and checks of its arguments
 iteration    batches loaded in this process, or by workers
-pool, worker the processes that load batches: this side of the pipe, and theirs
+pool, worker the processes that load batches: the parent's side, and theirs
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Batches made of samples."""
+"""Collation of samples to batches."""
 
 from __future__ import annotations
 

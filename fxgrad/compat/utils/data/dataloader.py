@@ -1,4 +1,4 @@
-"""DataLoader: the batches of a dataset, in an order, loaded by this process or by others."""
+"""DataLoader: the batches of a dataset in a given order, loaded by this process or by workers."""
 
 from __future__ import annotations
 

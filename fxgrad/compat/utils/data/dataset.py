@@ -1,4 +1,4 @@
-"""Datasets: samples known by numbers, or that come one after the other."""
+"""Datasets: samples accessed by index, or one after another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What loads one batch of a dataset, in this process or in that of a worker."""
+"""Fetchers, which load one batch of a dataset, in this process or in a worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches in pinned memory, from which copies to a CUDA device run beside other work."""
+"""Batches in pinned memory, from which copies to a CUDA device overlap with other work."""
 
 from __future__ import annotations
 

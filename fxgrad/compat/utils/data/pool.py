@@ -1,4 +1,4 @@
-"""Workers, seen from the process that starts them."""
+"""Pools of workers, in the process that starts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker: a process that loads batches, seen from within."""
+"""Workers: the code of a process that loads batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of vectors, written in the processor's instructions: what a fused loop calls for the primitives.
+"""Vectorized mathematical functions as machine code, which fused loops call for the primitives.
 
     if covers("erf", aval.dtype): …           is there code for this primitive on operands of this dtype?
     y = apply("erf", x)                       append it to the function that the Value x belongs to

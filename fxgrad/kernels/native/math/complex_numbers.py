@@ -1,5 +1,4 @@
-"""Functions of complex numbers by parts, as NumPy's loops compute them: a value is a vector of real parts and one of
-imaginary parts."""
+"""Functions of complex numbers, computed as in NumPy's loops from a vector of real and one of imaginary parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How functions of vectors are declared, and where they are found."""
+"""The decorators that declare vector functions, and their registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remainders and whole quotients, exact: x − q·y of whole q is a number, whatever x and y are."""
+"""Remainders and integer quotients. They are exact: x − q·y with integer q is representable, whatever x and y are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bits of floating-point numbers: what functions take apart and put together."""
+"""The bits of floating-point numbers, which functions take apart and put together."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """The gamma function: log |Γ| and the first two derivatives of log Γ.
 
-Arguments below 10 are brought near 2 by Γ(x + 1) = x·Γ(x), where polynomials are exact also beside the zeros of the
-function; their product is gathered, so that one logarithm or one division does. Larger ones have the asymptotic series
-(Abramowitz and Stegun, 6.1.41, 6.3.18, 6.4.12), and negative ones are reflected (6.1.17, 6.3.7, 6.4.7): there results
-near zeros are exact to rounding of the terms only. Polynomials interpolate at Chebyshev's nodes, with 50 digits.
+Arguments below 10 are shifted near 2 by Γ(x + 1) = x·Γ(x), where polynomials are exact also near the zeros of the
+function; the factors are collected, so that one logarithm or one division suffices. Larger arguments use the asymptotic
+series (Abramowitz and Stegun, 6.1.41, 6.3.18, 6.4.12), and negative ones are reflected (6.1.17, 6.3.7, 6.4.7): their
+results near zeros are exact only up to the rounding of the terms. Polynomials interpolate at Chebyshev nodes, with 50
+digits.
 """
 
 from __future__ import annotations
