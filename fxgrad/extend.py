@@ -40,7 +40,7 @@ Namespaces:
     pictures: Drawings for notebooks.
     graph_text: Listings of Graphs.
     finite_differences: Derivatives by central differences, for checks.
-    bessel_kernels, beta_kernels, lstm_kernels, normalization_kernels, orthogonal_polynomials: Kernels of a family.
+    bessel_kernels, beta_kernels, normalization_kernels, orthogonal_polynomials: Kernels of a family.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ _HOMES = {
     "ops.masked": "Masked",
     "control.stepwise": "run_scan",
     # kernels
+    "kernels.registry": "native_function",
     "kernels.special": "real_kernel",
     "ops.activation": "blockwise_kernel",
     "kernels.normal_cdf": "normal_cdf_kernel",
@@ -120,7 +121,6 @@ _NAMESPACES = {
     "finite_differences": "checking.finite_differences",
     "graph_text": "core.graph_text",
     "library": "ops.library",
-    "lstm_kernels": "kernels.native.lstm",
     "masked": "ops.masked",
     "normalization_kernels": "kernels.normalization",
     "ops": "ops",
@@ -191,9 +191,9 @@ if TYPE_CHECKING:
     from .kernels.codegen.observed import observe_code
     from .kernels.codegen.source import compile_graph
     from .kernels.memory import keep_freed_memory
-    from .kernels.native import lstm as lstm_kernels
     from .kernels.normal_cdf import normal_cdf_kernel
     from .kernels.power import real_power
+    from .kernels.registry import native_function
     from .kernels.space import reduces_an_end
     from .kernels.special import real_kernel
     from .ops import derive, library, masked, projection

@@ -17,7 +17,7 @@ loops of `fxgrad.lax`. If a function closes over a Tensor, operations on it are 
 
 from typing import TYPE_CHECKING, Any
 
-from ..core.face import LazyPackage
+from ..extend import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403

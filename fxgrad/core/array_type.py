@@ -31,7 +31,6 @@ class Array(metaclass=ArrayMeta):
     Raises:
         TypeError: when called: `fxgrad.numpy.array` makes arrays.
 
-    >>> import fxgrad as fx, numpy as np
     >>> isinstance(np.ones(2), fx.Array), isinstance([1.0], fx.Array)
     (True, False)
     >>> float(fx.grad(lambda x: x * isinstance(x, fx.Array))(2.0))
@@ -45,7 +44,6 @@ class Array(metaclass=ArrayMeta):
 def block_until_ready(x: T) -> T:
     """Return arrays, or a pytree of them, once their computation has finished: on a CPU immediately.
 
-    >>> import fxgrad as fx
     >>> fx.block_until_ready(2.0)
     2.0
     """

@@ -49,7 +49,6 @@ def not_a_function(operation: str, given: object) -> StructureError:
 def wrong_ndim(operation: str, name: str, x: Any, ndim: int, *, or_more: bool = False) -> ShapeError:
     """What to raise for an array with another number of axes, or with fewer where there may be more.
 
-    >>> import numpy as np
     >>> print(wrong_ndim("vander", "x", np.ones((2, 3)), 1).hint)
     x.ravel(), which has one axis, or fx.vmap over the first
     >>> print(wrong_ndim("fliplr", "m", np.ones(3), 2, or_more=True).hint)

@@ -27,7 +27,6 @@ KINDS = ("cpu", "cuda")
 class Device:
     """A device: `kind` is "cpu" or "cuda", `index` its number among those of its kind.
 
-    >>> import fxgrad as fx
     >>> fx.devices()[0], fx.Device("cpu") == fx.devices()[0], str(fx.Device("cuda", 1))
     (Device('cpu:0'), True, 'cuda:1')
     """
@@ -90,7 +89,6 @@ def devices(kind: str | None = None) -> list[Device]:
     Raises:
         DeviceError: there are no devices of that name.
 
-    >>> import fxgrad as fx
     >>> fx.devices("cpu")
     [Device('cpu:0')]
     """
@@ -104,7 +102,6 @@ def default_backend() -> str:
     """The kind of device on which new arrays are created, in JAX's words: "cpu", or "gpu" if the default device is a
     CUDA device.
 
-    >>> import fxgrad as fx
     >>> fx.default_backend()
     'cpu'
     """
@@ -153,7 +150,6 @@ class default_device:
     Each thread and each asynchronous task has its own. Arrays stay where they are, and operations run where their
     operands are.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> with fx.default_device("cpu"):
     ...     fnp.zeros(2)
     array([0., 0.])
@@ -261,7 +257,6 @@ def pinned_empty(shape: Any, dtype: Any = float) -> np.ndarray:
     `fx.device_put(pinned, "cuda")` inside `with cupy.cuda.Stream(non_blocking=True):` queues the copy and returns at
     once; the array must not be written to before the stream has done it.
 
-    >>> import fxgrad as fx
     >>> if any(device.kind == "cuda" for device in fx.devices()):
     ...     pinned = fx.pinned_empty((1000,), "float32")
     """

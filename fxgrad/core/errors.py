@@ -70,7 +70,6 @@ class ShapeError(FxgradError, ValueError):
     number of entries, parts of different sizes in `concatenate` and `stack`; from tangents and cotangents that have not
     the shape of their values; and from loops (`scan`, `while_loop`) whose state changes its shape from step to step.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> x, w = np.ones((2, 3)), np.ones((4, 3))
     >>> fx.grad(lambda w: fnp.sum(x @ w))(w)
     Traceback (most recent call last):
@@ -95,7 +94,6 @@ class DTypeError(FxgradError, TypeError):
     and CuPy) in one operation, masked arrays, or tables. Derivatives need floating-point inputs: a derivative with
     respect to an integer does not exist.
 
-    >>> import fxgrad as fx
     >>> fx.grad(lambda x: x**2)(3)
     Traceback (most recent call last):
         ...
@@ -129,7 +127,6 @@ class StructureError(FxgradError, TypeError, ValueError):
     stop short: one entry may stand for a whole container. The branches of `cond` return equal containers, and what a
     step of `scan` returns is built as what it got. The message says where the two part.
 
-    >>> import fxgrad as fx
     >>> def area(box):
     ...     return box["w"] * box["h"]
     >>> fx.jvp(area, ({"w": 2.0, "h": 3.0},), ((1.0, 0.0),))
@@ -154,7 +151,6 @@ class AxisError(FxgradError, np.exceptions.AxisError):
     mapped inputs. Functions of `fxgrad.numpy` raise it for an `axis` beyond those of the array. (This is also NumPy's
     own AxisError, hence both a ValueError and an IndexError.)
 
-    >>> import numpy as np, fxgrad as fx
     >>> fx.vmap(lambda x, y: x * y)(np.ones(3), np.ones(4))
     Traceback (most recent call last):
         ...
@@ -178,7 +174,6 @@ class NonScalarError(FxgradError, TypeError):
     from the functions of `fxgrad.per_sample`, of a function that returns an array with axes, or a tuple without
     `has_aux=True`.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(fnp.sin)(np.zeros(3))
     Traceback (most recent call last):
         ...
@@ -204,7 +199,6 @@ class EscapedTracerError(FxgradError, RuntimeError):
     While a function is transformed its values are tracers, which mean nothing outside. They escape through
     variables that outlive the call: a list, an attribute of an object, a global, a cache.
 
-    >>> import fxgrad as fx
     >>> kept = []
     >>> def loss(x):
     ...     kept.append(3 * x)
@@ -234,7 +228,6 @@ class ConcretizationError(FxgradError, TypeError):
     `if`, `while`, `float()`, `int()`, `range()` and indexing of a list cannot go by them. Under `grad` and `jvp` the
     values are known: `if`, `int(x)` and `x.item()` see them.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x if x > 0 else -x)(np.array([1.0, -2.0]))
     Traceback (most recent call last):
         ...
@@ -265,7 +258,6 @@ class ArrayConversionError(FxgradError, TypeError):
     compiled code of other libraries, and from messages between processes. (For one entry, `buffer[0] = x`, NumPy
     raises a ValueError of its own, with this error as its cause.)
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> def loss(x):
     ...     buffer = np.zeros(2)
     ...     buffer[:] = x
@@ -302,7 +294,6 @@ class ImmutableError(FxgradError, TypeError, ValueError):
     Neither do read-only views, an array of which `np.asarray` has made another one that would not see it, and a `Ref`
     after `fx.freeze`.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> def loss(x):
     ...     total = fnp.zeros(1)
     ...     def step(i, y):
@@ -334,7 +325,6 @@ class ImmutableError(FxgradError, TypeError, ValueError):
 class IndexingError(FxgradError, IndexError):
     """An index that is out of range, or a selection whose size depends on unknown values.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.grad(lambda x: x[3])(np.ones(3))
     Traceback (most recent call last):
         ...
@@ -370,7 +360,6 @@ class LinAlgError(FxgradError, np.linalg.LinAlgError):
     `inv` and `solve` of a singular matrix, `cholesky` of one that is not positive definite, an iteration that does not
     converge. (This is also NumPy's own LinAlgError, which is what plain arrays give.)
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> def energy(a):
     ...     return fnp.sum(fnp.linalg.solve(a, np.ones(2)))
     >>> fx.grad(energy)(np.ones((2, 2)))
@@ -395,7 +384,6 @@ class GraphError(FxgradError, AssertionError):
 
     `Graph.check` raises it, and calling a Graph with another number of values than it takes.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> graph = fx.make_graph(fnp.sin)(1.0)
     >>> graph.equations.clear()
     >>> _ = graph.check()
@@ -415,7 +403,6 @@ class NonFiniteError(FxgradError, FloatingPointError):
     """A NaN or an infinity that an operation has computed from finite numbers, inside `debug_nans` (or where NumPy is
     told to raise).
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> with fx.debug_nans():
     ...     fx.grad(fnp.sqrt)(0.0)
     Traceback (most recent call last):
@@ -444,7 +431,6 @@ class StaticArgumentError(FxgradError, ValueError, TypeError):
     The compiled code is kept for the *values* of the static arguments, so they must be hashable: numbers, strings,
     tuples, functions; not lists, dicts or arrays.
 
-    >>> import fxgrad as fx
     >>> scale = fx.jit(lambda x, factors: x * factors[0], static_argnums=1)
     >>> scale(2.0, [3.0])
     Traceback (most recent call last):
@@ -462,7 +448,6 @@ class StaticArgumentError(FxgradError, ValueError, TypeError):
 class UnboundAxisError(FxgradError, NameError):
     """A collective over a name that no enclosing `vmap` and no mesh has given to an axis.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.vmap(lambda x: x - fx.lax.pmean(x, "batch"))(fnp.array([1.0, 3.0]))
     Traceback (most recent call last):
         ...
@@ -483,7 +468,6 @@ class UnsupportedError(FxgradError, NotImplementedError):
     Functions of NumPy and SciPy that are not here for traced values, options of theirs that are not, `vmap` of a
     callback that does not say how it takes a batch, pickling of traced values.
 
-    >>> import numpy as np, fxgrad as fx
     >>> def moving_average(x):
     ...     return np.lib.stride_tricks.as_strided(x, (3, 2), (8, 8)).mean(axis=1)
     >>> fx.jacobian(moving_average)(np.ones(4))

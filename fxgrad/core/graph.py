@@ -111,7 +111,6 @@ class Graph:
         captured: the values from outside.
         name: for messages, and for the name of generated code.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> graph = fx.make_graph(lambda x: fnp.sin(x) * x)(2.0)
     >>> [equation.primitive.name for equation in graph.equations]
     ['sin', 'multiply']

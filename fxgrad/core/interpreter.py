@@ -101,7 +101,6 @@ class opened:
 
     `Interpreter` has an example. Entered, it gives the interpreter.
 
-    >>> import fxgrad as fx
     >>> interpreter = fx.Interpreter()
     >>> with fx.opened(interpreter) as current:
     ...     print(current is interpreter)
@@ -274,7 +273,6 @@ class Tracer:
     `radicand`, where set, gives the value of which this one is the root (`sqrt(s)`, `norm(x)`): squaring it can
     then use the exact derivative (see `ops.elementwise.square`).
 
-    >>> import fxgrad as fx
     >>> def square(x):
     ...     print(isinstance(x, fx.Tracer), x.shape, x.dtype)
     ...     return x * x

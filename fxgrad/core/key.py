@@ -75,7 +75,6 @@ def tree_key(tree: Any) -> Any:
     The structures of two trees are equal also for dicts of another order or kind, and for keys and auxiliary data like
     1 and True.
 
-    >>> import fxgrad as fx
     >>> ab, ba = {"a": 1, "b": 2}, {"b": 2, "a": 1}
     >>> fx.tree.structure(ab) == fx.tree.structure(ba), tree_key(ab) == tree_key(ba)
     (True, False)

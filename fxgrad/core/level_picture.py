@@ -35,7 +35,6 @@ def levels(**values: Any) -> Levels:
     Raises:
         EscapedTracerError: a value belongs to a transform that is not open here.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> def f(x):
     ...     print(fx.debug.levels(x=x))
     ...     return fnp.sum(fnp.sin(x))

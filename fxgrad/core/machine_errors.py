@@ -34,7 +34,6 @@ class DeviceError(FxgradError, RuntimeError):
     It comes from a name that no device has ("cuda:3" on a machine with two GPUs, "cuda" without CuPy), and from an
     operation with one operand on each of two devices. Nothing is copied between devices unless you say so.
 
-    >>> import fxgrad as fx
     >>> fx.device_put(1.0, "tpu")
     Traceback (most recent call last):
         ...
@@ -58,7 +57,6 @@ class CollectiveMismatchError(FxgradError, RuntimeError):
     (`FXGRAD_COMM_CHECK=1`) the message says what each of them was about to do, and on which line; without them it does
     so for reductions and gathers of different shapes or dtypes.
 
-    >>> import numpy as np, fxgrad as fx
     >>> alone = fx.distributed.Communicator()
     >>> alone.recv(np.empty(3))
     Traceback (most recent call last):
@@ -84,7 +82,6 @@ class CollectiveTimeoutError(FxgradError, TimeoutError):
 
     A program that `mpirun -n 2 python program.py` starts, in which rank 1 waits for what rank 0 does not send:
 
-    >>> import numpy as np, fxgrad as fx
     >>> comm = fx.distributed.world(timeout=2.0)  # doctest: +SKIP
     >>> if comm.rank == 1:  # doctest: +SKIP
     ...     comm.recv(np.empty(3), source=0)
@@ -111,7 +108,6 @@ class CheckpointError(FxgradError, OSError):
     A folder that is not there or not writable, a full disk, files that were cut off. Every process raises it, whichever
     of them could not write; what was saved before is untouched.
 
-    >>> import fxgrad as fx
     >>> fx.distributed.Checkpoints("/dev/null/run").save(0, {"w": 1.0})
     Traceback (most recent call last):
         ...

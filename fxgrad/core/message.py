@@ -36,7 +36,6 @@ class FxgradError(Exception):
         site: the line of the user's program; by default the one that is executing. A Graph that is evaluated gives the
             line at which the failing equation was traced.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> def slope(x):
     ...     return fx.grad(fnp.sin)(x)
     >>> slope(np.zeros(3))
@@ -95,7 +94,6 @@ class FxgradError(Exception):
 def describe(value: object) -> str:
     """A value in a message: `float64[3,4]` for whatever has a shape and a dtype, `int (weak)`, or its type.
 
-    >>> import numpy as np
     >>> describe(np.ones((3, 4))), describe(2), describe("text")
     ('float64[3,4]', 'int (weak)', 'str')
     """

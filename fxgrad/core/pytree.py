@@ -128,7 +128,6 @@ def register_pytree_node(
         TypeError: it is no class.
         ValueError: it is registered already.
 
-    >>> import fxgrad as fx
     >>> class Point:
     ...     def __init__(self, x, y):
     ...         self.x, self.y = x, y
@@ -153,7 +152,6 @@ def register_pytree_node(
 def is_tree_node(cls: type) -> bool:
     """Whether the instances of a class are nodes.
 
-    >>> import fxgrad as fx
     >>> fx.tree.is_tree_node(list), fx.tree.is_tree_node(float)
     (True, False)
     """
@@ -168,7 +166,6 @@ class PyTreeDef(abc.ABC):
 
     It has `compose(inner)` too. This class is for `isinstance` and annotations; `structure` makes instances.
 
-    >>> import fxgrad as fx
     >>> treedef = fx.tree.structure({"a": 1, "b": (2, 3)})
     >>> treedef.num_leaves, isinstance(treedef, fx.tree.PyTreeDef)
     (3, True)
@@ -256,7 +253,6 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
     Dict entries come in the order of their sorted keys. A subtree for which `is_leaf(subtree)` is true is
     taken for a leaf.
 
-    >>> import fxgrad as fx
     >>> leaves, treedef = fx.tree.flatten({"b": [2, 3], "a": 1, "c": None})
     >>> leaves
     [1, 2, 3]
@@ -281,7 +277,6 @@ def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
 
     Raises ValueError if the number of leaves is not `treedef.num_leaves`.
 
-    >>> import fxgrad as fx
     >>> fx.tree.unflatten(fx.tree.structure((0, [0, 0])), "abc")
     ('a', ['b', 'c'])
     """
@@ -291,7 +286,6 @@ def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
 def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
     """The leaves of a tree, in order; `is_leaf` as in `flatten`.
 
-    >>> import fxgrad as fx
     >>> fx.tree.leaves([1, (2, None), {"a": 3}])
     [1, 2, 3]
     >>> fx.tree.leaves([1, (2, None)], is_leaf=lambda x: x is None)
@@ -303,7 +297,6 @@ def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
 def structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
     """The structure of a tree; `is_leaf` as in `flatten`.
 
-    >>> import fxgrad as fx
     >>> fx.tree.structure((1, [2, 3])) == fx.tree.structure(("a", ["b", "c"]))
     True
     """
@@ -313,7 +306,6 @@ def structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """The structure of a tuple whose items have the given structures.
 
-    >>> import fxgrad as fx
     >>> fx.tree.treedef_tuple([fx.tree.structure(1), fx.tree.structure([2])])
     PyTreeSpec((*, [*]))
     """
@@ -332,7 +324,6 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
     Raises:
         StructureError: a tree of `rest` has another structure; a ValueError, which names the path.
 
-    >>> import fxgrad as fx
     >>> fx.tree.map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
     {'a': 11, 'b': (22, 33)}
     """
@@ -385,7 +376,6 @@ def flatten_with_path(
 
     With `is_leaf_takes_path=True` the predicate is called as `is_leaf(path, subtree)`.
 
-    >>> import fxgrad as fx
     >>> pairs, treedef = fx.tree.flatten_with_path({"a": [5, 6]})
     >>> pairs
     [((DictKey(key='a'), SequenceKey(idx=0)), 5), ((DictKey(key='a'), SequenceKey(idx=1)), 6)]
@@ -414,7 +404,6 @@ def leaves_with_path(
 ) -> list[tuple[KeyPath, Any]]:
     """The `(path, leaf)` pairs of a tree: the first result of `flatten_with_path`. Arguments as for that.
 
-    >>> import fxgrad as fx
     >>> [(fx.tree.keystr(path), leaf) for path, leaf in fx.tree.leaves_with_path([1, {"a": 2}])]
     [('[0]', 1), ("[1]['a']", 2)]
     """
@@ -435,7 +424,6 @@ def map_with_path(
     Raises:
         StructureError: a further tree has not the structure of the first.
 
-    >>> import fxgrad as fx
     >>> fx.tree.map_with_path(lambda path, x: f"{fx.tree.keystr(path)} = {x}", [1, (2,)])
     ['[0] = 1', ('[1][0] = 2',)]
     """
@@ -469,7 +457,6 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -
     Raises:
         StructureError: the first is no prefix of the second; a ValueError, which names the path.
 
-    >>> import fxgrad as fx
     >>> fx.tree.broadcast((1, 2), ([0, 0], {"a": 0}))
     ([1, 1], {'a': 2})
     """
@@ -570,7 +557,6 @@ class Partial(functools.partial[Any]):
     So a function together with the arrays it needs can be passed through transforms. A Partial of a Partial
     has the arguments of both as children; an ordinary `functools.partial` inside it is left whole: static.
 
-    >>> import fxgrad as fx
     >>> scale = fx.tree.Partial(lambda a, x: a * x, 3.0)
     >>> fx.tree.map(lambda a: a + 1.0, scale)(10.0)
     40.0

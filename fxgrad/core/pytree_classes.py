@@ -27,7 +27,6 @@ def register_pytree_with_keys(
     `flatten_with_keys(x)` returns `((key, child) pairs, auxiliary)`. Give `flatten_func` as well where making
     the keys takes time: it is then used wherever no path is asked for. `unflatten_func` is as there.
 
-    >>> import fxgrad as fx
     >>> class Box:
     ...     def __init__(self, content):
     ...         self.content = content
@@ -49,7 +48,6 @@ def register_pytree_node_class(cls: type[T]) -> type[T]:
 
     A class decorator: returns the class. See `register_pytree_node` for what the methods do and for errors.
 
-    >>> import fxgrad as fx
     >>> @fx.tree.register_pytree_node_class
     ... class Pair:
     ...     def __init__(self, a, b):
@@ -72,7 +70,6 @@ def register_pytree_with_keys_class(cls: type[T]) -> type[T]:
     A class decorator: returns the class. A method `tree_flatten` is used too if there is one. See
     `register_pytree_with_keys` for what the methods do.
 
-    >>> import fxgrad as fx
     >>> @fx.tree.register_pytree_with_keys_class
     ... class Named:
     ...     def __init__(self, value):
@@ -96,7 +93,6 @@ def register_static(cls: type) -> type:
 
     A class decorator: returns the class, which must have `==` and a hash.
 
-    >>> import fxgrad as fx
     >>> @fx.tree.register_static
     ... class Mode(str):
     ...     pass
@@ -125,7 +121,6 @@ def register_dataclass(
             dataclass.
         ValueError: they do not name each field with `init=True` once, or the class is registered already.
 
-    >>> import fxgrad as fx
     >>> from dataclasses import dataclass
     >>> @fx.tree.register_dataclass
     ... @dataclass
@@ -173,7 +168,6 @@ def static(**keywords: Any) -> Any:
 
     Takes the arguments of `dataclasses.field`. See `register_dataclass` and `attrs_class`.
 
-    >>> import fxgrad as fx
     >>> from dataclasses import dataclass
     >>> @fx.tree.attrs_class
     ... @dataclass
@@ -191,7 +185,7 @@ def static(**keywords: Any) -> Any:
 def static_field(**keywords: Any) -> Any:
     """An attrs field that is part of the structure, not a child: `attrs.field`, whose arguments it takes, with a mark.
 
-    >>> import attrs, fxgrad as fx
+    >>> import attrs
     >>> @fx.tree.attrs_class
     ... @attrs.frozen
     ... class Layer:
@@ -221,7 +215,7 @@ def attrs_class(cls: type) -> type:
         TypeError: a class that is neither one of attrs nor a dataclass.
         ValueError: the class is registered already.
 
-    >>> import attrs, fxgrad as fx
+    >>> import attrs
     >>> @fx.tree.attrs_class
     ... @attrs.frozen
     ... class Affine:

@@ -10,7 +10,6 @@ class KeyEntry:
 
     Two are equal if they are of one kind and lead to the same.
 
-    >>> import fxgrad as fx
     >>> fx.tree.DictKey("w") == fx.tree.DictKey("w"), fx.tree.DictKey(0) == fx.tree.SequenceKey(0)
     (True, False)
     """
@@ -37,7 +36,6 @@ class KeyEntry:
 class DictKey(KeyEntry):
     """The step to the entry `key` of a dict.
 
-    >>> import fxgrad as fx
     >>> [(path, leaf)] = fx.tree.leaves_with_path({"w": 1})
     >>> path
     (DictKey(key='w'),)
@@ -56,7 +54,6 @@ class DictKey(KeyEntry):
 class SequenceKey(KeyEntry):
     """The step to the item `idx` of a tuple, list or deque.
 
-    >>> import fxgrad as fx
     >>> [(path, leaf)] = fx.tree.leaves_with_path([1])
     >>> path
     (SequenceKey(idx=0),)
@@ -75,7 +72,6 @@ class SequenceKey(KeyEntry):
 class GetAttrKey(KeyEntry):
     """The step to the attribute `name` of an object, or to the field `name` of a namedtuple.
 
-    >>> import fxgrad as fx
     >>> print(fx.tree.GetAttrKey("w"))
     .w
     """
@@ -94,7 +90,6 @@ class GetAttrKey(KeyEntry):
 class FlattenedIndexKey(KeyEntry):
     """The step to the child number `key` of an object whose class was registered without keys.
 
-    >>> import fxgrad as fx
     >>> print(fx.tree.FlattenedIndexKey(0))
     [<flat index 0>]
     """
@@ -121,7 +116,6 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
         simple: leave out brackets, quotes and dots.
         separator: what stands between the steps.
 
-    >>> import fxgrad as fx
     >>> path = (fx.tree.DictKey("layers"), fx.tree.SequenceKey(0), fx.tree.GetAttrKey("w"))
     >>> fx.tree.keystr(path)
     "['layers'][0].w"

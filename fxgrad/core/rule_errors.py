@@ -12,7 +12,6 @@ class NotLinearError(FxgradError, ValueError, TypeError):
     loop as often as a traced number says; and from rules of your own that must be linear: the tangent rule of a
     `custom_jvp` in the tangents, the backward rule of a `custom_vjp` in the cotangent.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.linear_transpose(fnp.sin, 1.0)(1.0)
     Traceback (most recent call last):
         ...
@@ -40,7 +39,6 @@ class NotDifferentiableError(FxgradError, TypeError, ValueError):
     - special functions by an operand for which no closed form is known, such as the order of a Bessel function,
     - parts of results that are arbitrary, such as the columns that complete Q in `qr`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> @fx.custom_vjp
     ... def clipped(x):
     ...     return x
@@ -74,7 +72,6 @@ class CheckError(FxgradError, AssertionError):
     usual reasons: a rule of your own with a wrong factor, a `stop_gradient` too many, and numbers that left the trace
     through a plain array or an attribute.
 
-    >>> import fxgrad as fx
     >>> @fx.custom_jvp
     ... def square(x):
     ...     return x * x
@@ -101,7 +98,6 @@ class NotCheckableError(CheckError):
     The point may be a kink, or the function is noisy (random numbers that are new in each call, single precision), or
     changes too fast. The derivative may be right.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> ramp = fx.grad(lambda x: fnp.where(x > 0, x, 0.0), check=True)
     >>> ramp(0.0)
     Traceback (most recent call last):
@@ -124,7 +120,6 @@ class CustomRuleError(FxgradError, TypeError, ValueError):
     (result, tangent) of equal structure. The rule of a function must not need what the function closes over: what is
     differentiated is an argument.
 
-    >>> import fxgrad as fx
     >>> @fx.custom_vjp
     ... def product(x, y):
     ...     return x * y

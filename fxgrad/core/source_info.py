@@ -200,7 +200,6 @@ def set_traceback_filtering(enabled: bool) -> None:
 
     Filtering is on unless the environment has FXGRAD_TRACEBACK=full.
 
-    >>> import fxgrad as fx
     >>> fx.set_traceback_filtering(False)  # show all frames
     >>> fx.set_traceback_filtering(True)
     """

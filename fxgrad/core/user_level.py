@@ -31,7 +31,6 @@ class Interpreter(interpreter.Interpreter):
     is passed to `process` as one operation, which may call `inline`. Without a choice it is an error, because such an
     operation would easily be mistaken for one that does nothing.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> class Counter(fx.Interpreter):
     ...     name, programs = "counter", "inline"
     ...     steps = 0
@@ -84,7 +83,6 @@ class Interpreter(interpreter.Interpreter):
             UnsupportedError: the primitive carries no program.
             ConcretizationError: a condition or an index is not known.
 
-        >>> import fxgrad as fx
         >>> class Inside(fx.Interpreter):
         ...     programs = "whole"
         ...

@@ -37,7 +37,6 @@ def shard_indices(
         ShapeError: `count` is below zero.
         DTypeError: the key is none.
 
-    >>> import fxgrad as fx
     >>> fx.distributed.shard_indices(5)
     array([0, 1, 2, 3, 4])
     """
@@ -71,7 +70,6 @@ def shard_batches(
         ShapeError: `count` is below zero, or `size` is below one.
         DTypeError: the key is none.
 
-    >>> import fxgrad as fx
     >>> list(fx.distributed.shard_batches(5, 2))
     [array([0, 1]), array([2, 3]), array([4])]
     """

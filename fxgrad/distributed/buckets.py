@@ -111,7 +111,6 @@ class Buckets:
         DTypeError: an average of integers is asked for.
         StructureError: `bucket_bytes` is below one.
 
-    >>> import numpy as np, fxgrad as fx
     >>> kinds = [((2,), np.dtype(float)), ((), np.dtype(float))]
     >>> buckets = fx.distributed.Buckets(fx.distributed.Communicator(), kinds)
     >>> buckets.ready(1, np.array(3.0))

@@ -41,7 +41,7 @@ class Checkpoint(NamedTuple):
 
     `shards` is None where none were saved.
 
-    >>> import tempfile, fxgrad as fx
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     checkpoints = fx.distributed.Checkpoints(folder)
     ...     checkpoints.save(3, {"w": 1.0})
@@ -70,7 +70,7 @@ class Checkpoints:
     Raises:
         StructureError: `keep` is below one.
 
-    >>> import tempfile, numpy as np, fxgrad as fx
+    >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> checkpoints = fx.distributed.Checkpoints(folder.name)
     >>> start = {"w": np.zeros(2), "key": fx.random.key(0)}

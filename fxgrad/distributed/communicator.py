@@ -36,7 +36,6 @@ class Work:
 
     `wait()` returns its result when it is done, `test()` says whether it is, and helps it on.
 
-    >>> import fxgrad as fx, numpy as np
     >>> work = fx.distributed.Communicator().start_all_gather(np.ones(3))
     >>> work.test()
     True
@@ -82,7 +81,6 @@ class Communicator:
     raise DTypeError of objects, ArrayConversionError of traced values, ShapeError and ImmutableError of an `out` that
     does not fit or cannot be written into, IndexingError of a rank that there is not.
 
-    >>> import numpy as np, fxgrad as fx
     >>> alone = fx.distributed.Communicator()
     >>> alone.all_reduce(np.array([1, 2])), alone.all_gather(3.0)
     (array([1, 2]), array([3.]))
@@ -120,7 +118,6 @@ class Communicator:
             DTypeError: there is no such reduction of this dtype.
             ShapeError: `out` does not fit.
 
-        >>> import fxgrad as fx
         >>> fx.distributed.Communicator().all_reduce(2.0)
         array(2.)
         """
@@ -194,7 +191,6 @@ class Communicator:
     def scatter(self, x: Any = None, root: int = 0) -> Any:
         """Return entry `rank` of the root's x along its first axis; x is read on the root only.
 
-        >>> import fxgrad as fx
         >>> fx.distributed.Communicator().scatter([5.0])
         array(5.)
         """

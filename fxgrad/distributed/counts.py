@@ -11,7 +11,6 @@ __all__ = ["device_count", "local_device_count", "process_count", "process_index
 def process_index() -> int:
     """The rank of this process among those started together: `fx.distributed.world().rank`.
 
-    >>> import fxgrad as fx
     >>> fx.process_index()
     0
     """
@@ -21,7 +20,6 @@ def process_index() -> int:
 def process_count() -> int:
     """The number of processes started together: `fx.distributed.world().size`.
 
-    >>> import fxgrad as fx
     >>> fx.process_count()
     1
     """
@@ -39,7 +37,6 @@ def local_device_count(kind: str | None = None) -> int:
     Raises:
         DeviceError: there are no devices of that name.
 
-    >>> import fxgrad as fx
     >>> fx.local_device_count("cpu")
     1
     """
@@ -55,7 +52,6 @@ def device_count(kind: str | None = None) -> int:
     Raises:
         DeviceError: there are no devices of that name.
 
-    >>> import fxgrad as fx
     >>> fx.device_count("cpu")
     1
     """

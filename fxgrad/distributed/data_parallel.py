@@ -60,7 +60,6 @@ def grad(
     Returns:
         A function giving the gradient, or (gradient, aux) if `has_aux`: see `fx.grad`.
 
-    >>> import fxgrad as fx
     >>> print(fx.distributed.grad(lambda w, x: w * x)(2.0, 5.0))
     5.0
     """
@@ -107,7 +106,6 @@ def value_and_grad(
         ShapeError: no process has an example.
         UnsupportedError: inside `shard_map`, where `fx.value_and_grad` does the same.
 
-    >>> import numpy as np, fxgrad as fx, fxgrad.numpy as fnp
     >>> loss = lambda w, x: fnp.mean((x - w) ** 2)
     >>> step = fx.distributed.value_and_grad(loss, count=lambda w, x: len(x))
     >>> value, gradient = step(1.0, np.array([0.0, 4.0]))
@@ -335,7 +333,6 @@ def check_replicated(tree: PyTree, comm: Communicator | None = None) -> None:
     Raises:
         StructureError: on all processes; it names the array, and the processes where it is not that of rank 0.
 
-    >>> import numpy as np, fxgrad as fx
     >>> fx.distributed.check_replicated({"w": np.zeros(3)})
     """
     group = world() if comm is None else comm

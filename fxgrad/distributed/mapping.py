@@ -51,7 +51,6 @@ def shard_map(
         StructureError: specs are no prefix; a Sharded argument is divided otherwise.
         ValueError: a result differs along an axis that its spec does not name.
 
-    >>> import fxgrad as fx, numpy as np
     >>> from fxgrad.distributed import P
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> def loss(w, x):

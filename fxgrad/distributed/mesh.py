@@ -72,7 +72,6 @@ class Mesh:
         ShapeError: the sizes do not give the number of processes.
         StructureError: `comm` is no communicator, or `shape` no mapping.
 
-    >>> import fxgrad as fx
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> with mesh:
     ...     print(fx.lax.psum(1, "data"), fx.lax.pmean(2.0, "data"))

@@ -55,7 +55,6 @@ def private_sum(
         ShapeError: `max_norm` is not above zero, or `noise` is below.
         DTypeError: the key is none.
 
-    >>> import fxgrad as fx, numpy as np
     >>> total = fx.distributed.private_sum(lambda w, x: w @ x, 1.0, noise=0.0)
     >>> total(fx.random.key(0), np.zeros(2), np.array([[3.0, 4.0], [0.0, 0.5]]))
     array([0.6, 1.3])

@@ -33,7 +33,6 @@ def world(*, timeout: float | None = None, check: bool | None = None) -> Communi
     Raises:
         MissingLibraryError: there are several processes, and mpi4py is not installed.
 
-    >>> import fxgrad as fx
     >>> fx.distributed.world().size
     1
     """

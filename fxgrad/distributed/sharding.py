@@ -88,7 +88,6 @@ class Sharded:
         spec: a `PartitionSpec`.
         lengths: of the first axes, before they were padded; None where they were not.
 
-    >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": 1})
     >>> x = fx.distributed.shard(np.ones((4, 2)), mesh, fx.distributed.P("data"))
     >>> x.shape, x.local.shape
@@ -223,7 +222,6 @@ def shard(tree: PyTree, mesh: Mesh, specs: Any, *, pad: bool = False) -> PyTree:
         ShapeError: an axis cannot be divided evenly.
         StructureError: an entry of `specs` is no PartitionSpec.
 
-    >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> fx.distributed.shard(np.zeros((4, 3)), mesh, fx.distributed.P("data"))
     <sharded float64[4, 3] over Mesh(data: 1) by P('data')>
@@ -263,7 +261,6 @@ def from_local(tree: PyTree, mesh: Mesh, specs: Any) -> PyTree:
         StructureError: an entry of `specs` is no PartitionSpec.
         ShapeError: a spec divides more axes than there are.
 
-    >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> fx.distributed.from_local(np.zeros((2, 3)), mesh, fx.distributed.P("data")).shape
     (2, 3)
@@ -283,7 +280,6 @@ def gather(tree: PyTree) -> PyTree:
 
     It is differentiable; other leaves come back as they are.
 
-    >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> fx.distributed.gather(fx.distributed.shard(np.arange(3.0), mesh, fx.distributed.P("data")))
     array([0., 1., 2.])
@@ -310,7 +306,6 @@ def replicate(tree: PyTree, mesh: Mesh | None = None, root: int = 0) -> PyTree:
         mesh: the processes.
         root: the rank of the one that has the arrays.
 
-    >>> import fxgrad as fx
     >>> fx.distributed.replicate({"w": 1.5})
     {'w': array(1.5)}
     """
@@ -335,7 +330,6 @@ def scatter(tree: PyTree, mesh: Mesh, specs: Any, *, root: int = 0, pad: bool = 
         StructureError: an entry of `specs` is no PartitionSpec.
         ShapeError: a spec divides more axes than there are, or an axis into parts that are not equal.
 
-    >>> import fxgrad as fx, numpy as np
     >>> mesh = fx.distributed.Mesh(None, {"data": -1})
     >>> fx.distributed.scatter([np.zeros(2)], mesh, fx.distributed.P("data"))
     [<sharded float64[2] over Mesh(data: 1) by P('data')>]

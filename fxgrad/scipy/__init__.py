@@ -4,7 +4,7 @@
 SciPy is imported when a function first needs it. The namespaces are loaded on first use.
 """
 
-from ..core.face import LazyPackage
+from ..extend import LazyPackage
 from ..numpy import methods, protocol  # traced values behave like arrays  # noqa: F401
 
 _NAMESPACES = (

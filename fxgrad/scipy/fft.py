@@ -8,10 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import numpy as fnp
-from .. import ops
-from ..core.common_errors import unknown_option
-from ..core.errors import ShapeError
-from ..core.typing import Array, ArrayLike, Axis
+from ..extend import Array, ArrayLike, Axis, ShapeError, ops, unknown_option
 from ..numpy.composite import kind, operand
 from ..numpy.documentation import LINEAR
 from ..numpy.fft import (

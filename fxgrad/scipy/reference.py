@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..core.library import load_library
+from ..extend import load_library
 from ..numpy.composite import composite
 from ..numpy.documentation import DIFFERENTIABLE
 

@@ -134,7 +134,6 @@ def debug_callback(callback: Callable[..., Any], *args: Any, ordered: bool = Fal
     Raises:
         StructureError: `function` is no function.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> seen = []
     >>> @fx.jit
     ... def f(x):
@@ -160,7 +159,6 @@ def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> N
     Raises:
         StructureError: an argument that the format does not use; IndexError, KeyError: one that it lacks.
 
-    >>> import fxgrad as fx, numpy as np
     >>> @fx.jit
     ... def f(x):
     ...     fx.debug.print("x = {x:.2f}", x=x)
@@ -206,7 +204,6 @@ def debug_breakpoint(*args: Any, **kwargs: Any) -> None:
     Raises:
         StructureError: `function` is no function.
 
-    >>> import fxgrad as fx
     >>> f = fx.jit(lambda x: (fx.debug.breakpoint(x=x), x * x)[1])
     """
     call, values = flatten_call("debug.breakpoint", stop, args, kwargs)
@@ -387,7 +384,7 @@ def pure_callback(
         UnsupportedError: under `vmap` without `vmap_method`.
         NotDifferentiableError: under `grad`, `jvp`, … of the arguments; write a rule (`custom_jvp`, `custom_vjp`).
 
-    >>> import math, fxgrad as fx
+    >>> import math
     >>> def gamma(x):
     ...     return fx.pure_callback(math.gamma, fx.ShapeDtypeStruct((), float), x, vmap_method="sequential")
     >>> float(fx.jit(gamma)(5.0))
@@ -429,7 +426,6 @@ def io_callback(
         UnsupportedError: under `vmap` with `ordered`.
         NotDifferentiableError: under `grad`, `jvp`, … of the arguments.
 
-    >>> import fxgrad as fx, numpy as np
     >>> numbers = iter([3.0, 4.0])
     >>> f = fx.jit(lambda x: x * fx.io_callback(lambda: next(numbers), fx.ShapeDtypeStruct((), float)))
     >>> float(f(2.0)), float(f(2.0))

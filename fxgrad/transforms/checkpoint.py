@@ -204,7 +204,6 @@ def stage_backward(
 def checkpoint_name(x: Any, name: str) -> Any:
     """Return `x`, an intermediate value of any shape and dtype, under a name that policies of `checkpoint` know.
 
-    >>> import fxgrad as fx
     >>> fx.checkpoint_name(2.0, "hidden")
     2.0
     """
@@ -250,7 +249,6 @@ def checkpoint(
         prevent_cse: for programs written for JAX; compiled code never merges what is computed again with what was
             computed before, whatever this says.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> f = fx.checkpoint(lambda x: fnp.sin(fnp.sin(x)))
     >>> bool(fx.grad(f)(1.0) == fx.grad(lambda x: fnp.sin(fnp.sin(x)))(1.0))
     True

@@ -38,7 +38,6 @@ class Coloring:
     entry comes from its column where no other column of that color has an entry in the row, and else from its row; of a
     `symmetric` matrix, where only columns are colored, else from the entry in the mirrored place.
 
-    >>> import fxgrad as fx, numpy as np
     >>> coloring = fx.color(np.eye(3, dtype=bool))
     >>> coloring.column_colors
     array([0, 0, 0])
@@ -86,7 +85,6 @@ def color(pattern: Any, *, symmetric: bool = False, mode: str = "auto") -> Color
         MissingLibraryError: SciPy is not installed.
         StructureError: there is no such `mode`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.color(np.eye(6) + np.eye(6, k=1))
     <coloring of 6 × 6 with 11 entries: 2 columns, 0 rows>
     >>> arrow = np.eye(6)

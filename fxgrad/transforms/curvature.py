@@ -38,7 +38,6 @@ class LinearOperator:
         params: the parameters, or their shapes.
         damping: a multiple of the identity that is added.
 
-    >>> import fxgrad as fx, numpy as np
     >>> a = fx.LinearOperator(lambda v: 3 * v, np.zeros(2), damping=1.0)
     >>> a.shape, a @ np.array([1.0, 2.0])
     ((2, 2), array([4., 8.]))
@@ -164,7 +163,6 @@ def ggn_product(
     Raises:
         NonScalarError: the loss is not a number.
 
-    >>> import fxgrad as fx, numpy as np
     >>> a, b = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 0.0])
     >>> product = fx.ggn_product(lambda w: a @ w, lambda y: ((y - b) ** 2).sum() / 2)(np.ones(2))
     >>> product(np.array([1.0, 0.0]))
@@ -208,7 +206,6 @@ def fisher_product(losses: Callable[..., Any], *, damping: Any = 0.0) -> Callabl
     Raises:
         NonScalarError: `losses` gives a single number: the sum of the losses has no per-sample gradients.
 
-    >>> import fxgrad as fx, numpy as np
     >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
     >>> product = fx.fisher_product(lambda w: x @ w)(np.ones(2))
     >>> product.todense()

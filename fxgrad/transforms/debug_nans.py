@@ -315,7 +315,6 @@ class debug_nans:
     Raises:
         NonFiniteError: a FloatingPointError.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> with fx.debug_nans():
     ...     fx.grad(lambda x: fnp.sqrt(x) * 2.0)(0.0)
     Traceback (most recent call last):

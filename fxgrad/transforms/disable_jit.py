@@ -32,7 +32,6 @@ class disable_jit:
     Args:
         disable: False: the context changes nothing.
 
-    >>> import fxgrad as fx
     >>> @fx.jit
     ... def f(x):
     ...     print(x)

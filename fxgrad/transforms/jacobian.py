@@ -52,7 +52,6 @@ def jacfwd(
 ) -> Callable[P, Any]:
     """The Jacobian of `fun` by forward mode: one column for each entry of the arguments. See `jacobian`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.jacfwd(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
@@ -78,7 +77,6 @@ def jacrev(
 ) -> Callable[P, Any]:
     """The Jacobian of `fun` by reverse mode: one row for each entry of the result. See `jacobian`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.jacrev(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
@@ -144,7 +142,6 @@ def jacobian(
             result in reverse mode.
         CheckError, ConcretizationError: as for `grad`, with `check`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
     array([[3., 0., 1.],
            [0., 3., 2.]])
@@ -392,7 +389,6 @@ def hessian(
     with `fun`, and the Hessian with the gradient. A sparse Hessian of a scalar function takes as many Hessian-vector
     products as a star coloring of its pattern has colors.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
     array([[4., 2.],
            [2., 0.]])
@@ -428,7 +424,6 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     Returns:
         The product, like the argument where there is one, a tuple like `primals` where there are several.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.hvp(lambda x: (x ** 3).sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """

@@ -388,7 +388,6 @@ def jet(
     Raises:
         StructureError, ShapeError, DTypeError: the series do not fit the primals.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, (first, second) = fx.jet(fnp.exp, (0.0,), ((1.0, 0.0),))
     >>> float(y), float(first), float(second)
     (1.0, 1.0, 1.0)

@@ -72,7 +72,6 @@ def make_graph(
         static_argnums: positional arguments that are handed through as they are.
         return_shape: return (graph, shapes and dtypes of the result).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> graph = fx.make_graph(lambda x: fnp.sin(x) * x)(1.0)
     >>> [equation.primitive.name for equation in graph.equations]
     ['sin', 'multiply']
@@ -108,7 +107,6 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Returns:
         A pytree of `ShapeDtypeStruct`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> fx.eval_shape(fnp.matmul, np.zeros((2, 3)), np.zeros((3, 4)))
     ShapeDtypeStruct(shape=(2, 4), dtype=float64)
     """
@@ -195,7 +193,6 @@ class jit(Generic[P, R]):
         StaticArgumentError: a static argument is not hashable.
         StructureError: `fun` is no function, or one that yields its results.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> f = fx.jit(lambda x, n: fnp.sin(x) ** n, static_argnums=1)
     >>> float(f(0.0, 2))
     0.0
@@ -416,7 +413,6 @@ class jit(Generic[P, R]):
         Returns:
             A `Lowered`: the Graph after each pass (`passes`), the Python (`source`), the function (`compile()`).
 
-        >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
         >>> lowered = fx.jit(lambda x: fnp.exp(-(-x)) * 1.0).lower(np.ones(3))
         >>> lowered.passes["staged"].equations[0].primitive, len(lowered.passes["algebra"].equations)
         (<primitive negative>, 1)
@@ -559,7 +555,6 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     Raises:
         StructureError: by the function that it returns, of other arguments than it was made for.
 
-    >>> import fxgrad as fx, numpy as np
     >>> w = np.ones(2)
     >>> converted, closed_over = fx.closure_convert(lambda x: x * w, np.zeros(2))
     >>> len(closed_over), converted(np.array([3.0, 4.0]), 2 * w)

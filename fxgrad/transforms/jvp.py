@@ -128,7 +128,6 @@ def jvp(
         StructureError, ShapeError, DTypeError: the tangents do not fit the primals.
         CheckError, ConcretizationError: as for `grad`, with `check`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, t = fx.jvp(fnp.sin, (0.0,), (2.0,))
     >>> float(y), float(t)
     (0.0, 2.0)
@@ -176,7 +175,6 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         (value, f_jvp), and aux if `has_aux`. `f_jvp(*tangents)` gives the tangent of the value; its Graph is
         `f_jvp.graph`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, f_jvp = fx.linearize(lambda x: x ** 3, 2.0)
     >>> float(y), float(f_jvp(1.0))
     (8.0, 12.0)

@@ -27,7 +27,6 @@ class Lowered:
         passes: the Graph after each pass, by the name of the pass; the first, "staged", is what transforms see.
         source: the Python that is run, on NumPy arrays.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> lowered = fx.jit(fx.grad(lambda x: fnp.sum(x * x))).lower(np.ones(3))
     >>> [len(lowered.passes[name].equations) for name in ("staged", "constants")]
     [7, 3]

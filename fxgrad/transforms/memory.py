@@ -47,7 +47,6 @@ class MemoryEstimate:
     that the function closes over; `arguments`, `captured` and `results` are the sizes of these; `held` lists the arrays
     held at the peak, the largest first.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> estimate = fx.memory_estimate(lambda x: fnp.sum(fnp.sin(x)))(np.ones(1000))
     >>> estimate.arguments, estimate.results
     (8000, 0)
@@ -95,7 +94,6 @@ def memory_estimate(fun: Callable[..., Any]) -> Callable[..., MemoryEstimate]:
     Raises:
         ConcretizationError: the function asks for the value of an argument.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> estimate = fx.memory_estimate(fx.grad(lambda x: fnp.sum(fnp.sin(fnp.exp(x)))))(np.ones(1000))
     >>> estimate.arguments, estimate.results, estimate.peak
     (8000, 8000, 24000)

@@ -25,7 +25,6 @@ def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[
     argument, the result of an operation in one of the user's lines, or a name given by `checkpoint_name`. Arguments as
     for `print_saved_residuals`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.saved_residuals(lambda x: fnp.sin(x), 1.0)
     [(f64*[], 'from the argument x')]
     """
@@ -59,7 +58,6 @@ def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) ->
         fun: a function of pytrees of arrays.
         args, kwargs: arguments of the kind that it will be called with.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> fx.print_saved_residuals(lambda w, x: fnp.sum(w * fx.checkpoint_name(x, "input")), fnp.ones(3), fnp.ones(3))
     f64[3] named 'input' from <doctest ...>:1 in <lambda>
     f64[3] from the argument w

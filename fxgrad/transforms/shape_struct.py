@@ -33,7 +33,6 @@ class ShapeDtypeStruct:
     Raises:
         DTypeError: there is no dtype. It is a TypeError.
 
-    >>> import fxgrad as fx
     >>> fx.ShapeDtypeStruct((3,), float)
     ShapeDtypeStruct(shape=(3,), dtype=float64)
     """
@@ -64,7 +63,6 @@ class ShapeDtypeStruct:
     def like(cls, x: ArrayLike) -> ShapeDtypeStruct:
         """Return the shape and dtype of an array, a number, or what has both.
 
-        >>> import fxgrad as fx
         >>> fx.ShapeDtypeStruct.like([1.0, 2.0])
         ShapeDtypeStruct(shape=(2,), dtype=float64)
         """
@@ -106,7 +104,6 @@ def typeof(x: ArrayLike) -> Aval:
     Args:
         x: an array, a number, a traced value, or what has a shape and a dtype.
 
-    >>> import fxgrad as fx
     >>> fx.typeof(1.0), fx.typeof([1, 2])
     (f64*[], i64[2])
     """

@@ -54,7 +54,6 @@ class SparseMatrix:
     places. It is multiplied by dense vectors and matrices (`a @ x`); `todense()` gives an array, `to_scipy()` a
     `scipy.sparse.csr_array`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> pattern = np.eye(3, dtype=bool)
     >>> derivative = fx.jit(fx.jacobian(lambda x: x**2, sparsity=pattern))(np.arange(3.0))
     >>> derivative.shape, derivative.nnz

@@ -58,7 +58,6 @@ def sparsity_pattern(fun: Callable[P, Any], argnums: int | Sequence[int] = 0) ->
         MissingLibraryError: SciPy is not installed.
         ConcretizationError: the course of `fun` depends on values of its arguments.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.sparsity_pattern(lambda x: x[1:] * x[:-1])(np.ones(4)).toarray().astype(int)
     array([[1, 1, 0, 0],
            [0, 1, 1, 0],

@@ -58,7 +58,6 @@ def jacobian_diagonal(
         ShapeError, StructureError: the result is not like the argument.
         DTypeError: the argument is not floating.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.jacobian_diagonal(lambda x: x**2 * x[0])(np.array([1.0, 2.0]))
     array([3., 4.])
 
@@ -91,7 +90,6 @@ def hessian_diagonal(
     """The diagonal of the Hessian of a scalar function: the `jacobian_diagonal` of its gradient, with the same
     arguments.
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.hessian_diagonal(lambda x: (x**3).sum() + x[0] * x[1])(np.array([1.0, 2.0]))
     array([ 6., 12.])
     """
@@ -123,7 +121,6 @@ def divergence(
     Raises:
         ShapeError, StructureError, DTypeError: as for `jacobian_diagonal`.
 
-    >>> import fxgrad as fx, numpy as np
     >>> float(fx.divergence(lambda x: x * x[::-1])(np.array([1.0, 2.0])))
     3.0
 
@@ -168,7 +165,6 @@ def laplacian(
     Raises:
         DTypeError: the argument is not floating.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp, numpy as np
     >>> float(fx.laplacian(lambda x: fnp.sum(x**2) ** 2)(np.array([1.0, 2.0])))
     80.0
 

@@ -45,8 +45,6 @@ def to_source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ())
         UnsupportedError: a part of the program that NumPy cannot carry out, as a callback or a collective.
         StructureError: an argument or a result is a container whose class the program would not have.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
-    >>> import numpy as np
     >>> def energy(x):
     ...     return fnp.sum(fnp.sin(x) * x)
     >>> print(fx.to_source(fx.grad(energy))(np.ones(3)))

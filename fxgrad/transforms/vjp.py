@@ -117,7 +117,6 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
         StructureError, ShapeError, DTypeError: by the pullback, where the cotangent does not fit the value.
         CheckError, ConcretizationError: as for `grad`, with `check`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> y, pullback = fx.vjp(lambda a, b: a * b, 3.0, 4.0)
     >>> [float(ct) for ct in pullback(1.0)]
     [4.0, 3.0]
@@ -192,7 +191,6 @@ def grad(
             `fun`, or `fun` is noisy, so that there is none.
         ConcretizationError: with `check`, the values are not known (under `jit`, `vmap`, or another derivative).
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> float(fx.grad(lambda x: fnp.sin(x) * x)(0.0))
     0.0
     """
@@ -233,7 +231,6 @@ def value_and_grad(
     Returns:
         A function giving (value, gradient), or ((value, aux), gradient) if `has_aux`.
 
-    >>> import fxgrad as fx
     >>> value, gradient = fx.value_and_grad(lambda x: x * x)(3.0)
     >>> float(value), float(gradient)
     (9.0, 6.0)
@@ -412,7 +409,6 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tu
         NotLinearError: `fun` is not linear.
         DTypeError: `fun` goes from integers to floating-point numbers or back.
 
-    >>> import fxgrad as fx, numpy as np
     >>> transposed = fx.linear_transpose(lambda x: 3.0 * x, np.zeros(2))
     >>> transposed(np.ones(2))
     (array([3., 3.]),)

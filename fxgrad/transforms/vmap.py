@@ -199,7 +199,6 @@ def vmap(
         StructureError: in_axes or out_axes are no prefix.
         ConcretizationError: `fun` asks for the value of a mapped argument, and `control` is not "split".
 
-    >>> import fxgrad as fx, numpy as np
     >>> fx.vmap(lambda a, b: a + b, in_axes=(0, None))(np.arange(3.0), 10.0)
     array([10., 11., 12.])
     >>> fx.vmap(lambda a: a if a > 0 else -2 * a, control="split")(np.array([1.0, -2.0]))

@@ -12,8 +12,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import CURRENT
-from ...core.source_info import user_frame, user_stack
+from ...extend import CURRENT, source_info
 from .errors import TensorError
 from .hooks import RUNNING
 
@@ -36,7 +35,7 @@ def note_call(node: Node) -> None:
     modes = CURRENT.get().modes
     if modes is None or not modes.anomaly:
         return
-    entries = [(s.filename, s.lineno, s.code.co_name, s.line) for s in user_stack()]
+    entries = [(s.filename, s.lineno, s.code.co_name, s.line) for s in source_info.user_stack()]
     node.metadata[TRACEBACK] = traceback.format_list(entries)
     parent = getattr(RUNNING.get(), "evaluated", None)
     if parent is not None:
@@ -56,7 +55,7 @@ def error_reports(node: Node) -> Iterator[None]:
 def report_error(node: Node, error: BaseException) -> None:
     """Warn of an error in the evaluation of a node, with the forward calls behind it; where warnings are errors, note
     them on this one."""
-    site = user_frame()
+    site = source_info.user_frame()
     for text in call_reports(node):
         try:
             warnings.warn_explicit(text, UserWarning, site.filename, site.lineno)
@@ -78,7 +77,7 @@ def call_reports(node: Node) -> Iterator[str]:
 
 def ensure_no_nan(node: Node, results: Sequence[Any]) -> None:
     """Raise if a cotangent that a node has computed has NaN entries."""
-    from ...transforms.debug_nans import has_nan  # loaded with the first check
+    from ...extend import has_nan  # loaded with the first check
 
     for position, result in enumerate(results):
         if result is not None and has_nan(result):

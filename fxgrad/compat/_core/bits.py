@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.arrays import use_device_of
+from ...extend import use_device_of
 from .memory import copy_with_strides, is_array, write_array
 
 if TYPE_CHECKING:

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.devices import CPU, device_of, is_on_cuda, put_array
-from ...core.interpreter import EVAL, Interpreter, PrimalTracer, Tracer
+from ...extend import CPU, EVAL, Interpreter, PrimalTracer, Tracer, device_of, devices, is_on_cuda
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...core.primitive import Primitive
+    from ...extend import Primitive
 
 
 class DeviceTracer(PrimalTracer):
@@ -72,7 +71,11 @@ def run_on_device(function: Callable[..., Any], values: Sequence[Any], params: d
 
 def follow(result: Any, device: Any) -> Any:
     """Return a result that is a constant of NumPy's on a device; any other as it is."""
-    return put_array(np.asarray(result), device) if isinstance(result, np.ndarray | np.generic) else result
+    return (
+        devices.put_array(np.asarray(result), device)
+        if isinstance(result, np.ndarray | np.generic)
+        else result
+    )
 
 
 def run_on_host(function: Callable[..., Any], given: dict[str, Any]) -> Any:
@@ -81,5 +84,5 @@ def run_on_host(function: Callable[..., Any], given: dict[str, Any]) -> Any:
     place = next((device_of(v) for v in given.values() if is_on_cuda(v)), None)
     if place is None:
         return function(**given)
-    results = function(**{k: put_array(v, CPU) if is_on_cuda(v) else v for k, v in given.items()})
+    results = function(**{k: devices.put_array(v, CPU) if is_on_cuda(v) else v for k, v in given.items()})
     return [follow(r, place) for r in results] if isinstance(results, list) else follow(results, place)

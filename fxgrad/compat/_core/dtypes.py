@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.aval import SCALARS, aval_of, kind_of
-from ...core.errors import DTypeError
+from ...extend import SCALARS, DTypeError, aval_of, kind_of
 from .errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError, argument_error
 
 
@@ -20,7 +19,6 @@ class dtype:
         name: the name.
         numpy: NumPy's dtype.
 
-    >>> import fxgrad.compat as torch
     >>> torch.float32, torch.float32.is_floating_point, torch.int64.itemsize
     (torch.float32, True, 8)
     """
@@ -53,7 +51,6 @@ class NamedDtype(dtype):
     """A dtype of torch's that NumPy lacks: programs compare with it, and look into tables of dtypes, but no Tensor has
     it here.
 
-    >>> import fxgrad.compat as torch
     >>> torch.float8_e5m2, torch.float8_e5m2.itemsize, torch.ones(2).dtype == torch.float8_e5m2
     (torch.float8_e5m2, 1, False)
     """
@@ -137,7 +134,6 @@ def from_name(name: str) -> dtype:
     Returns:
         A dtype.
 
-    >>> import fxgrad.compat as torch
     >>> from fxgrad.compat._core.dtypes import from_name
     >>> from_name("float32")
     torch.float32
@@ -203,7 +199,6 @@ def get_default_dtype() -> dtype:
     Returns:
         A dtype.
 
-    >>> import fxgrad.compat as torch
     >>> torch.get_default_dtype()
     torch.float32
     """
@@ -219,7 +214,6 @@ def set_default_dtype(d: dtype) -> None:
     Raises:
         DTypeError: `d` is not a floating dtype.
 
-    >>> import fxgrad.compat as torch
     >>> torch.set_default_dtype(torch.float64)
     >>> torch.tensor(1.5).dtype
     torch.float64
@@ -411,7 +405,6 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     Raises:
         TypeError: an argument is no `torch.dtype`.
 
-    >>> import fxgrad.compat as torch
     >>> torch.promote_types(torch.int32, torch.float16)
     torch.float16
     """
@@ -428,7 +421,6 @@ def can_cast(from_: dtype, to: dtype) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.can_cast(torch.float32, torch.int64), torch.can_cast(torch.int64, torch.float32)
     (False, True)
     """
@@ -451,7 +443,6 @@ class finfo:
     Raises:
         TypeError: the dtype is not floating.
 
-    >>> import fxgrad.compat as torch
     >>> torch.finfo(torch.float16).max
     65504.0
     """
@@ -488,7 +479,6 @@ class iinfo:
     Raises:
         TypeError: it is none.
 
-    >>> import fxgrad.compat as torch
     >>> torch.iinfo(torch.int8)
     iinfo(min=-128, max=127, dtype=int8)
     """

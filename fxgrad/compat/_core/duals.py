@@ -12,13 +12,20 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from ... import ops
-from ...core.arrays import CONSTANTS_FOLLOW
-from ...core.aval import aval_of, is_differentiable
-from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.interpreter import Context, levels, use_context
-from ...core.pullback import PullbackRule
-from ...transforms.jvp import JVPInterpreter, JVPTracer
+from ...extend import (
+    CONSTANTS_FOLLOW,
+    ERROR_STATE,
+    IGNORE,
+    Context,
+    JVPInterpreter,
+    JVPTracer,
+    PullbackRule,
+    aval_of,
+    is_differentiable,
+    levels,
+    ops,
+    use_context,
+)
 from . import views
 from .device_level import hide, show
 from .errors import ArgumentValueError, TensorError

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core import errors, source_info
-from ...core.aval import aval_of, kind_of
-from ...core.devices import CPU, device_of
+from ...extend import CPU, aval_of, device_of, errors, kind_of, source_info
 from .dtypes import can_cast, from_numpy_dtype, short_name
 from .errors import ArgumentError, DimensionError, LinAlgError, NotSupportedError, TensorError, argument_error
 from .tensor import Tensor
@@ -17,7 +15,7 @@ from .tensor import Tensor
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...core.devices import Device
+    from ...extend import Device
 
 # What an operation may have raised that is to be reworded.
 REWORDED_ERRORS = (ValueError, TypeError, IndexError)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ...core.errors import FxgradError
+from ...extend import FxgradError
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -22,7 +22,6 @@ class TensorError(FxgradError, RuntimeError):
     Shapes that do not fit, dtypes that differ, a second `backward` through a graph that was freed, a leaf or a saved
     Tensor that was changed in place. The first line is torch's.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (3 * x).backward()
     Traceback (most recent call last):
@@ -44,7 +43,6 @@ class NoGradientError(FxgradError, AssertionError):
     It is an AssertionError, as in torch. It comes from a `GradScaler` that is used out of order, from optimizers under
     options that exclude gradients, and from hooks for several gradients.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.ones(1, requires_grad=True)
     >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), torch.amp.GradScaler("cpu")
     >>> scaler.step(optimizer)
@@ -70,7 +68,6 @@ class RequirementError(FxgradError, AssertionError):
     Sizes of attention that do not divide each other, masks and scores of another shape, layers that are still in
     training where they are to be fused.
 
-    >>> import fxgrad.compat as torch
     >>> torch.nn.MultiheadAttention(embed_dim=10, num_heads=3)
     Traceback (most recent call last):
         ...
@@ -88,7 +85,6 @@ class RequirementError(FxgradError, AssertionError):
 class DimensionError(FxgradError, IndexError):
     """The error for a dimension or an index that is out of range: an IndexError, as in torch.
 
-    >>> import fxgrad.compat as torch
     >>> torch.ones(3).sum(dim=1)
     Traceback (most recent call last):
         ...
@@ -107,7 +103,6 @@ class ArgumentError(FxgradError, TypeError):
 
     A number where a Tensor is needed, a Tensor where a number is, a name that no argument has.
 
-    >>> import fxgrad.compat as torch
     >>> torch.zeros("3")
     Traceback (most recent call last):
         ...
@@ -137,7 +132,6 @@ class ArgumentValueError(FxgradError, ValueError):
 
     Hyperparameters out of their range, parameters of distributions, sizes of targets, names of options.
 
-    >>> import fxgrad.compat as torch
     >>> w = torch.ones(1, requires_grad=True)
     >>> torch.optim.SGD([w], lr=-1.0)
     Traceback (most recent call last):
@@ -158,7 +152,6 @@ class NotSupportedError(FxgradError, NotImplementedError):
     It is a NotImplementedError. The message says why the feature is left out, the hint what there is in its place.
     Names that are left out can be imported and used in annotations; only a call raises.
 
-    >>> import fxgrad.compat as torch
     >>> torch.fx.Tracer()
     Traceback (most recent call last):
         ...
@@ -168,7 +161,6 @@ class NotSupportedError(FxgradError, NotImplementedError):
 
     A program as data is a Graph here:
 
-    >>> import fxgrad as fx
     >>> len(fx.make_graph(torch.sin)(torch.ones(3)).equations)
     1
     """
@@ -178,7 +170,6 @@ class NotSupportedError(FxgradError, NotImplementedError):
 class LinAlgError(FxgradError, RuntimeError):
     """The error for a matrix with which a computation is impossible: singular, or not positive definite.
 
-    >>> import fxgrad.compat as torch
     >>> torch.linalg.inv(torch.zeros(2, 2))
     Traceback (most recent call last):
         ...
@@ -201,7 +192,6 @@ class DeviceError(TensorError, AssertionError):
 
     "cuda" is a device where CuPy is installed and finds a GPU.
 
-    >>> import fxgrad.compat as torch
     >>> torch.ones(3, device="cuda:99")
     Traceback (most recent call last):
         ...

@@ -42,7 +42,6 @@ class RemovableHandle:
         extra_dict: another dict, or several, with something about it.
         hooks: where the hook is: a dict.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with x.register_hook(lambda grad: print("gradient", grad.item())):
     ...     (3 * x).backward()
@@ -118,7 +117,6 @@ def unserializable_hook(hook: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a hook as one that need not come along when its Tensor is pickled or copied: nothing warns of it.
 
     >>> import copy
-    >>> import fxgrad.compat as torch
     >>> @torch.utils.hooks.unserializable_hook
     ... def double(gradient):
     ...     return gradient * 2

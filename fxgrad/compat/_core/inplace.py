@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core import source_info
-from ...core.aval import aval_of, is_differentiable
-from ...core.errors import UnsupportedError
-from ...core.interpreter import CURRENT, Tracer, ensure_open, use_context
+from ...extend import (
+    CURRENT,
+    BatchTracer,
+    Tracer,
+    UnsupportedError,
+    aval_of,
+    ensure_open,
+    is_differentiable,
+    ops,
+    source_info,
+    use_context,
+)
 from ...numpy import contraction
-from ...ops.indexing import ARRAY
-from ...transforms.vmap import BatchTracer
 from . import duals, inference, strides, views
 from .bits import apply_bits, has_bit, memory_array
 from .dtypes import cast_number, from_numpy_dtype
@@ -357,10 +362,10 @@ class CopyRegion(StatelessPullback):
         places = strides.strided_positions(aval, *self.region, self.strides)
         inside = places >= 0
         flat = ops.reshape(ct, shape=(aval.size,))
-        part = ops.getitem(flat, places, index=(ARRAY,))
+        part = ops.getitem(flat, places, index=(ops.ARRAY,))
         if not inside.all():
             part = ops.where(inside, part, 0)
-        rest = ops.update(flat, np.zeros(inside.sum(), aval.dtype), places[inside], index=(ARRAY,))
+        rest = ops.update(flat, np.zeros(inside.sum(), aval.dtype), places[inside], index=(ops.ARRAY,))
         return ops.reshape(rest, shape=aval.shape), part
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import CURRENT, PrimalTracer, use_context
-from ...transforms.vmap import BatchTracer
+from ...extend import CURRENT, BatchTracer, PrimalTracer, use_context
 from .bits import memory_array
 from .memory import copy_rows, is_array, strides_only
 from .modes import with_modes
@@ -24,7 +23,6 @@ class memory_format:
         name: the name.
         order: the dimensions by decreasing stride; None: as they come.
 
-    >>> import fxgrad.compat as torch
     >>> torch.zeros(1, 2, 3, 5).contiguous(memory_format=torch.channels_last).stride()
     (30, 1, 10, 2)
     """

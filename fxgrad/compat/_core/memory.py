@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.arrays import namespace_of, use_device_of
-from ...core.devices import CPU, device_of, is_on_cuda, put_array
-from ...core.interpreter import Tracer
+from ...extend import CPU, Tracer, device_of, devices, is_on_cuda, namespace_of, use_device_of
 from .dtypes import type_name
 from .errors import TensorError
 from .tape import AccumulateGrad, next_serial, node_and_index
@@ -145,10 +143,10 @@ def copy_array(value, order: Any = "C") -> Any:
 def write_array(memory, value) -> None:
     """Write a number or an array, which may be on another device, into an array."""
     if type(memory) is np.ndarray:
-        memory[...] = put_array(value, CPU) if is_on_cuda(value) else value
+        memory[...] = devices.put_array(value, CPU) if is_on_cuda(value) else value
         return
     if type(value) is np.ndarray:
-        value = put_array(value, device_of(memory) or CPU) if value.ndim else value[()]
+        value = devices.put_array(value, device_of(memory) or CPU) if value.ndim else value[()]
     with use_device_of([memory], "copy_"):
         memory[...] = value
 

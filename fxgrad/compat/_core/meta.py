@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...core.aval import Aval, aval_of
-from ...core.interpreter import EVAL, Interpreter, Tracer
+from ...extend import EVAL, Aval, Interpreter, Tracer, aval_of
 from .errors import NotSupportedError, TensorError
 
 if TYPE_CHECKING:
-    from ...core.primitive import Primitive
+    from ...extend import Primitive
 
 
 class MetaTracer(Tracer):

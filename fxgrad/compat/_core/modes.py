@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...core.fp_errors import ERROR_STATE
-from ...core.interpreter import CURRENT, EVAL, Context, use_context
+from ...extend import CURRENT, ERROR_STATE, EVAL, Context, use_context
 
 
 class Modes(NamedTuple):

@@ -12,8 +12,7 @@ from threading import Lock
 from types import BuiltinFunctionType, EllipsisType, FunctionType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from ...core.aval import PLAIN
-from ...core.interpreter import CURRENT, api_boundary, leave_library, use_context
+from ...extend import CURRENT, PLAIN, api_boundary, leave_library, use_context
 from .dtypes import dtype
 from .errors import ArgumentError
 from .modes import current_modes, with_modes
@@ -146,7 +145,6 @@ def is_tensor_like(inp: Any) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat as torch
     >>> torch.overrides.is_tensor_like(torch.zeros(2)), torch.overrides.is_tensor_like(3)
     (True, False)
     """
@@ -251,7 +249,6 @@ class TorchFunctionMode:
     """A context manager inside which functions of torch ask its `__torch_function__(func, types, args, kwargs)`,
     whatever their operands are; what that calls goes to the mode around it.
 
-    >>> import fxgrad.compat as torch
     >>> class Loud(torch.overrides.TorchFunctionMode):
     ...     def __torch_function__(self, func, types, args=(), kwargs=None):
     ...         print(func.__name__)
@@ -285,7 +282,6 @@ class TorchFunctionMode:
 class BaseTorchFunctionMode(TorchFunctionMode):
     """The mode that calls every function as it is.
 
-    >>> import fxgrad.compat as torch
     >>> with torch.overrides.BaseTorchFunctionMode():
     ...     y = torch.zeros(2) + 1
     >>> y

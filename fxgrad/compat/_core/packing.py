@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import CURRENT, Tracer, use_context
+from ...extend import CURRENT, Tracer, use_context
 from .errors import ArgumentError, TensorError, argument_error
 from .memory import is_array
 from .modes import current_modes, with_modes

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import SCALARS, aval_of
+from ...extend import SCALARS, aval_of, ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

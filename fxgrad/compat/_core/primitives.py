@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.primitive import Primitive, register
+from ...extend import Primitive, register
 
 if TYPE_CHECKING:
     from collections.abc import Callable

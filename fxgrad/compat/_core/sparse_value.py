@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import Aval, aval_of
-from ...core.interpreter import EVAL, Interpreter, Tracer
+from ...extend import EVAL, Aval, Interpreter, Tracer, aval_of, ops
 from .errors import NotSupportedError
 
 if TYPE_CHECKING:
-    from ...core.primitive import Primitive
+    from ...extend import Primitive
 
 
 class SparseValue(Tracer):

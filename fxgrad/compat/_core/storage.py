@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.devices import as_device, is_on_cuda, put_array
+from ...extend import devices, is_on_cuda
 from .bits import memory_array
 from .dtypes import dtype as torch_dtype
 from .dtypes import float32
@@ -43,7 +43,6 @@ class UntypedStorage:
     Args:
         owner: the number of elements, the elements, or another storage.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.zeros(2, dtype=torch.int16)
     >>> x.untyped_storage()[2:].fill_(1).tolist(), x
     ([1, 1], tensor([  0, 257], dtype=torch.int16))
@@ -222,7 +221,7 @@ class UntypedStorage:
 
     def _fx_moved_to(self, device: str) -> Any:
         """Return a copy on a device; the storage itself where it is there."""
-        owner = put_array(self._fx_owner, as_device(device))
+        owner = devices.put_array(self._fx_owner, devices.as_device(device))
         if owner is self._fx_owner:
             return self
         made = copy.copy(self)
@@ -249,7 +248,6 @@ class TypedStorage(UntypedStorage):
         owner: the number of elements, the elements, or another storage.
         wrap_storage: bytes that are shared.
 
-    >>> import fxgrad.compat as torch
     >>> storage = torch.TypedStorage(2, dtype=torch.float32)
     >>> len(storage)
     2

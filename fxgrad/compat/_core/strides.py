@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import Aval, aval_of
-from ...ops.indexing import ARRAY
-from ...ops.kinds import Linear
-from ...ops.shaping import broadcast_transpose
+from ...extend import Aval, Linear, aval_of, ops
 from .errors import TensorError
 from .layout import contained_array, copy_in_order
 from .memory import array_library, restride
@@ -33,7 +29,7 @@ def gather_positions(x: Aval, call: Callable[..., Any], params: dict) -> Any:
 def scatter_cotangent(ct, x: Aval, call: Callable[..., Any], params: dict) -> Any:
     """Compute the transpose: add up cotangents at the positions from which the entries came."""
     places = gather_positions(x, call, params).reshape(-1)
-    flat = ops.scatter_add(ops.reshape(ct, shape=places.shape), places, index=(ARRAY,), shape=(x.size,))
+    flat = ops.scatter_add(ops.reshape(ct, shape=places.shape), places, index=(ops.ARRAY,), shape=(x.size,))
     return ops.reshape(flat, shape=x.shape)
 
 
@@ -42,7 +38,7 @@ def gather_batched(x, call: Callable[..., Any], params: dict) -> Any:
     aval = aval_of(x)
     places = gather_positions(Aval(aval.shape[1:], aval.dtype), call, params)
     flat = ops.reshape(x, shape=(aval.shape[0], -1 if aval.size else 0))
-    return ops.getitem(flat, places, index=(slice(None), ARRAY))
+    return ops.getitem(flat, places, index=(slice(None), ops.ARRAY))
 
 
 # -- integers and slices ------------------------------------------
@@ -69,7 +65,7 @@ expand = declare_primitive(
     "expand",
     make_array_kernel(expand_kernel),
     shape_rule=lambda x, *, shape: shape,
-    transpose_rule=broadcast_transpose,
+    transpose_rule=ops.broadcast_transpose,
     batch_rule=lambda x, *, size, shape: expand(
         ops.reshape(x, shape=(size, *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:])), shape=(size, *shape)
     ),
@@ -206,8 +202,8 @@ def as_strided_transpose(ct, x: Aval, **params) -> Any:
     operand."""
     places = strided_positions(x, **params).reshape(-1)
     inside = np.flatnonzero(places >= 0)
-    ct = ops.getitem(ops.reshape(ct, shape=places.shape), inside, index=(ARRAY,))
-    flat = ops.scatter_add(ct, places[inside], index=(ARRAY,), shape=(x.size,))
+    ct = ops.getitem(ops.reshape(ct, shape=places.shape), inside, index=(ops.ARRAY,))
+    flat = ops.scatter_add(ct, places[inside], index=(ops.ARRAY,), shape=(x.size,))
     return ops.reshape(flat, shape=x.shape)
 
 
@@ -225,7 +221,7 @@ def as_strided_batch(x, *, size: int, shape, strides, shift: int, layout) -> Any
     places = strided_positions(Aval(aval.shape[1:], aval.dtype), shape, strides, shift, layout)
     ensure_inside(places)
     return ops.getitem(
-        ops.reshape(x, shape=(size, aval.size // max(size, 1))), places, index=(slice(None), ARRAY)
+        ops.reshape(x, shape=(size, aval.size // max(size, 1))), places, index=(slice(None), ops.ARRAY)
     )
 
 

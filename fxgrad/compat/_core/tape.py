@@ -14,13 +14,22 @@ from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import source_info
-from ...core.aval import PLAIN, aval_of
-from ...core.interpreter import CURRENT, EVAL, Context, Interpreter, PrimalTracer, acting_level
-from ...core.primitive import HigherOrder
-from ...core.pullback import PullbackRule, RematPullback
-from ...core.source_info import code_kinds
-from ...kernels.memory import keep_freed_memory
+from ...extend import (
+    CURRENT,
+    EVAL,
+    PLAIN,
+    Context,
+    HigherOrder,
+    Interpreter,
+    PrimalTracer,
+    PullbackRule,
+    RematPullback,
+    acting_level,
+    aval_of,
+    code_kinds,
+    keep_freed_memory,
+    source_info,
+)
 from .anomaly import note_call
 from .errors import TensorError
 from .hooks import ensure_hooks

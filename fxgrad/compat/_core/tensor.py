@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import aval_of
-from ...core.interpreter import escaped_tracer_error, levels
-from ...core.surface import TRACERS, SurfaceObject
+from ...extend import TRACERS, SurfaceObject, aval_of, escaped_tracer_error, levels
 from .dtypes import dtype as torch_dtype
 from .dtypes import from_numpy_dtype
 from .hooks import HookList, ensure_hooks
@@ -46,7 +44,6 @@ class Size(tuple):
     Args:
         iterable: the sizes.
 
-    >>> import fxgrad.compat as torch
     >>> size = torch.Size([2, 3])
     >>> size.numel(), size[0], size + (5,)
     (6, 2, torch.Size([2, 3, 5]))
@@ -86,7 +83,6 @@ class Tensor(SurfaceObject):
     Raises:
         TypeError: the argument is no sequence.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
     >>> x.grad
@@ -119,7 +115,6 @@ class Tensor(SurfaceObject):
     def shape(self) -> Size:
         """The sizes of the dimensions: a `torch.Size`.
 
-        >>> import fxgrad.compat as torch
         >>> torch.zeros(2, 3).shape
         torch.Size([2, 3])
         """
@@ -130,7 +125,6 @@ class Tensor(SurfaceObject):
     def dtype(self) -> torch_dtype:
         """The type of the entries: a `torch.dtype`.
 
-        >>> import fxgrad.compat as torch
         >>> torch.zeros(2).dtype
         torch.float32
         """
@@ -141,7 +135,6 @@ class Tensor(SurfaceObject):
     def requires_grad(self) -> bool:
         """Whether operations on the Tensor are recorded, so that backward gives it a gradient.
 
-        >>> import fxgrad.compat as torch
         >>> x = torch.zeros(2, requires_grad=True)
         >>> (x * 2).requires_grad
         True
@@ -152,7 +145,6 @@ class Tensor(SurfaceObject):
     def is_leaf(self) -> bool:
         """Whether the Tensor is no result of a recorded operation: backward puts the gradients of leaves into `.grad`.
 
-        >>> import fxgrad.compat as torch
         >>> x = torch.zeros(2, requires_grad=True)
         >>> x.is_leaf, (x * 2).is_leaf
         (True, False)
@@ -164,7 +156,6 @@ class Tensor(SurfaceObject):
     def grad_fn(self) -> Node | None:
         """The Node of the operation that made the Tensor, or None for a leaf.
 
-        >>> import fxgrad.compat as torch
         >>> x = torch.zeros(2, requires_grad=True)
         >>> (x * 2).grad_fn.name()
         'MulBackward0'
@@ -176,7 +167,6 @@ class Tensor(SurfaceObject):
     def output_nr(self) -> int:
         """Which of the results of its Node the Tensor is.
 
-        >>> import fxgrad.compat as torch
         >>> x = torch.tensor([3.0, 1.0], requires_grad=True)
         >>> x.unbind()[1].output_nr
         1
@@ -308,7 +298,6 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat as torch
     >>> import warnings
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> handle = x.register_hook(print)

@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of, is_differentiable
-from ...core.interpreter import CURRENT, PrimalTracer, use_context
-from ...ops.indexing import ARRAY
-from ...transforms.jvp import JVPTracer
-from ...transforms.reverse import ReverseTracer
-from ...transforms.vmap import BatchTracer
+from ...extend import (
+    CURRENT,
+    BatchTracer,
+    JVPTracer,
+    PrimalTracer,
+    ReverseTracer,
+    aval_of,
+    is_differentiable,
+    ops,
+    use_context,
+)
 from .bits import has_bit, memory_array, read_with_bits
 from .errors import NotSupportedError, TensorError
 from .memory import VERSIONS, is_array, is_same_view, shares_memory
@@ -355,7 +359,7 @@ class ViewStep:
         places = self(make_tensor(tape, np.arange(size).reshape(shape)))._fx_value.reshape(-1)
         with use_context(tape.outer):
             flat = ops.reshape(value, shape=(size,))
-            flat = ops.update(flat, ops.reshape(view, shape=places.shape), places, index=(ARRAY,))
+            flat = ops.update(flat, ops.reshape(view, shape=places.shape), places, index=(ops.ARRAY,))
             return ops.reshape(flat, shape=shape)
 
 

@@ -7,18 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import SCALARS, Aval, aval_of, is_differentiable
-from ...core.cache import Cache
-from ...core.devices import is_on_cuda
-from ...core.interpreter import Tracer
-from ...core.key import params_key
-from ...core.staging import stage
-from ...kernels.codegen.source import compile_graph
-from ...ops import derive
-from ...ops.kinds import Elementwise, General, ensure_batched, promote_tangent
-from ...transforms.jvp import jvp_flat
-from ...transforms.vmap import vmap_flat
+from ...extend import (
+    SCALARS,
+    Aval,
+    Cache,
+    Elementwise,
+    General,
+    Tracer,
+    aval_of,
+    compile_graph,
+    derive,
+    ensure_batched,
+    is_differentiable,
+    is_on_cuda,
+    jvp_flat,
+    ops,
+    params_key,
+    promote_tangent,
+    stage,
+    vmap_flat,
+)
 from .._core.device_level import run_on_device
 from .._core.dtypes import _default_dtype
 from .._core.memory import copy_array, copy_rows, is_array, is_writable, memory_owner
@@ -368,7 +376,7 @@ def try_compile(
     if not graph.equations or any(e.primitive.effectful or e.bound_to_axis for e in graph.equations):
         return None
     if len(graph.equations) > 1:
-        from ...passes import compact  # which the simplest programs do without
+        from ...extend import compact  # which the simplest programs do without
 
         graph = compact(graph)
     return compile_graph(graph, plain=True, quiet=True)

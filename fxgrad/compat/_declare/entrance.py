@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...core import interpreter
-from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
-from ...core.interpreter import CURRENT, EVAL
+from ...extend import CURRENT, DEFAULT, ERROR_STATE, EVAL, IGNORE
 from .._core.modes import NO_GRAD
 from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override
 from .signatures import DerivedSignature
@@ -17,7 +16,7 @@ from .signatures import DerivedSignature
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ...core.observer import Observer
+    from ...extend import Observer
 
 current = CURRENT.get
 SEQUENCES = {list, tuple}

@@ -12,7 +12,7 @@ from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
 
-from ...core.aval import SCALARS
+from ...extend import SCALARS
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
 from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace

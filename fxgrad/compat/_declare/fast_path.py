@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops  # noqa: F401 (the package before its parts)
-from ...core import source_info
-from ...core.cache import Cache
-from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.interpreter import EVAL
-from ...core.key import EXACT, key_of
-from ...ops.kinds import Elementwise
+from ...extend import ERROR_STATE, EVAL, EXACT, IGNORE, Cache, Elementwise, key_of, source_info
 from .._core import views
 from .._core.dtypes import _default_dtype
 from .._core.memory import VERSIONS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...core.pullback import RematPullback
+from ...extend import RematPullback
 from .._core.tape import no_copy
 
 if TYPE_CHECKING:

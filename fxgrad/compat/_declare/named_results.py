@@ -11,7 +11,6 @@ RETURN_TYPES: dict[str, Any] = {}  # by their names: what `torch.return_types` h
 def make_result_type(name: str, *fields: str) -> Any:
     """Make the class of named tuples in which an operation returns its results.
 
-    >>> import fxgrad.compat as torch
     >>> torch.max(torch.tensor([1.0, 3.0]), dim=0).indices.item()
     1
     """

@@ -6,9 +6,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...core.cache import Cache
-from ...core.interpreter import CURRENT, EVAL, Context
-from ...kernels.codegen.observed import observe_code
+from ...extend import CURRENT, EVAL, Cache, Context, observe_code
 from .._core.modes import with_modes
 from .._core.tensor import Tensor
 from .composite import CompiledPlan
@@ -16,7 +14,7 @@ from .composite import CompiledPlan
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ...core.observer import Observer
+    from ...extend import Observer
     from .operation import Operation
 
 

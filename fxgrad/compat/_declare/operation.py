@@ -24,14 +24,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core import source_info
-from ...core.arrays import CONSTANTS_FOLLOW, has_own_operations
-from ...core.aval import SCALARS, aval_of, is_differentiable, kind_of
-from ...core.cache import Cache
-from ...core.devices import device_in_use, is_on_cuda
-from ...core.fp_errors import ERROR_STATE, IGNORE
-from ...core.interpreter import CURRENT, EVAL, Tracer
-from ...core.key import EXACT, key_of
+from ...extend import (
+    CONSTANTS_FOLLOW,
+    CURRENT,
+    ERROR_STATE,
+    EVAL,
+    EXACT,
+    IGNORE,
+    SCALARS,
+    Cache,
+    Tracer,
+    aval_of,
+    device_in_use,
+    has_own_operations,
+    is_differentiable,
+    is_on_cuda,
+    key_of,
+    kind_of,
+    source_info,
+)
 from .._core import duals, inference, views
 from .._core.dtypes import _default_dtype, check_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import (

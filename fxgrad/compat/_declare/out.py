@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import aval_of
+from ...extend import aval_of
 from .._core import duals, inference
 from .._core.error_messages import check_result_dtype
 from .._core.errors import ArgumentError, NotSupportedError, TensorError, argument_error

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core import source_info
-from ...core.interpreter import CURRENT, EVAL, Context
+from ...extend import CURRENT, EVAL, Context, source_info
 from .._core.memory import VERSIONS
 from .._core.modes import NO_GRAD, QUIET
 from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator, next_serial

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import SCALARS, aval_of, kind_of
+from ...extend import SCALARS, aval_of, kind_of, ops
 from .._core.dtypes import _default_dtype, cast_number, default_numpy_dtype, result_numpy_dtype
 from .._core.precision import is_number
 

@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import Aval, aval_of, is_differentiable
-from ...ops.masked import densify
-from ...ops.slicing import zeros_of_shape
+from ...extend import Aval, aval_of, is_differentiable, masked, ops
 from .._core.memory import is_array
 from .._core.strides import basic_view
 from .._core.tape import StatelessPullback
@@ -104,10 +101,10 @@ class Partition(StatelessPullback, Composite):
     def pull(self, cts: dict, whole: Aval, parts: Sequence[Aval], dim: int) -> tuple[Any]:
         """Concatenate the cotangents of the parts, with zeros for those that have none."""
         dim %= whole.ndim
-        some = densify(next(iter(cts.values())))
+        some = masked.densify(next(iter(cts.values())))
         joined = []
         for i, part in enumerate(parts):
-            ct = densify(cts[i]) if i in cts else zeros_of_shape(some, part.shape)
+            ct = masked.densify(cts[i]) if i in cts else ops.zeros_of_shape(some, part.shape)
             if part.ndim < whole.ndim:
                 ct = ops.reshape(ct, shape=(*part.shape[:dim], 1, *part.shape[dim:]))
             joined.append(ct)

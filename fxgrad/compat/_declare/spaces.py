@@ -6,7 +6,7 @@ from functools import wraps
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ...core.source_info import hide_frames
+from ...extend import source_info
 from .entrance import make_entrance, with_numpy_names
 from .entry import is_entry_point
 from .late_text import complete_late
@@ -71,7 +71,7 @@ def with_direct(direct: Callable[..., Any], function: Callable[..., Any]) -> Cal
             result = direct(*arguments, **options)
             return function(*arguments, **options) if result is None else result
         except BaseException as error:
-            hide_frames(error)  # that of this function
+            source_info.hide_frames(error)  # that of this function
             raise
 
     return call_either

@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.cache import Cache
-from ...core.interpreter import EVAL, Context
-from ...core.source_info import hide_frames
+from ...extend import EVAL, Cache, Context, ops, source_info
 from .._core import strides
 from .._core.memory import memory_address
 from .._core.tape import LEAF, grad_accumulator, no_copy
@@ -226,7 +223,7 @@ def with_known_views(function: Callable[..., Any]) -> Callable[..., Any]:
                 learn_view(plans, tensor, key, view)
             return view
         except BaseException as error:
-            hide_frames(error)  # that of this function
+            source_info.hide_frames(error)  # that of this function
             raise
 
     return take_or_make

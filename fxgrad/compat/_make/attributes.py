@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.aval import aval_of
-from ...core.devices import is_pinned_array, pinned_empty
+from ...extend import aval_of, devices
 from .._core.dtypes import dtype as torch_dtype
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype, short_name
 from .._core.error_messages import dimension_error
@@ -101,7 +100,7 @@ def get_device(input: Tensor) -> int:
 @expose("method")
 def is_pinned(self: Tensor, device=None) -> bool:
     """Whether the entries are in pinned memory, from which copies to a CUDA device run beside other work."""
-    return is_pinned_array(self._fx_value)
+    return devices.is_pinned_array(self._fx_value)
 
 
 @expose("method")
@@ -121,9 +120,9 @@ def pin_memory(self: Tensor, device=None) -> Tensor:
         raise TensorError(
             f"cannot pin '{kind}' only dense CPU tensors can be pinned", hint="x.cpu().pin_memory()"
         )
-    if is_pinned_array(self._fx_value):
+    if devices.is_pinned_array(self._fx_value):
         return self
-    made = pinned_empty(self.shape, aval_of(self._fx_value).dtype)
+    made = devices.pinned_empty(self.shape, aval_of(self._fx_value).dtype)
     return make_tensor(current_tape(), made).copy_(self.detach()).requires_grad_(self.requires_grad)
 
 

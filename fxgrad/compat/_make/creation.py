@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import Aval, aval_of, is_differentiable, kind_of
-from ...core.interpreter import Tracer
+from ...extend import Aval, Tracer, aval_of, is_differentiable, kind_of, ops
 from .._core import views
 from .._core.dtypes import (
     as_numpy_dtype,

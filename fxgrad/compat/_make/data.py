@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import SCALARS, aval_of, kind_of
-from ...core.interpreter import Tracer, concretize
+from ...extend import SCALARS, Tracer, aval_of, concretize, kind_of, ops
 from .._core.dtypes import as_numpy_dtype, check_numpy_dtype, common_dtype, default_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import is_array

@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops  # noqa: F401  before its parts
-from ...core import devices
-from ...core.interpreter import Tracer
-from ...ops.transfer import put
+from ...extend import Tracer, devices, ops
 from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import is_array
 from .._core.meta import MetaTracer, WrapperTracer, refuse_entries, without_entries
@@ -199,7 +196,7 @@ def copy_between(input, source: device, target: device) -> Any:
     """A copy of a Tensor on another device."""
     if is_array(input) or META in (source, target):
         return move_array(input, target)
-    return put(input, core_device(target), core_device(source))
+    return ops.put(input, core_device(target), core_device(source))
 
 
 def to_device(tensor: Any, target: device) -> Any:

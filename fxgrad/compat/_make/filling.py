@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import aval_of, kind_of
+from ...extend import aval_of, kind_of
 from .._core.dtypes import short_name
 from .._core.errors import NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable

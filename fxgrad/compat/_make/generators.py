@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import PrimalTracer, levels
-from ...transforms.vmap import BatchTracer
+from ...extend import BatchTracer, PrimalTracer, levels
 from .._core.error_messages import captured_target_error
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.layout import inverse_order, layout_array, order_of

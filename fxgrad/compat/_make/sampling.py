@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of, kind_of
-from ...core.interpreter import Tracer
+from ...extend import Tracer, aval_of, kind_of, ops
 from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of, kind_of
-from ...core.interpreter import Tracer
+from ...extend import Tracer, aval_of, kind_of, ops
 from .._core.dtypes import default_numpy_dtype
 from .._core.errors import ArgumentError, TensorError
 from .._core.tensor import Tensor, refresh

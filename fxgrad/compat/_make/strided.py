@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...transforms.vmap import BatchTracer
+from ...extend import BatchTracer
 from .._core.dtypes import default_numpy_dtype
 from .._core.errors import TensorError
 from .._core.layout import batch_levels, contiguous_strides, first_entry

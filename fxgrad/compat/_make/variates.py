@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import kind_of
+from ...extend import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import Aval
+from ...extend import Aval
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype
 from .._core.errors import ArgumentError
 from .._core.meta import WrapperTracer

@@ -18,7 +18,7 @@ from .._declare.spaces import expose
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ...core.errors import FxgradError
+    from ...extend import FxgradError
 
 
 def declare_check(name: str, error: type[FxgradError]) -> None:

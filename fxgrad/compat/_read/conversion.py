@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.aval import aval_of
+from ...extend import aval_of
 from .._core.dtypes import as_numpy_dtype, dtype_hint, from_name, get_default_dtype, is_dtype, short_name
 from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.layout import (

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core import pytree
-from ...core.surface import call_on_values, is_object
+from ...extend import call_on_values, is_object, pytree
 from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...core.aval import kind_of
-from ...core.interpreter import Tracer, levels
+from ...extend import Tracer, kind_of, levels
 from .._core.dtypes import get_default_dtype
 from .._core.duals import get_tangent
 from .._core.errors import ArgumentValueError, TensorError

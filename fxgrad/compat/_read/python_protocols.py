@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import concretize
+from ...extend import concretize
 from .._core.bits import CONJ, NEG, has_bit
 from .._core.errors import ArgumentError, TensorError
 from .._core.memory import copy_array, is_array, memory_address, memory_owner, strided_view

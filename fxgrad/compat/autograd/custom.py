@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core import source_info
-from ...core.aval import aval_of, is_differentiable
-from ...core.interpreter import CURRENT, use_context
+from ...extend import CURRENT, aval_of, is_differentiable, ops, source_info, use_context
 from .._core import duals
 from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import assign, ensure_modifiable, rebase_history, write_tangent

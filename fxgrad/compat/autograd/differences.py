@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...checking.finite_differences import central_differences, random_like, to_host_array
-from ...core.aval import Aval
-from ...transforms.jacobian import unit_vectors
+from ...extend import Aval, finite_differences, unit_vectors
 from .._core.errors import ArgumentValueError, TensorError, public
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
@@ -139,7 +137,9 @@ class Problem:
                         f"{eps}, but got: {what}s {a} and {b}."
                     )
         with np.errstate(all="ignore"):
-            return central_differences(lambda step: [array for _, _, array in found[step]], eps)
+            return finite_differences.central_differences(
+                lambda step: [array for _, _, array in found[step]], eps
+            )
 
     def numerical_jacobians(
         self, places: Sequence[int], x: Tensor
@@ -157,7 +157,7 @@ class Problem:
 
     def draw(self, tensor: Tensor) -> np.ndarray:
         """Random numbers like a Tensor."""
-        return random_like(self.random, refresh(tensor)._fx_value)[0]
+        return finite_differences.random_like(self.random, refresh(tensor)._fx_value)[0]
 
     def is_close(self, analytical, numerical, slack: float = 1.0) -> bool:
         """Whether two Jacobians, or two products with them, are close enough. NaN is close to nothing."""
@@ -210,7 +210,7 @@ class Problem:
 
 def as_array(tensor: Tensor) -> np.ndarray:
     """A copy of the entries of a Tensor, in double precision."""
-    return to_host_array(refresh(tensor)._fx_value)
+    return finite_differences.to_host_array(refresh(tensor)._fx_value)
 
 
 def tensor_like(array: np.ndarray, tensor: Tensor) -> Tensor:

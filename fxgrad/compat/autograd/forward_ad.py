@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.interpreter import CURRENT, api_boundary, use_context
+from ...extend import CURRENT, api_boundary, use_context
 from .._core.bits import memory_array
 from .._core.duals import (
     DUAL_LEVEL,

@@ -7,9 +7,7 @@ import warnings
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from ...core import pytree
-from ...core.interpreter import CURRENT, api_boundary
-from ...core.surface import is_object
+from ...extend import CURRENT, api_boundary, is_object, pytree
 from .._core.errors import NotSupportedError, TensorError
 from .._core.modes import current_modes
 from .._core.tensor import Tensor

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core import source_info
-from ...core.aval import aval_of, kind_of
-from ...core.interpreter import CURRENT, EVAL, Context, acting_level, levels
-from ...core.pullback import PullbackRule
-from ...ops import projection
+from ...extend import (
+    CURRENT,
+    EVAL,
+    Context,
+    PullbackRule,
+    acting_level,
+    aval_of,
+    kind_of,
+    levels,
+    projection,
+    source_info,
+)
 from .._core.anomaly import note_call
 from .._core.backward.accumulation import to_cotangent, to_gradient
 from .._core.backward.saved_tensors import SavedTensor

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import CURRENT, api_boundary, use_context
+from ...extend import CURRENT, api_boundary, use_context
 from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.modes import current_modes, with_modes

@@ -11,7 +11,7 @@ import warnings
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import CURRENT, EVAL
+from ...extend import CURRENT, EVAL
 from .._core.errors import ArgumentError
 from .._core.modes import NO_GRAD, current_modes, with_modes
 from .._core.tensor import Tensor

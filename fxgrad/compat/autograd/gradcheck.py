@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...checking.finite_differences import random_like
-from ...core.errors import ConcretizationError
-from ...core.interpreter import CURRENT, api_boundary, use_context
+from ...extend import CURRENT, ConcretizationError, api_boundary, finite_differences, use_context
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy
@@ -512,7 +510,8 @@ def random_weights(outputs: Sequence[Tensor], scattered: bool) -> tuple[Tensor, 
     larger memory."""
     random = np.random.default_rng(0)
     drawn = [
-        random_like(random, np.empty((*y.shape, 2), refresh(y)._fx_value.dtype))[0][..., 0] for y in outputs
+        finite_differences.random_like(random, np.empty((*y.shape, 2), refresh(y)._fx_value.dtype))[0][..., 0]
+        for y in outputs
     ]
     return tuple([from_numpy(w if scattered else w.copy()).requires_grad_() for w in drawn])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...core.aval import Aval, aval_of
+from ...extend import Aval, aval_of
 from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.tape import AccumulateGrad, Edge, Node, node_and_index, show_node
 from .._core.tensor import Tensor, gradient_edge, refresh

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import Aval, aval_of
-from ...core.interpreter import api_boundary
+from ...extend import Aval, api_boundary, aval_of
 from .._core.backward.accumulation import memory_ids, separate_memory, take_tensor
 from .._core.backward.engine import run_backward
 from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent, scalar_seeds

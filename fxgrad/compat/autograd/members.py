@@ -5,11 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from ...core.aval import aval_of, is_differentiable, kind_of
-from ...core.devices import device_of
-from ...core.interpreter import api_boundary
-from ...core.source_info import hide_frames
-from ...transforms.jvp import JVPInterpreter
+from ...extend import (
+    JVPInterpreter,
+    api_boundary,
+    aval_of,
+    device_of,
+    is_differentiable,
+    kind_of,
+    source_info,
+)
 from .._core.bits import memory_array
 from .._core.dtypes import from_numpy_dtype
 from .._core.error_messages import tensor_hint
@@ -132,7 +136,7 @@ def set_grad(self: Tensor, grad) -> None:
         try:
             check_gradient(self, grad)
         except BaseException as error:
-            hide_frames(error)
+            source_info.hide_frames(error)
             raise
     self._grad = grad
 

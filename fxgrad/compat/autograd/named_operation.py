@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.interpreter import api_boundary
+from ...extend import api_boundary
 from .._core.errors import NotSupportedError, TensorError
 from .._core.tensor import Tensor
 from ..ops.joining import stack

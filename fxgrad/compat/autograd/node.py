@@ -6,7 +6,7 @@ import gc
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.aval import aval_of
+from ...extend import aval_of
 from .._core import tape
 from .._core.backward.saved_tensors import find_saved
 from .._core.dtypes import dtype, from_numpy_dtype

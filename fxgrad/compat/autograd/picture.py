@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.graph_text import MAX_WIDTH, Line
-from ...core.interpreter import api_boundary
-from ...core.picture import new_digraph, render_drawing, render_lines, show
+from ...extend import api_boundary, graph_text, pictures
 from .._core.errors import TensorError
 from .._core.tape import Node
 from .._core.tensor import Tensor
@@ -74,7 +72,7 @@ class Picture:
     __repr__ = __str__
 
     def _repr_mimebundle_(self, **wanted: Any) -> dict[str, str]:
-        return show(lambda: build_drawing(self.graph), tree_lines(self.graph))
+        return pictures.show(lambda: build_drawing(self.graph), tree_lines(self.graph))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, in the format that its suffix names.
@@ -96,11 +94,11 @@ class Picture:
         path = Path(path)
         kind = path.suffix.lower().removeprefix(".")
         if kind in ("txt", "html"):
-            text = f"{self}\n" if kind == "txt" else render_lines(tree_lines(self.graph))
+            text = f"{self}\n" if kind == "txt" else pictures.render_lines(tree_lines(self.graph))
             path.write_text(text, encoding="utf-8")
             return
         try:
-            drawing = render_drawing(lambda: build_drawing(self.graph), kind)
+            drawing = pictures.render_drawing(lambda: build_drawing(self.graph), kind)
         except ValueError:
             raise TensorError(
                 f"Picture.save: no format of pictures is called {kind!r} ({path.name})",
@@ -115,7 +113,7 @@ class Picture:
 
 
 # -- as text ------------------------------------------
-def tree_lines(graph: RecordedGraph) -> list[Line]:
+def tree_lines(graph: RecordedGraph) -> list[graph_text.Line]:
     """The tree: a chain of nodes runs straight down, what a node with several operands leads to hangs on branches; a
     node that is met again is named only."""
     rows: list[tuple[str, str, str, Any]] = []  # node, results, saved values, site
@@ -140,12 +138,14 @@ def tree_lines(graph: RecordedGraph) -> list[Line]:
         branches = [("├─ ", "│  ")] * (len(behind) - 1) + [("└─ ", "   ")]
         for following, (first, others) in reversed([*zip(behind, branches)]):
             todo.append((following, body + first, body + others))
-    widths = [max([len(row[i]) for row in rows if len(row[i]) <= MAX_WIDTH], default=0) for i in range(3)]
+    widths = [
+        max([len(row[i]) for row in rows if len(row[i]) <= graph_text.MAX_WIDTH], default=0) for i in range(3)
+    ]
     lines = []
     for *cells, site in rows:
         text = "  ".join([f"{cell:<{width}}" for cell, width in zip(cells, widths)])
-        lines.append(Line(f"{text}  {site or ''}".rstrip(), site))
-    return [*lines, *[Line(note) for note in notes(graph)]]
+        lines.append(graph_text.Line(f"{text}  {site or ''}".rstrip(), site))
+    return [*lines, *[graph_text.Line(note) for note in notes(graph)]]
 
 
 def avals_text(entry: Entry) -> str:
@@ -193,7 +193,7 @@ def build_drawing(graph: RecordedGraph) -> Any:
     """The drawing: a box for every node, an ellipse for every leaf, edges from operands to results."""
     from graphviz import escape as quoted
 
-    drawing = new_digraph("graph")
+    drawing = pictures.new_digraph("graph")
     for entry in graph.entries:
         name = str(entry.number)
         if entry.is_leaf:

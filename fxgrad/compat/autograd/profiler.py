@@ -9,8 +9,7 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...core import source_info
-from ...core.interpreter import CURRENT, Context
+from ...extend import CURRENT, Context, source_info
 from ...profiling.devices import device_clock
 from ...profiling.level import ProfileLevel
 from ...profiling.recording import Recording

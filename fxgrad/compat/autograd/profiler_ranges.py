@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import opened
+from ...extend import opened
 from ...profiling.level import ProfileLevel
 from ...profiling.recording import Event, Recording
 from .._core.errors import TensorError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
-from ...core.interpreter import levels
+from ...extend import levels
 
 
 class DeviceType(IntEnum):

@@ -10,11 +10,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import pytree
-from ...core.aval import Aval, aval_of
-from ...core.errors import FxgradError
-from ...core.staging import stage
-from ...ops import masked
+from ...extend import Aval, FxgradError, aval_of, masked, pytree, stage
 from .._core.backward.engine import reachable_nodes
 from .._core.backward.saved_tensors import find_saved
 from .._core.errors import ArgumentError, TensorError
@@ -28,7 +24,7 @@ from .gradient_edge import GradientEdge
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ...core.source_info import Site
+    from ...extend import source_info
 
 
 class SavedValue(NamedTuple):
@@ -49,7 +45,7 @@ class Entry:
 
     def __init__(self, number: int, node: Node, name: str):
         self.number, self.name, self.is_leaf = number, name, type(node) is AccumulateGrad
-        self.site: Site | None = None if self.is_leaf else node.site
+        self.site: source_info.Site | None = None if self.is_leaf else node.site
         self.avals: list[Aval | None] = []
         self.saved: list[SavedValue] = []
         self.is_freed = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import api_boundary
+from ...extend import api_boundary
 from .._core.errors import TensorError
 from .._core.memory import VERSIONS, ensure_unmodified, is_array, memory_root
 from .._core.modes import current_modes

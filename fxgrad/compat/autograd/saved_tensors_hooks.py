@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import api_boundary
+from ...extend import api_boundary
 from .._core.errors import TensorError
 from .._core.modes import current_modes
 from .._core.packing import PackingHooks, ensure_callable, ensure_hooks_allowed

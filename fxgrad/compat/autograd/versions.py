@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...core import source_info
+from ...extend import source_info
 from .._core.errors import TensorError
 from .._core.memory import VERSIONS, is_array
 from .._core.tensor import Tensor, refresh

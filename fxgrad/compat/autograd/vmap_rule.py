@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ... import ops
-from ...core.aval import aval_of
-from ...ops.projection import project
+from ...extend import aval_of, ops
 from .._core.error_messages import dimension_error
 from .._core.errors import NotSupportedError, TensorError
 from .._core.tensor import Tensor, refresh, unwrap
@@ -301,7 +299,7 @@ def project_gradient(result, aval) -> Any:
     """Reduce a gradient to the shape of its entry, from which it may have been expanded."""
     if not isinstance(result, Tensor) or aval is None or result.shape == aval.shape:
         return result
-    return wrap_tree(project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
+    return wrap_tree(ops.project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
 
 
 def place_batch(result, place: int | None, dim: int, size: int) -> Any:

@@ -9,7 +9,7 @@ stores, device_mesh        shared keys and values, groups along the axes of a me
 
 from typing import TYPE_CHECKING, Any
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 from .._core.absence import is_asked, make_absent
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.arrays import namespace_of
+from ...extend import namespace_of
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError

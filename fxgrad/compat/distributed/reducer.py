@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.arrays import namespace_of
 from ...distributed import communicator
 from ...distributed.buckets import Buckets
+from ...extend import namespace_of
 from .._core.backward.queued import QUEUE, ExecutionEngine
 from .._core.errors import ArgumentError, TensorError
 from .._core.sparse_tensor import SparseTensor

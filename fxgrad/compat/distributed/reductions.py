@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from ...core.aval import kind_of
+from ...extend import kind_of
 from .._core.dtypes import from_numpy_dtype, short_name
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 

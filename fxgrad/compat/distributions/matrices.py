@@ -6,7 +6,7 @@ import math
 import warnings
 from typing import Any, ClassVar
 
-from ...core.errors import FxgradError
+from ...extend import FxgradError
 from .._core.errors import ArgumentValueError, public
 from .._core.tensor import Size, Tensor
 from . import constraints

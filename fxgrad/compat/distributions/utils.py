@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import compat
-from ...core.interpreter import Tracer
+from ...extend import Tracer
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.overriding import is_tensor_like
 from .._core.tensor import Tensor, refresh

@@ -6,7 +6,7 @@ import sys
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
-from ...core.errors import FxgradError
+from ...extend import FxgradError
 from .._core.errors import public
 from .modules import ROOTS, explain, open_module
 

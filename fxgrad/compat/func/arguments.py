@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...core import pytree
+from ...extend import pytree
 from .._core.error_messages import tensor_hint
 from .._core.errors import TensorError
 from .._core.tensor import Tensor

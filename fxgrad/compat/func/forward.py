@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
-from ...core import source_info
-from ...core.aval import aval_of
-from ...core.interpreter import api_boundary, opened
-from ...transforms.jvp import JVPTracer
-from ...transforms.jvp import linearize as linearize_values
+from ...extend import JVPTracer, api_boundary, aval_of, opened, ops, source_info
+from ...extend import linearize as linearize_values
 from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.dtypes import from_numpy_dtype
 from .._core.duals import check_tangent, ensure_floating, ensure_no_dual_level

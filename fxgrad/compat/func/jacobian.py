@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ...core.aval import aval_of
-from ...transforms.jacobian import unit_vectors
+from ...extend import aval_of, unit_vectors
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core import pytree, source_info
-from ...core.aval import aval_of, is_differentiable
-from ...core.interpreter import CURRENT, api_boundary
+from ...extend import CURRENT, api_boundary, aval_of, is_differentiable, ops, pytree, source_info
 from ...numpy import contraction
 from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.backward.engine import run_backward

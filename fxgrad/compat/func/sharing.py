@@ -10,9 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import pytree, source_info
-from ...core.interpreter import CURRENT, levels, use_context
-from ...transforms.arguments import restrict_arguments
+from ...extend import CURRENT, levels, pytree, restrict_arguments, source_info, use_context
 from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.bits import memory_array
 from .._core.inplace import assign, ensure_modifiable, protect_residuals

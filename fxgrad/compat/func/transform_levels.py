@@ -9,12 +9,19 @@ from __future__ import annotations
 from threading import get_ident
 from typing import Any
 
-from ...core import pytree
-from ...core.aval import aval_of, is_differentiable
-from ...core.errors import ConcretizationError
-from ...core.interpreter import CURRENT, Context, Interpreter, use_context
-from ...transforms.jvp import JVPInterpreter
-from ...transforms.vmap import BatchInterpreter, BatchTracer
+from ...extend import (
+    CURRENT,
+    BatchInterpreter,
+    BatchTracer,
+    ConcretizationError,
+    Context,
+    Interpreter,
+    JVPInterpreter,
+    aval_of,
+    is_differentiable,
+    pytree,
+    use_context,
+)
 from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
 from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentValueError, TensorError, public

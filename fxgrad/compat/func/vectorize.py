@@ -6,12 +6,17 @@ from functools import reduce, wraps
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
-from ...core import pytree, source_info
-from ...core.aval import aval_of
-from ...core.errors import StructureError
-from ...core.interpreter import api_boundary, opened, use_context
-from ...transforms.vmap import BatchTracer
+from ...extend import (
+    BatchTracer,
+    StructureError,
+    api_boundary,
+    aval_of,
+    opened,
+    ops,
+    pytree,
+    source_info,
+    use_context,
+)
 from .._core.duals import carry_tangent, dual_gradient, has_tangent
 from .._core.error_messages import captured_target_error, dimension_error
 from .._core.errors import ArgumentValueError, TensorError

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import SCALARS, aval_of
-from ...kernels.power import real_power
-from ...ops.kinds import Elementwise, namespace_function
-from ...ops.masked import Masked
+from ...extend import SCALARS, Elementwise, Masked, aval_of, namespace_function, ops, real_power
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
-from ...core.interpreter import Tracer, concretize
-from ...transforms.vmap import BatchTracer
+from ...extend import BatchTracer, Tracer, aval_of, concretize, ops
 from .._core.dtypes import as_numpy_dtype
 from .._core.errors import TensorError
 from .._core.memory import is_array

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index as as_index
 from typing import Any
 
-from ... import ops
+from ...extend import ops
 from .._core import strides
 from .._core.errors import ArgumentValueError, DimensionError
 from .._declare.operation import operation

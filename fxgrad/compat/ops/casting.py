@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
-from ...core.aval import aval_of
-from ...core.interpreter import Tracer
+from ...extend import Tracer, aval_of, ops
 from .._core import inplace
 from .._core.dtypes import as_numpy_dtype
 from .._declare.operation import operation

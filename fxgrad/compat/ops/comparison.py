@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import SCALARS, aval_of
-from ...core.interpreter import concretize
+from ...extend import SCALARS, aval_of, concretize, ops
 from .._core.dtypes import cast_number, from_numpy_dtype, short_name
 from .._core.error_messages import reword_error
 from .._core.errors import TensorError

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of, kind_of
+from ...extend import aval_of, kind_of, ops
 from .._core.bits import CONJ, NEG, has_bit
 from .._core.dtypes import from_numpy_dtype, short_name
 from .._core.errors import TensorError

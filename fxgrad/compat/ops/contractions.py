@@ -6,9 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
-from ...core.errors import FxgradError
+from ...extend import FxgradError, aval_of, ops
 from ...numpy import contraction
 from .._core.dtypes import default_numpy_dtype
 from .._core.errors import ArgumentValueError, TensorError

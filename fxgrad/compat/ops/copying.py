@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core import source_info
-from ...core.arrays import use_device_of
-from ...core.aval import aval_of, kind_of
+from ...extend import aval_of, kind_of, ops, source_info, use_device_of
 from .._core import inference, strides, views
 from .._core.bits import memory_array
 from .._core.dtypes import cast_number

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
+from ...extend import aval_of, ops
 from .._core.errors import TensorError
 from .._declare.operation import operation
 from .._declare.promotion import promote_values

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of, kind_of
-from ...ops.kinds import Elementwise
-from ...ops.masked import Masked
+from ...extend import Elementwise, Masked, aval_of, kind_of, ops
 from .._core.dtypes import cast_number, from_numpy_dtype, short_name
 from .._core.error_messages import not_implemented_error
 from .._core.errors import TensorError

@@ -7,11 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
-from ...ops.elimination import INFO, lu_triangles, permuted_identity
-from ...ops.linalg import adjoint, identity_like
-from ...ops.reflections import apply_reflections, multiply_reflections
+from ...extend import aval_of, ops
 from .._core.errors import TensorError
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
@@ -44,7 +40,7 @@ def factor_cholesky(name: str, a, upper: bool) -> Any:
     fixed = mirror_to_hermitian(a, upper)
     with translate_errors(indefinite_message(name), lambda: ops.indefinite_minor(fixed)):
         factor = ops.cholesky(fixed, hermitian=True)
-    return adjoint(factor) if upper else factor
+    return ops.adjoint(factor) if upper else factor
 
 
 @operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True, keeps_results=True)
@@ -81,22 +77,22 @@ def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) ->
     wrong = ops.not_equal(info, 0)[..., None, None]
     definite = ops.where(wrong, np.eye(A.shape[-1], dtype=aval_of(A).dtype), fixed)
     factor = ops.where(wrong, np.nan, ops.cholesky(definite, hermitian=True))
-    return [adjoint(factor) if upper else factor, info]
+    return [ops.adjoint(factor) if upper else factor, info]
 
 
 def product_tangent(factor, t, upper: bool) -> Any:
     """The tangent of A = LLᴴ, or LᴴL with `upper`, by that of L. As torch's derivatives do, it takes L whole, also the
     triangle that is not read."""
-    half = adjoint(t) @ factor if upper else t @ adjoint(factor)
-    return half + adjoint(half)
+    half = ops.adjoint(t) @ factor if upper else t @ ops.adjoint(factor)
+    return half + ops.adjoint(half)
 
 
 def solve_by_factor(b, factor, upper: bool) -> Any:
     """X with AX = B by the triangle of A."""
-    lower = adjoint(factor) if upper else factor
+    lower = ops.adjoint(factor) if upper else factor
     y = solve_systems("cholesky_solve", ops.triangular_solve, lower, b, True, lower=True, unit_diagonal=False)
     return solve_systems(
-        "cholesky_solve", ops.triangular_solve, adjoint(lower), y, True, lower=False, unit_diagonal=False
+        "cholesky_solve", ops.triangular_solve, ops.adjoint(lower), y, True, lower=False, unit_diagonal=False
     )
 
 
@@ -130,10 +126,10 @@ def cholesky_inverse_tangent(inverse, primals, tangents, params: dict) -> Any:
 def cholesky_inverse(L, upper: bool = False) -> Any:
     """The inverse of a matrix by its Cholesky factor: A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
     check_square("cholesky_inverse", L)
-    factor = adjoint(L) if upper else L
-    one = identity_like(factor, L.shape[-1])
+    factor = ops.adjoint(L) if upper else L
+    one = ops.identity_like(factor, L.shape[-1])
     inverse = ops.triangular_solve(factor, one, lower=True, unit_diagonal=False)
-    return adjoint(inverse) @ inverse
+    return ops.adjoint(inverse) @ inverse
 
 
 # -- QR ------------------------------------------
@@ -170,7 +166,7 @@ def linalg_householder_product(A, tau) -> Any:
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]",
             hint="A.mT has more rows than columns",
         )
-    return multiply_reflections(A, tau)
+    return ops.multiply_reflections(A, tau)
 
 
 expose_with("input, tau, *, out=None", linalg_householder_product, "orgqr", "function method")
@@ -203,8 +199,8 @@ def ormqr(input, tau, other, left: bool = True, transpose: bool = False) -> Any:
     `transpose` for its adjoint."""
     check_matrix("torch.ormqr", input)
     if not left:  # (XQ)ᴴ = QᴴXᴴ
-        return adjoint(apply_reflections(input, tau, adjoint(other), not transpose))
-    return apply_reflections(input, tau, other, transpose)
+        return ops.adjoint(ops.apply_reflections(input, tau, ops.adjoint(other), not transpose))
+    return ops.apply_reflections(input, tau, other, transpose)
 
 
 # -- singular values ------------------------------------------
@@ -245,7 +241,7 @@ def svd(input, some: bool = True, compute_uv: bool = True) -> Any:
     check_matrix("linalg.svd", input)
     if compute_uv:
         u, s, vh = ops.svd(input, full=not some, null_vectors=True)
-        return [u, s, adjoint(vh)]
+        return [u, s, ops.adjoint(vh)]
     (*batch, m, n), dtype = input.shape, aval_of(input).dtype
     return [
         np.zeros((*batch, m, m), dtype),
@@ -302,7 +298,7 @@ def linalg_eigvals(A) -> Any:
     return ops.eig(A)[0]
 
 
-INFO_NONE = np.iinfo(INFO).max
+INFO_NONE = np.iinfo(ops.INFO).max
 
 
 # -- LU ------------------------------------------
@@ -321,9 +317,9 @@ def factor_lu(name: str, a, pivot: bool) -> tuple[Any, Any, Any]:
         )
     packed, pivots, _ = ops.lu(a)
     zero = ops.equal(fnp.diagonal(ops.stop_gradient(packed), axis1=-2, axis2=-1), 0)
-    places = np.arange(1, zero.shape[-1] + 1, dtype=INFO)
+    places = np.arange(1, zero.shape[-1] + 1, dtype=ops.INFO)
     first = fnp.min(ops.where(zero, places, INFO_NONE), axis=-1, initial=INFO_NONE)
-    return packed, pivots + 1, ops.where(ops.equal(first, INFO_NONE), INFO.type(0), first)
+    return packed, pivots + 1, ops.where(ops.equal(first, INFO_NONE), ops.INFO.type(0), first)
 
 
 def zero_pivot_message(which: str, k: int) -> str:
@@ -388,7 +384,7 @@ def linalg_lu(A, *, pivot: bool = True) -> Any:
             hint="pivot=True; torch.linalg.lu_factor_ex and lu_solve use the pivots",
         )
     packed, _, order = ops.lu(A)
-    return [permuted_identity(order, A), *lu_triangles(packed)]
+    return [ops.permuted_identity(order, A), *ops.lu_triangles(packed)]
 
 
 @operation(
@@ -401,17 +397,17 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool 
     """The matrices (P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
     nothing = np.zeros(0, aval_of(LU_data).dtype)
     p = (
-        permuted_identity(ops.row_order(LU_pivots - 1, rows=LU_data.shape[-2]), LU_data)
+        ops.permuted_identity(ops.row_order(LU_pivots - 1, rows=LU_data.shape[-2]), LU_data)
         if unpack_pivots
         else nothing
     )
-    return [p, *(lu_triangles(LU_data) if unpack_data else (nothing, nothing))]
+    return [p, *(ops.lu_triangles(LU_data) if unpack_data else (nothing, nothing))]
 
 
 @operation("LU pivots B", spaces="linalg", copies_operands=True)
 def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) -> Any:
     """The solution X with AX = B, or XA = B, for the factors of A; with `adjoint` for Aᴴ."""
-    if aval_of(pivots).dtype != INFO:
+    if aval_of(pivots).dtype != ops.INFO:
         raise TensorError(
             "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32",
             hint="pivots.to(torch.int32), as torch.linalg.lu_factor gives them",
@@ -424,16 +420,16 @@ def linalg_lu_solve(LU, pivots, B, *, left: bool = True, adjoint: bool = False) 
 def solve_factored(packed, pivots, b, left: bool, is_adjoint: bool) -> Any:
     """Solve AX = B, or XA = B, for A = PLU, or for Aᴴ."""
     if not left:  # (XA)ᴴ = AᴴXᴴ
-        return adjoint(solve_factored(packed, pivots, adjoint(b), True, not is_adjoint))
+        return ops.adjoint(solve_factored(packed, pivots, ops.adjoint(b), True, not is_adjoint))
     order = ops.row_order(pivots - 1, rows=packed.shape[-1])
 
     def solve_triangle(factor, b, lower: bool) -> Any:
-        factor, lower = (adjoint(factor), not lower) if is_adjoint else (factor, lower)
+        factor, lower = (ops.adjoint(factor), not lower) if is_adjoint else (factor, lower)
         return solve_systems(
             "linalg.lu_solve", ops.triangular_solve, factor, b, True, lower=lower, unit_diagonal=False
         )
 
-    l_factor, u_factor = lu_triangles(packed)
+    l_factor, u_factor = ops.lu_triangles(packed)
     if is_adjoint:
         x = solve_triangle(l_factor, solve_triangle(u_factor, b, False), True)
         return take_rows(x, ops.argsort(order, axis=order.ndim - 1))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
-from ...core.aval import aval_of
-from ...core.interpreter import PrimalTracer, Tracer, concretize, levels, use_context
-from ...transforms.vmap import BatchTracer
+from ...extend import BatchTracer, PrimalTracer, Tracer, aval_of, concretize, levels, ops, use_context
 from .._core.device_level import run_on_host
 from .._core.errors import TensorError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
+from ...extend import ops
 from .._declare.operation import operation
 from .declarers import add_aliases
 from .linalg import check_square

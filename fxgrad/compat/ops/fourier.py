@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of, is_differentiable
+from ...extend import aval_of, is_differentiable, ops
 from ...numpy.composite import normalize_axes, normalize_axis
 from .._core.dtypes import as_numpy_dtype, from_numpy_dtype, get_default_dtype, short_name
 from .._core.errors import DimensionError, TensorError

@@ -11,12 +11,8 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of, kind_of
-from ...kernels import beta
-from ...kernels.special import real_kernel
-from ...ops.kinds import Elementwise
-from ...ops.special import beta_moment_partials, gamma_shift
+from ...extend import Elementwise, aval_of, kind_of, ops, real_kernel
+from ...extend import beta_kernels as beta
 from .._core.error_messages import not_implemented_error
 from .._core.primitives import declare_primitive
 from .._core.tape import current_tape
@@ -58,7 +54,7 @@ follow_shape = declare_primitive(
     Elementwise,
     "follow_shape",
     lambda xp: lambda a, logs: xp.where(a == a, logs, a),
-    (lambda t, y, a, logs: t * gamma_shift(a, y), lambda t, y, a, logs: t),
+    (lambda t, y, a, logs: t * ops.gamma_shift(a, y), lambda t, y, a, logs: t),
 )
 
 
@@ -78,7 +74,7 @@ beta_moment = declare_primitive(
     Elementwise,
     "beta_moment",
     real_kernel(beta.beta_moment, "beta_moment"),
-    beta_moment_partials(lambda *operands, **params: beta_moment(*operands, **params)),
+    ops.beta_moment_partials(lambda *operands, **params: beta_moment(*operands, **params)),
     static=("m", "n"),
 )
 
@@ -107,7 +103,7 @@ def dirichlet_grad(x, alpha, total) -> Any:
 def standard_gamma_grad(self, output) -> Any:
     """∂x/∂a at a fixed rank of x, a gamma variable of the shape a; `output` is x."""
     a, x = (ops.convert(v, dtype=FLOAT) for v in (self, output))
-    return ops.convert(x * gamma_shift(a, ops.log(x)), dtype=aval_of(output).dtype)
+    return ops.convert(x * ops.gamma_shift(a, ops.log(x)), dtype=aval_of(output).dtype)
 
 
 def dirichlet_tangent(y, primals, tangents, params: dict) -> Any:

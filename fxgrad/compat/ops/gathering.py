@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of, kind_of
-from ...core.interpreter import concretize
+from ...extend import aval_of, concretize, kind_of, ops
 from .._core.dtypes import short_name
 from .._core.errors import DimensionError, TensorError
 from .._core.memory import copy_rows

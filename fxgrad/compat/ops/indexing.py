@@ -15,11 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of, kind_of
-from ...core.errors import ConcretizationError, UnsupportedError
-from ...core.interpreter import Tracer, concretize
-from ...core.source_info import user_stacklevel
+from ...extend import (
+    ConcretizationError,
+    Tracer,
+    UnsupportedError,
+    aval_of,
+    concretize,
+    kind_of,
+    ops,
+    source_info,
+)
 from .._core.dtypes import short_name
 from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import fill_number, to_inplace
@@ -96,7 +101,7 @@ def normalize_key(key) -> Any:
         "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
         "x[torch.tensor(seq)], which will result either in an error or a different result",
         UserWarning,
-        stacklevel=user_stacklevel(),
+        stacklevel=source_info.user_stacklevel(),
     )
     return tuple(key)
 

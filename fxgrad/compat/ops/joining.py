@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of
-from ...core.cache import Cache
-from ...ops.kinds import Linear
+from ...extend import Cache, Linear, aval_of, ops
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError, argument_error

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ops.elimination import INFO
+from ...extend import ops
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.tensor import Tensor
@@ -54,7 +54,7 @@ def factor(a: np.ndarray, hermitian: bool) -> tuple[np.ndarray, np.ndarray, int]
     turned = np.conj if hermitian else np.positive
     a = np.tril(a) + turned(np.tril(a, -1)).T
     diagonal = np.diag_indices(len(a))
-    pivots, info, k, n = np.zeros(len(a), INFO), 0, 0, len(a)
+    pivots, info, k, n = np.zeros(len(a), ops.INFO), 0, 0, len(a)
     while k < n:
         place, step = choose_pivot(a, k)
         last = k + step
@@ -105,7 +105,7 @@ def linalg_ldl_factor_ex(A, *, hermitian: bool = False, check_errors: bool = Fal
     check_square("torch.linalg.ldl_factor_ex", A)
     (*batch, n, _), dtype = A.shape, value_dtype(A)
     packed = np.empty(A.shape, dtype)
-    pivots, info = np.empty((*batch, n), INFO), np.zeros(batch, INFO)
+    pivots, info = np.empty((*batch, n), ops.INFO), np.zeros(batch, ops.INFO)
     for i in np.ndindex(*batch):
         packed[i], pivots[i], info[i] = factor(A[i], hermitian)
     if check_errors and info.any():
@@ -159,7 +159,7 @@ def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool =
             f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead",
             hint="B.unsqueeze(-1), one column",
         )
-    if value_dtype(pivots) != INFO:
+    if value_dtype(pivots) != ops.INFO:
         raise TensorError(
             f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {pivots.dtype}",
             hint="pivots.to(torch.int32), as torch.linalg.ldl_factor gives them",

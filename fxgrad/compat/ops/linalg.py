@@ -14,13 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of, is_differentiable, kind_of
-from ...core.errors import ConcretizationError
-from ...core.interpreter import concretize
+from ...extend import ConcretizationError, aval_of, concretize, is_differentiable, kind_of, ops
 from ...numpy.composite import normalize_axes
 from ...numpy.reductions import keep_reduced_axes
-from ...ops.linalg import column_matrix, matrix_transpose
 from .._core.dtypes import as_numpy_dtype, finfo, from_numpy_dtype, short_name
 from .._core.error_messages import matrix_hint
 from .._core.errors import LinAlgError, TensorError
@@ -248,8 +244,8 @@ def solvable_hint(a, b) -> str:
 def solve_systems(name: str, primitive, a, b, left: bool, **params) -> Any:
     """Solve AX = B, or XA = B with `left=False`, by a primitive, for matrices that broadcast."""
     if not left:
-        x = solve_systems(name, primitive, matrix_transpose(a), matrix_transpose(b), True, **params)
-        return matrix_transpose(x)
+        x = solve_systems(name, primitive, ops.matrix_transpose(a), ops.matrix_transpose(b), True, **params)
+        return ops.matrix_transpose(x)
     if b.ndim < 2:
         raise TensorError(
             f"{name}: The input tensor B must have at least 2 dimensions.", hint="B.unsqueeze(-1), one column"
@@ -268,7 +264,7 @@ def solve_for_any(name: str, a, b, left: bool, **params) -> Any:
     """Solve AX = B, or XA = B with `left=False`; B may be vectors."""
     if not is_vector_rhs(a, b):
         return solve_systems(name, ops.solve, a, b, left, **params)
-    x = solve_systems(name, ops.solve, a, column_matrix(b), True, **params)
+    x = solve_systems(name, ops.solve, a, ops.column_matrix(b), True, **params)
     return ops.reshape(x, shape=x.shape[:-1])
 
 
@@ -288,7 +284,7 @@ def solution_and_factors(A, B, left: bool) -> Any:
     check_square("linalg.solve", A)
     check_pair("linalg.solve", A, B)
     with translate_errors(unsolvable_message, lambda: ops.zero_pivot(A)):
-        factors = ops.factors_of(A if left or is_vector_rhs(A, B) else matrix_transpose(A))
+        factors = ops.factors_of(A if left or is_vector_rhs(A, B) else ops.matrix_transpose(A))
         return [solve_for_any("linalg.solve", A, B, left, factors=factors), *factors]
 
 
@@ -349,7 +345,7 @@ def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangul
 def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """The solution of triangular systems of equations: (X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
     check_square("triangular_solve", A)
-    matrix = matrix_transpose(A) if transpose else A
+    matrix = ops.matrix_transpose(A) if transpose else A
     lower = upper if transpose else not upper
     x = solve_systems(
         "triangular_solve", ops.triangular_solve, matrix, b, True, lower=lower, unit_diagonal=unitriangular
@@ -372,7 +368,7 @@ LstsqResult = make_result_type("linalg_lstsq", "solution", "residuals", "rank", 
 def least_squares(A, B, rcond: float, residuals: bool) -> Any:
     """(the shortest X among those that minimize ‖AX − B‖, the sums of squared residuals or nothing)."""
     vector = is_vector_rhs(A, B)
-    b = column_matrix(B) if vector else B
+    b = ops.column_matrix(B) if vector else B
     batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
     a, b = (ops.broadcast_to(m, shape=(*batch, *m.shape[-2:])) for m in (A, b))
     x = ops.lstsq(a, b, *ops.singular_factors_of(a), rcond=rcond)

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import SCALARS, aval_of, kind_of
+from ...extend import SCALARS, BatchTracer, Bilinear, aval_of, kind_of, masked, ops
 from ...numpy import contraction
-from ...ops.contraction import contract_aval
-from ...ops.kinds import Bilinear
-from ...ops.masked import densify
-from ...transforms.vmap import BatchTracer
 from .._core.dtypes import c_type_name
 from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
@@ -105,7 +100,7 @@ class MatrixProduct(Bilinear):
 
     def pull(self, ct, a, b) -> tuple[Any, Any]:
         """The pullback, from the residuals that `vjp` gives."""
-        ct = densify(ct)
+        ct = masked.densify(ct)
         return None if b is None else left_cotangent(ct, b), None if a is None else right_cotangent(ct, a)
 
 
@@ -149,7 +144,7 @@ matrix_product = declare_primitive(
     MatrixProduct,
     "mm",
     product_kernel,
-    abstract_rule=lambda self, a, b: contract_aval(self, a, b, spec="ik,kj->ij"),
+    abstract_rule=lambda self, a, b: ops.contract_aval(self, a, b, spec="ik,kj->ij"),
     transpose_rule=lambda i, ct, aval, other: (right_cotangent if i else left_cotangent)(ct, other),
     batch_rule=multiply_batches,
 )

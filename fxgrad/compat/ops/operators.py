@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import Tracer, concretize
+from ...extend import Tracer, concretize
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tensor import Tensor, unwrap
 from .._declare.entry import make_operator

@@ -6,10 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
-from ...core.aval import SCALARS, Aval
-from ...core.interpreter import EVAL
-from ...core.source_info import user_frame
+from ...extend import EVAL, SCALARS, Aval, ops, source_info
 from .._core import strides
 from .._core.dtypes import cast_number
 from .._core.memory import VERSIONS
@@ -89,7 +86,7 @@ def write_part(tensor, key, value) -> bool:
     if type(value) not in SCALARS:
         return copy_directly(value, view, memory)
     view[...] = cast_number(value, memory.dtype)
-    VERSIONS.record_change(memory, "fill_", user_frame())
+    VERSIONS.record_change(memory, "fill_", source_info.user_frame())
     return True
 
 

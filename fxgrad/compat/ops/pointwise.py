@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...ops.kinds import Elementwise
+from ...extend import Elementwise, ops
 from .._core.errors import NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor

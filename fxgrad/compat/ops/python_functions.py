@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.interpreter import concretize
+from ...extend import concretize
 from .._core.errors import TensorError
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
+from ...extend import ops
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._declare.operation import operation

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
-from ...core.errors import FxgradError
+from ...extend import FxgradError, aval_of, ops
 from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype, short_name
 from .._core.errors import DimensionError, TensorError

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of, is_differentiable, kind_of
+from ...extend import aval_of, is_differentiable, kind_of, ops
 from .._core.dtypes import cast_number
 from .._core.errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .._core.inplace import to_inplace

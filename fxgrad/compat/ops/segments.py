@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...core.interpreter import concretize
+from ...extend import concretize
 from .._core.errors import TensorError
 from .._core.tensor import refresh
 from .._declare.spaces import SPACES, expose

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...ops.indexing import ARRAY
+from ...extend import ops
 from .._core import strides
 from .._core.errors import DimensionError, TensorError
 from .._core.inplace import to_inplace_view
@@ -307,7 +306,7 @@ def write_as_strided(input, view, shape, steps, shift: int, layout) -> Any:
     """The value of a traced operand after its `as_strided` view was given another."""
     places = strides.strided_positions(input, shape, steps, shift, layout)
     strides.ensure_inside(places)
-    flat = ops.update(ops.reshape(input, shape=(prod(input.shape),)), view, places, index=(ARRAY,))
+    flat = ops.update(ops.reshape(input, shape=(prod(input.shape),)), view, places, index=(ops.ARRAY,))
     return ops.reshape(flat, shape=input.shape)
 
 

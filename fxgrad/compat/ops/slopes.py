@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import is_differentiable
+from ...extend import is_differentiable, ops
 from .._core.dtypes import as_python_number, default_numpy_dtype
 from .._core.errors import TensorError
 from .._core.precision import value_dtype

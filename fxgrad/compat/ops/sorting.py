@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import SCALARS, aval_of
-from ...core.interpreter import concretize
+from ...extend import SCALARS, aval_of, concretize, ops
 from .._core.device_level import run_on_host
 from .._core.errors import TensorError
 from .._core.tensor import Tensor

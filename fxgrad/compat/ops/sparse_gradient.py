@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.interpreter import CURRENT, EVAL
-from ...core.pullback import PullbackRule
+from ...extend import CURRENT, EVAL, PullbackRule, ops
 from .._core.sparse_value import SparseValue
 from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator
 from .._core.tensor import Tensor, make_tensor

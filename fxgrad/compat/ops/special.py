@@ -9,11 +9,7 @@ import math
 from typing import Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...kernels import bessel as bessel_kernels
-from ...kernels.orthogonal_polynomials import FAMILIES, orthogonal_polynomial
-from ...kernels.special import real_kernel
-from ...ops.kinds import Elementwise
+from ...extend import Elementwise, bessel_kernels, ops, orthogonal_polynomials, real_kernel
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .declarers import unary
@@ -87,7 +83,7 @@ unary("special_spherical_bessel_j0", sine_quotient, "The spherical Bessel functi
 polynomial = declare_primitive(
     Elementwise,
     "orthogonal_polynomial",
-    real_kernel(orthogonal_polynomial, "orthogonal_polynomial"),
+    real_kernel(orthogonal_polynomials.orthogonal_polynomial, "orthogonal_polynomial"),
     (lambda t, y, x, n, *, family, order: t * polynomial(x, n, family=family, order=order + 1), None),
     static=("family", "order"),
 )
@@ -110,5 +106,5 @@ def declare_polynomial(name: str) -> None:
     operation("input n", promote="float", numbers=True, spaces="special", kinds="biuf")(compute)
 
 
-for name in FAMILIES:
+for name in orthogonal_polynomials.FAMILIES:
     declare_polynomial(name)

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
-from ...core.interpreter import concretize
+from ...extend import aval_of, concretize, ops
 from .._core.dtypes import default_numpy_dtype, short_name
 from .._core.errors import TensorError
 from .._core.tape import current_tape

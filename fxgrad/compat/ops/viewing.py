@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core.source_info import user_stacklevel
+from ...extend import ops, source_info
 from .._core import strides
 from .._core.bits import CONJ, NEG, has_bit
 from .._core.dtypes import from_numpy_dtype, short_name
@@ -416,7 +415,7 @@ def reverse_dims(self: Tensor) -> Tensor:
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
             UserWarning,
-            stacklevel=user_stacklevel(),
+            stacklevel=source_info.user_stacklevel(),
         )
     return permute(self, (1, 0) if ndim == 2 else tuple(reversed(range(ndim))))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
+from ...extend import ops
 from .._core.dtypes import finfo, from_numpy_dtype
 from .functional_forms import functional_form
 from .optimizer import check_learning_rate, check_option, ensure_real

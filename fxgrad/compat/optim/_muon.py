@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
+from ...extend import ops
 from .._core.dtypes import as_numpy_dtype, from_name
 from .._core.errors import ArgumentValueError
 from .functional_forms import functional_form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
+from ...extend import ops
 from .._core.errors import TensorError
 from .._make.creation import full_like, tensor
 from .functional_forms import functional_form

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
+from ...extend import ops
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
 from .functional_forms import functional_form

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core import source_info
-from ...core.interpreter import api_boundary
+from ...extend import api_boundary, source_info
 from .._core.errors import NoGradientError, TensorError
 from .._core.inplace import ensure_modifiable
 from .._core.tensor import Tensor

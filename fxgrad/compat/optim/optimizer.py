@@ -10,7 +10,7 @@ from functools import partial, wraps
 from itertools import chain
 from typing import Any, TypeAlias
 
-from ...core.interpreter import CURRENT, api_boundary
+from ...extend import CURRENT, api_boundary
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.hooks import HookList, RemovableHandle

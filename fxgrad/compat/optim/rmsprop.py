@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
+from ...extend import ops
 from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, count_step, follow_mean, follow_square, scale, state_entry
 

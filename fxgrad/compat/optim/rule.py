@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core import source_info
-from ...core.arrays import use_device_of
-from ...core.interpreter import Tracer, api_boundary
+from ...extend import Tracer, api_boundary, ops, source_info, use_device_of
 from .._core.bits import has_bit, memory_array, write_memory
 from .._core.dtypes import get_default_dtype
 from .._core.errors import TensorError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...core.interpreter import api_boundary
+from ...extend import api_boundary
 from .._core.errors import TensorError
 from .._make.creation import zeros_like
 from .optimizer import check_option

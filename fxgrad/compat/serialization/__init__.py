@@ -10,7 +10,7 @@ files       `save` and `load`
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import Aval
+from ...extend import Aval
 from .._core.bits import CONJ, NEG
 from .._core.dtypes import PUBLIC, from_name
 from .._core.dtypes import dtype as torch_dtype

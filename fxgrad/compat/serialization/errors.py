@@ -6,7 +6,7 @@ from __future__ import annotations
 from pickle import PicklingError as PythonPicklingError
 from pickle import UnpicklingError as PythonUnpicklingError
 
-from ...core.errors import FxgradError
+from ...extend import FxgradError
 from .._core.errors import public
 
 SAVEABLE = "a whole file that torch.save wrote, of Tensors, numbers and text in lists, tuples and dicts"

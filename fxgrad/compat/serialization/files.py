@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.aval import Aval
+from ...extend import Aval
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .._core.meta import MetaTracer
 from .._core.storage import UntypedStorage

@@ -12,7 +12,7 @@ text            conversion to text
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403

@@ -10,9 +10,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from ...core import pytree
-from ...core.interpreter import CURRENT, api_boundary, use_context
-from ...core.surface import is_object
+from ...extend import CURRENT, api_boundary, is_object, pytree, use_context
 from .._core.backward import engine
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes, with_modes

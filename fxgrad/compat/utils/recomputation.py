@@ -13,9 +13,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import source_info
-from ...core.aval import SCALARS, aval_of
-from ...core.interpreter import CURRENT, EVAL, Tracer, use_context
+from ...extend import CURRENT, EVAL, SCALARS, Tracer, aval_of, source_info, use_context
 from .._core.backward import engine
 from .._core.errors import TensorError, public
 from .._core.memory import ensure_unmodified

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core.interpreter import CURRENT, Tracer, use_context
+from ...extend import CURRENT, Tracer, use_context
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import VERSIONS, is_array
 from .._core.modes import current_modes, with_modes

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import pytree
+from ...extend import pytree
 from .._core.errors import ArgumentError, ArgumentValueError
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """`fxgrad.scipy.cluster`: vector quantization and k-means, in `vq`."""
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 LazyPackage.of(__name__, parts=(), listed=("vq",))

@@ -8,12 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
 from ... import random as fxrandom
-from ...core.aval import aval_of
-from ...core.common_errors import unknown_option
-from ...core.errors import ShapeError, StructureError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, StructureError, aval_of, ops, unknown_option
 from ...numpy.composite import cast, composite
 from ..stats.distribution import as_floats
 

@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
-from ...core.errors import ConcretizationError, StructureError, UnsupportedError
-from ...core.interpreter import api_boundary, concretize
-from ...core.typing import ArrayLike, PyTree
-from ...transforms.jacobian import jacobian
-from ...transforms.vmap import vmap
+from ...extend import (
+    ArrayLike,
+    ConcretizationError,
+    PyTree,
+    StructureError,
+    UnsupportedError,
+    api_boundary,
+    aval_of,
+    concretize,
+    jacobian,
+    ops,
+    vmap,
+)
 from ...tree import ravel_pytree
 from ..optimize.implicit import arguments, holds_tracers, make_result
 from ..reference import library
@@ -35,7 +41,7 @@ def as_vector(tree: Any) -> tuple[Any, Any]:
 
 def restore_integers(tree: Any, vector: Any) -> Any:
     """A vector of floating numbers in the structure of a pytree of integers."""
-    from ...core import pytree
+    from ...extend import pytree
 
     leaves, structure = pytree.flatten(tree)
     return ravel_pytree(pytree.unflatten(structure, [fnp.zeros(np.shape(v)) for v in leaves]))[1](vector)
@@ -238,7 +244,7 @@ def solve_ivp(
 
 def step_ends(fun: Any, t_span: Any, start: Any, method: str, args: tuple, options: dict) -> Any:
     """The ends of the steps that SciPy takes for the values that are known of a program."""
-    from ...core import pytree
+    from ...extend import pytree
 
     def known(value: Any) -> Any:
         return pytree.map(lambda v: concretize(v, "solve_ivp"), value)

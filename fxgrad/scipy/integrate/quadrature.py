@@ -13,17 +13,24 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of, is_differentiable
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.interpreter import Tracer, api_boundary
-from ...core.typing import Array, ArrayLike
+from ...extend import (
+    Array,
+    ArrayLike,
+    ShapeDtypeStruct,
+    ShapeError,
+    Tracer,
+    UnsupportedError,
+    api_boundary,
+    aval_of,
+    closure_convert,
+    custom_jvp,
+    is_differentiable,
+    jacobian,
+    jit,
+    ops,
+    pure_callback,
+)
 from ...numpy.documentation import described
-from ...transforms.callback import pure_callback
-from ...transforms.custom.jvp_vjp import custom_jvp
-from ...transforms.jacobian import jacobian
-from ...transforms.jit import closure_convert, jit
-from ...transforms.shape_struct import ShapeDtypeStruct
 from ..optimize.implicit import arguments, holds_tracers
 from ..reference import library
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
+from ...extend import ops
 from ...lax.control import while_loop
 from ..reference import library
 

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...core.common_errors import wrong_shape
-from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, wrong_shape
 from ...numpy.composite import cast, kind, normalize_axis, operand
 from ..reference import scipy_function
 

@@ -6,7 +6,7 @@ Interpolants are differentiable in the points of evaluation, in the values, and 
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from .grids import *

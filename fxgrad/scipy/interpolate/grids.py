@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option
-from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, ops, unknown_option, vmap
 from ...numpy.composite import ensure
 from ...numpy.documentation import described
-from ...transforms.vmap import vmap
 from .piecewise import PchipInterpolator, check_places, floating
 from .splines import active_splines, make_interp_spline
 

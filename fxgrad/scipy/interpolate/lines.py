@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops
 from ...numpy.composite import ensure
 from .piecewise import check_places, floating, place_axes, samples
 from .splines import BSpline, make_interp_spline

@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option, wrong_ndim, wrong_shape
-from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, ops, unknown_option, wrong_ndim, wrong_shape
 from ...numpy.composite import cast, ensure, kind, normalize_axis, operand
 from ...tree import register_pytree_node_class
 

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option, wrong_ndim
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option, wrong_ndim
 from ...numpy.composite import ensure, normalize_axis
 from ...numpy.documentation import described
 from ...tree import register_pytree_node_class

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.linalg import LinAlgError as LinAlgError
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from .equations import *

@@ -6,12 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core.errors import ConcretizationError, ShapeError
-from ...core.interpreter import concretize
+from ...extend import ConcretizationError, ShapeError, concretize, ops
 from ...numpy.composite import cast, dtype_of, kind, operand
 from ...numpy.linalg.matrices import as_inexact, hermitian_matrix
-from ...ops.linalg import matrix_transpose, real_dtype
 
 
 def is_known_true(condition: Any) -> bool | None:
@@ -64,7 +61,7 @@ def symmetric_matrix(a: Any, lower: bool) -> Any:
     """Return the symmetric matrix of which one triangle is given, with the derivative of (A + Aᵀ)/2."""
     if kind(a) != "c":
         return hermitian_matrix(a, "L" if lower else "U")
-    n, other = a.shape[-1], matrix_transpose(a)
+    n, other = a.shape[-1], ops.matrix_transpose(a)
     given = np.tri(n, dtype=bool) if lower else ~np.tri(n, k=-1, dtype=bool)
     return ops.with_derivative_of(ops.where(given, a, other), (a + other) * 0.5)
 
@@ -85,7 +82,7 @@ def real_part_or_nan(x: Any, like: Any) -> Any:
     wrong = ops.greater(ops.absolute(ops.imag(ops.stop_gradient(x))), most * epsilon(x) ** (2 / 3))
     wrong = ops.reduce_any(wrong, axes=axes)
     real = ops.where(ops.restore_axes(wrong, size.shape, axes), np.nan, ops.real(x))
-    return cast(real, real_dtype(dtype_of(x)))
+    return cast(real, ops.real_dtype(dtype_of(x)))
 
 
 __all__: list[str] = []

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ops, unknown_option
 from ...numpy.composite import dtype_of
-from ...ops.linalg import adjoint, hermitian_part
-from ...ops.matrix_equations import solve_stein
 from ..reference import scipy_function
 from .arguments import as_matrix, as_square_matrix
 
@@ -52,7 +48,7 @@ def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Array:
     array([[-1.]])
     """
     a, q = broadcast_matrices(as_square_matrix(a), as_square_matrix(q))
-    return ops.sylvester(a, adjoint(a), q)
+    return ops.sylvester(a, ops.adjoint(a), q)
 
 
 solve_lyapunov = solve_continuous_lyapunov
@@ -80,7 +76,7 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = Non
     n = a.shape[-1]
     method = ("direct" if n < DIRECT else "bilinear") if method is None else method.lower()
     if method == "bilinear":
-        return solve_stein(a, q)
+        return ops.solve_stein(a, q)
     if method != "direct":
         raise unknown_option("solve_discrete_lyapunov", "method", method, ("direct", "bilinear"))
     batch = a.shape[:-2]
@@ -96,10 +92,10 @@ def solve_riccati(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, discrete: bool
     b = as_matrix(b)
     if e is not None:
         inverse = fnp.linalg.inv(as_square_matrix(e))
-        a, q = fnp.matmul(a, inverse), fnp.matmul(adjoint(inverse), fnp.matmul(q, inverse))
-        s = None if s is None else fnp.matmul(adjoint(inverse), as_matrix(s))
+        a, q = fnp.matmul(a, inverse), fnp.matmul(ops.adjoint(inverse), fnp.matmul(q, inverse))
+        s = None if s is None else fnp.matmul(ops.adjoint(inverse), as_matrix(s))
     if s is not None:
-        back = fnp.linalg.solve(hermitian_part(r), adjoint(as_matrix(s)))
+        back = fnp.linalg.solve(ops.hermitian_part(r), ops.adjoint(as_matrix(s)))
         a, q = a - fnp.matmul(b, back), q - fnp.matmul(s, back)
     return ops.riccati(*broadcast_matrices(a, b, q, r), discrete=discrete)
 

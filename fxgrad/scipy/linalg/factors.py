@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option
 from ...numpy.composite import cast, dtype_of
-from ...ops.banded import banded_product
-from ...ops.elimination import INFO, lu_triangles, permuted_identity, take_rows
-from ...ops.linalg import adjoint, matrix_transpose
 from ..reference import scipy_function
 from .arguments import as_array, as_hermitian_matrix, as_matrix, as_square_matrix, symmetric_matrix
 from .systems import apply_transposition, complete_band, solve_by_cholesky, solve_triangle
@@ -41,7 +35,7 @@ def cholesky(
            [-0.125 ,  0.25  ]])
     """
     factor = ops.cholesky(as_hermitian_matrix(a, lower, check_finite), hermitian=True)
-    return factor if lower else adjoint(factor)
+    return factor if lower else ops.adjoint(factor)
 
 
 @scipy_function("linalg")
@@ -101,8 +95,8 @@ def cholesky_banded(
     ab = as_matrix(ab, check_finite)
     count, n = ab.shape[-2] - 1, ab.shape[-1]
     one = np.broadcast_to(np.eye(n, dtype=dtype_of(ab)), (*ab.shape[:-2], n, n))
-    factor = ops.cholesky(banded_product(complete_band(ab, lower), one, count), hermitian=False)
-    factor, sign = (factor, -1) if lower else (adjoint(factor), 1)
+    factor = ops.cholesky(ops.banded_product(complete_band(ab, lower), one, count), hermitian=False)
+    factor, sign = (factor, -1) if lower else (ops.adjoint(factor), 1)
     batch = [(0, 0)] * (ab.ndim - 2)
     rows = [
         fnp.pad(fnp.diagonal(factor, sign * k, -2, -1), [*batch, (0, k) if lower else (k, 0)])
@@ -136,12 +130,12 @@ def lu(
     """
     a = as_matrix(a, check_finite)
     packed, _, order = ops.lu(a)
-    lower, upper = lu_triangles(packed)
+    lower, upper = ops.lu_triangles(packed)
     back = fnp.argsort(order, -1)
     if permute_l:
-        return take_rows(lower, back), upper
+        return ops.take_rows(lower, back), upper
     real = np.empty(0, dtype_of(a)).real
-    return (cast(back, INFO) if p_indices else permuted_identity(order, real)), lower, upper
+    return (cast(back, ops.INFO) if p_indices else ops.permuted_identity(order, real)), lower, upper
 
 
 @scipy_function("linalg")
@@ -194,15 +188,15 @@ def lu_solve(
     order = ops.row_order(pivots, rows=n)
     batch = np.broadcast_shapes(packed.shape[:-2], b.shape[:-2])
     order = ops.broadcast_to(order, shape=(*batch, n))
-    lower, upper = lu_triangles(packed)
+    lower, upper = ops.lu_triangles(packed)
     lower, transposed = apply_transposition(lower, trans)
     upper, _ = apply_transposition(upper, trans)
     b = ops.broadcast_to(b, shape=(*batch, *b.shape[-2:]))
     if transposed:
         x = solve_triangle(lower, solve_triangle(upper, b, True), False, True)
-        x = take_rows(x, fnp.argsort(order, -1))
+        x = ops.take_rows(x, fnp.argsort(order, -1))
     else:
-        x = solve_triangle(upper, solve_triangle(lower, take_rows(b, order), True, True), False)
+        x = solve_triangle(upper, solve_triangle(lower, ops.take_rows(b, order), True, True), False)
     return ops.reshape(x, shape=x.shape[:-1]) if vector else x
 
 
@@ -283,7 +277,7 @@ def qr(
     order: tuple = ()
     if pivoting:
         order = (ops.column_order(a),)
-        a = matrix_transpose(take_rows(matrix_transpose(a), order[0]))
+        a = ops.matrix_transpose(ops.take_rows(ops.matrix_transpose(a), order[0]))
     if mode == "r":  # without a Q, whose last columns would have no derivative
         m, n = a.shape[-2:]
         _, r = ops.qr(a, complete=False)
@@ -364,8 +358,8 @@ def rq(
     def reverse(x: Any) -> Any:
         return fnp.flip(x, (-2, -1))
 
-    q, r = ops.qr(adjoint(reverse(a)), complete=mode == "full")
-    r, q = reverse(adjoint(r)), reverse(adjoint(q))
+    q, r = ops.qr(ops.adjoint(reverse(a)), complete=mode == "full")
+    r, q = reverse(ops.adjoint(r)), reverse(ops.adjoint(q))
     if mode == "r":
         return fnp.pad(r, [(0, 0)] * (a.ndim - 2) + [(0, 0), (n - m, 0)]) if n > m else r
     return r, q

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option
 from ...numpy.composite import kind
-from ...ops.linalg import adjoint, hermitian_part
 from ..reference import scipy_function
 from .arguments import as_matrix, as_square_matrix
 
 
 def polar_unitary(a: Any) -> Any:
     """Return the unitary factor of matrices of any shape."""
-    return ops.polar_unitary(a) if a.shape[-2] >= a.shape[-1] else adjoint(ops.polar_unitary(adjoint(a)))
+    return (
+        ops.polar_unitary(a) if a.shape[-2] >= a.shape[-1] else ops.adjoint(ops.polar_unitary(ops.adjoint(a)))
+    )
 
 
 @scipy_function("linalg")
@@ -40,8 +38,8 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Array, Array]:
         raise unknown_option("polar", "side", side, ("right", "left"))
     a = as_matrix(a)
     u = polar_unitary(a)
-    product = fnp.matmul(adjoint(u), a) if side == "right" else fnp.matmul(a, adjoint(u))
-    return u, hermitian_part(product)
+    product = fnp.matmul(ops.adjoint(u), a) if side == "right" else fnp.matmul(a, ops.adjoint(u))
+    return u, ops.hermitian_part(product)
 
 
 @scipy_function("linalg")
@@ -65,7 +63,7 @@ def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True)
             f"orthogonal_procrustes: A has shape {a.shape} and B {b.shape}",
             hint="two matrices of one shape: a row for each point, in one order",
         )
-    product = fnp.matmul(adjoint(a), b)
+    product = fnp.matmul(ops.adjoint(a), b)
     return polar_unitary(product), fnp.sum(ops.svdvals(product), -1)
 
 
@@ -119,7 +117,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
     array([-1.,  1.])
     """
     t, z = as_square_matrix(T, check_finite), as_square_matrix(Z, check_finite)
-    a = fnp.matmul(fnp.matmul(z, t), adjoint(z))
+    a = fnp.matmul(fnp.matmul(z, t), ops.adjoint(z))
     return schur(a, output="complex", check_finite=False)
 
 

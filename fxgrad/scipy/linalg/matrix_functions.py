@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import wrong_shape
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ops, wrong_shape
 from ...numpy.composite import dtype_of, is_beyond_numpy, kind
 from ..reference import scipy_function
 from .arguments import as_square_matrix, real_part_or_nan

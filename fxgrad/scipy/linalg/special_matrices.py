@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, ops
 from ...numpy import contraction
 from ...numpy.composite import cast, dtype_of, kind, operand
 from ...numpy.contraction import kron

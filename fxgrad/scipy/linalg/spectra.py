@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option
-from ...core.errors import ConcretizationError, ShapeError, StructureError, UnsupportedError
-from ...core.interpreter import concretize
-from ...core.typing import Array, ArrayLike
+from ...extend import (
+    Array,
+    ArrayLike,
+    ConcretizationError,
+    ShapeError,
+    StructureError,
+    UnsupportedError,
+    concretize,
+    ops,
+    unknown_option,
+)
 from ...numpy.composite import dtype_of, known_value
-from ...ops.banded import banded_product
-from ...ops.linalg import adjoint
 from ..reference import scipy_function
 from .arguments import as_array, as_hermitian_matrix, as_matrix, as_square_matrix, epsilon
 from .systems import complete_band, solve_triangle
@@ -137,7 +141,7 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Array:
         )
     if qa.shape[-1] < qb.shape[-1]:
         qa, qb = qb, qa
-    between = fnp.matmul(adjoint(qa), qb)
+    between = fnp.matmul(ops.adjoint(qa), qb)
     cosines = ops.svdvals(between)
     sines = ops.svdvals(qb - fnp.matmul(qa, between))[..., ::-1][..., : cosines.shape[-1]]
     small = ops.greater(ops.stop_gradient(cosines), 0.5**0.5)
@@ -195,9 +199,9 @@ def eig(
     w, v = ops.eig(a)
     if not left:
         return (w, v) if right else w
-    others = adjoint(ops.inv(v, strict=False))
+    others = ops.adjoint(ops.inv(v, strict=False))
     if b is not None:
-        others = fnp.linalg.solve(adjoint(ops.convert(b, dtype=dtype_of(v))), others)
+        others = fnp.linalg.solve(ops.adjoint(ops.convert(b, dtype=dtype_of(v))), others)
     others = unit_columns(others)
     return (w, others, v) if right else (w, others)
 
@@ -311,15 +315,15 @@ def eigh(
         factor = ops.cholesky(b, hermitian=True)
         if type == 1:
             half = solve_triangle(factor, a, True)
-            a = adjoint(solve_triangle(factor, adjoint(half), True))
+            a = ops.adjoint(solve_triangle(factor, ops.adjoint(half), True))
         else:
-            a = fnp.matmul(adjoint(factor), fnp.matmul(a, factor))
+            a = fnp.matmul(ops.adjoint(factor), fnp.matmul(a, factor))
     uplo = "L" if lower else "U"
     if eigvals_only:
         return subset(ops.eigvalsh(a, uplo=uplo), None, subset_by_index, subset_by_value)
     w, v = ops.eigh(a, uplo=uplo)
     if factor is not None:
-        v = fnp.matmul(factor, v) if type == 3 else solve_triangle(adjoint(factor), v, False)
+        v = fnp.matmul(factor, v) if type == 3 else solve_triangle(ops.adjoint(factor), v, False)
     return subset(w, v, subset_by_index, subset_by_value)
 
 
@@ -397,7 +401,7 @@ def eig_banded(
     count, n = ab.shape[-2] - 1, ab.shape[-1]
     one = np.broadcast_to(np.eye(n, dtype=dtype_of(ab)), (*ab.shape[:-2], n, n))
     return select_eigenvalues(
-        banded_product(complete_band(ab, lower), one, count), eigvals_only, select, select_range
+        ops.banded_product(complete_band(ab, lower), one, count), eigvals_only, select, select_range
     )
 
 

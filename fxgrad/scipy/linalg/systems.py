@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.advice import fit_product
-from ...core.common_errors import unknown_option
-from ...core.errors import ConcretizationError, ShapeError
-from ...core.interpreter import concretize
-from ...core.typing import Array, ArrayLike, Axis
+from ...extend import (
+    Array,
+    ArrayLike,
+    Axis,
+    ConcretizationError,
+    ShapeError,
+    concretize,
+    fit_product,
+    ops,
+    unknown_option,
+)
 from ...numpy import linalg as numpy_linalg
 from ...numpy.composite import dtype_of, kind
 from ...numpy.linalg.matrices import batch_identity
 from ...numpy.linalg.solving import solve_broadcast
-from ...ops.banded import transpose_band
-from ...ops.linalg import adjoint, diagonal, matrix_transpose
 from ..reference import scipy_function
 from .arguments import (
     as_array,
@@ -82,8 +85,8 @@ def solve_triangle(a: Any, b: Any, lower: bool, unit_diagonal: bool = False) -> 
 
 def solve_by_cholesky(factor: Any, b: Any, lower: bool) -> Any:
     """A⁻¹b for A = LLᴴ, or UᴴU."""
-    lower_factor = factor if lower else adjoint(factor)
-    return solve_triangle(adjoint(lower_factor), solve_triangle(lower_factor, b, True), False)
+    lower_factor = factor if lower else ops.adjoint(factor)
+    return solve_triangle(ops.adjoint(lower_factor), solve_triangle(lower_factor, b, True), False)
 
 
 def band_of_tridiagonal(a: Any) -> Any:
@@ -131,14 +134,14 @@ def solve(
     structure = structure_of(assume_a)
     a, b = as_square_matrix(a, check_finite), as_array(b, check_finite)
     if structure == "tridiagonal":
-        a = matrix_transpose(a) if transposed else a
+        a = ops.matrix_transpose(a) if transposed else a
         return solve_columns(ops.banded_solve, band_of_tridiagonal(a), b, factors=(), lower=1, upper=1)
     whole = structured_matrix(a, structure, lower)
-    whole = matrix_transpose(whole) if transposed else whole
+    whole = ops.matrix_transpose(whole) if transposed else whole
     if structure == "positive definite":
         return solve_by_cholesky(ops.cholesky(whole, hermitian=True), b, True)
     if structure in ("diagonal", "lower triangular", "upper triangular"):
-        require_regular(diagonal(whole))
+        require_regular(ops.diagonal(whole))
         return solve_triangle(whole, b, (structure != "upper triangular") != transposed)
     return solve_columns(ops.solve, whole, b)
 
@@ -177,7 +180,7 @@ def solve_triangular(
     """
     a, b = as_square_matrix(a, check_finite), as_array(b, check_finite)
     if not unit_diagonal:
-        require_regular(diagonal(a))
+        require_regular(ops.diagonal(a))
     a, flipped = apply_transposition(a, trans)
     return solve_triangle(a, b, bool(lower) != flipped, bool(unit_diagonal))
 
@@ -187,7 +190,7 @@ def apply_transposition(a: Any, trans: int | str) -> tuple[Any, bool]:
     if trans in (0, "N"):
         return a, False
     if trans in (1, "T", 2, "C"):
-        return (matrix_transpose if trans in (1, "T") else adjoint)(a), True
+        return (ops.matrix_transpose if trans in (1, "T") else ops.adjoint)(a), True
     raise unknown_option("the system", "trans", trans, (0, 1, 2, "N", "T", "C"))
 
 
@@ -238,7 +241,7 @@ def complete_band(ab: Any, lower: bool) -> Any:
     if kind(ab) == "c":  # the main diagonal is real
         main = np.arange(count)[:, None] == (0 if lower else count - 1)
         ab = ops.where(main, ops.make_complex(ops.real(ab), 0.0), ab)
-    other = fnp.conj(transpose_band(ab, 0 if lower else count - 1))
+    other = fnp.conj(ops.transpose_band(ab, 0 if lower else count - 1))
     parts = [other[..., :-1, :], ab] if lower else [ab, other[..., 1:, :]]
     return fnp.concatenate(parts, -2)
 
@@ -300,7 +303,7 @@ def cho_solve_banded(
     cb, lower = cb_and_lower
     cb, b = as_matrix(cb, check_finite), as_array(b, check_finite)
     count = cb.shape[-2] - 1
-    other = fnp.conj(transpose_band(cb, 0 if lower else count))
+    other = fnp.conj(ops.transpose_band(cb, 0 if lower else count))
     below, above = (cb, other) if lower else (other, cb)
     y = solve_columns(ops.banded_solve, below, b, factors=(), lower=count, upper=0)
     return solve_columns(ops.banded_solve, above, y, factors=(), lower=0, upper=count)

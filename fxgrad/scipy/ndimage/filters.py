@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops
 from ...numpy.composite import known_value, normalize_axes, operand
 from ..reference import scipy_function
 from ..signal.convolution import contract_windows

@@ -13,11 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.cache import Cache
-from ...core.common_errors import wrong_ndim
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, Cache, ShapeError, UnsupportedError, ops, wrong_ndim
 from ...numpy.composite import cast, dtype_of, kind, operand
 from ..reference import library, scipy_function
 
@@ -377,7 +373,7 @@ def rotate(input: ArrayLike, angle: ArrayLike, axes: tuple[int, int] = (1, 0), r
 
 def mapped(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A function of images for a stack of them."""
-    from ...transforms.vmap import vmap
+    from ...extend import vmap
 
     return vmap(function)
 

@@ -7,7 +7,7 @@ implicit function theorem with respect to everything that the user's function re
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from .fitting import *

@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...core.common_errors import unknown_option
-from ...core.errors import StructureError, UnsupportedError
-from ...core.interpreter import Tracer, api_boundary
-from ...core.typing import ArrayLike, PyTree
-from ...transforms.jacobian import jacobian
-from ...transforms.vjp import grad
+from ...extend import (
+    ArrayLike,
+    PyTree,
+    StructureError,
+    Tracer,
+    UnsupportedError,
+    api_boundary,
+    grad,
+    jacobian,
+    unknown_option,
+)
 from ...tree import ravel_pytree
 from ..reference import library
 from .implicit import Unknowns, arguments, is_traced, make_result, result_class, solve_traced

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core import pytree
-from ...core.aval import aval_of
-from ...core.interpreter import Tracer
+from ...extend import (
+    ShapeDtypeStruct,
+    Tracer,
+    aval_of,
+    closure_convert,
+    jacobian,
+    jit,
+    ops,
+    pure_callback,
+    pytree,
+)
 from ...lax.solves import custom_root
-from ...transforms.callback import pure_callback
-from ...transforms.jacobian import jacobian
-from ...transforms.jit import closure_convert, jit
-from ...transforms.shape_struct import ShapeDtypeStruct
 from ...tree import ravel_pytree, register_pytree_node
 from ..reference import library
 

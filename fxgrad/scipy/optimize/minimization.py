@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...core.errors import StructureError, UnsupportedError
-from ...core.interpreter import api_boundary
-from ...core.typing import PyTree
-from ...transforms.jacobian import hessian, jacobian
-from ...transforms.jvp import jvp
-from ...transforms.vjp import grad, value_and_grad
+from ...extend import (
+    PyTree,
+    StructureError,
+    UnsupportedError,
+    api_boundary,
+    grad,
+    hessian,
+    jacobian,
+    jvp,
+    value_and_grad,
+)
 from ..reference import library
 from .implicit import Unknowns, arguments, is_traced, make_result, result_class, solve_traced
 

@@ -8,12 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from ... import numpy as fnp
-from ...core.errors import StructureError
-from ...core.interpreter import api_boundary
-from ...core.typing import Array, ArrayLike, PyTree
+from ...extend import Array, ArrayLike, PyTree, StructureError, api_boundary, grad, jacobian
 from ...numpy.documentation import described
-from ...transforms.jacobian import jacobian
-from ...transforms.vjp import grad
 from ..linalg.arguments import is_known_true
 from ..reference import library
 from .implicit import Unknowns, arguments, is_traced, make_result, result_class, solve_traced

@@ -6,7 +6,7 @@ Designs of filters and windows are constants: they are SciPy's own functions.
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from .convolution import *

@@ -9,11 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.advice import fit_broadcast
-from ...core.common_errors import unknown_option
-from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike, Axis
+from ...extend import Array, ArrayLike, Axis, ShapeError, fit_broadcast, ops, unknown_option
 from ...lax.convolution import conv_general_dilated
 from ...numpy.composite import kind, normalize_axes, operands
 from ..fft import next_fast_len

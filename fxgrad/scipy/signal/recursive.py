@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option, wrong_shape
-from ...core.errors import ShapeError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option, wrong_shape
 from ...numpy.composite import normalize_axis, operand, operands
 from ..reference import scipy_function
 
@@ -273,7 +270,7 @@ def sosfiltfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, padtype: str | Non
 
 def vanishing(sos: Any) -> int:
     """By how much the order of sections is below two each, as far as their coefficients are known."""
-    from ...core.interpreter import is_plain
+    from ...extend import is_plain
 
     if not is_plain([sos]):
         return 0

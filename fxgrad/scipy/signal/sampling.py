@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option, wrong_shape
-from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, ops, unknown_option, wrong_shape
 from ...lax.convolution import conv_general_dilated
 from ...numpy.composite import cast, kind, normalize_axis, operand
 from ..reference import library, scipy_function

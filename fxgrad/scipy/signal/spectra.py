@@ -9,9 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ...core.common_errors import unknown_option, wrong_ndim
-from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, unknown_option, wrong_ndim
 from ...numpy.composite import cast, kind, normalize_axis, operand
 from ..reference import library, scipy_function
 from .recursive import extend

@@ -7,7 +7,7 @@ entries themselves are traced, use `coo_array`, `csr_array`, `csc_array` and `di
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from . import linalg

@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.advice import fit_product
-from ...core.errors import ShapeError
-from ...core.interpreter import api_boundary
-from ...core.typing import Array
+from ...extend import Array, ShapeError, SparseMatrix, api_boundary, fit_product, ops
 from ...numpy.composite import dtype_of, operand
-from ...transforms.sparse_matrix import SparseMatrix
 from ...tree import register_pytree_node_class
 from ..reference import library
 

@@ -13,17 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from ... import lax, ops, tree
+from ... import lax, tree
 from ... import numpy as fnp
-from ...core.aval import aval_of
-from ...core.common_errors import unknown_option
-from ...core.errors import ShapeError, StructureError
-from ...core.interpreter import api_boundary
-from ...core.typing import Array, ArrayLike, PyTree
+from ...extend import (
+    Array,
+    ArrayLike,
+    LinearOperator,
+    PyTree,
+    ShapeError,
+    StructureError,
+    api_boundary,
+    aval_of,
+    linear_transpose,
+    ops,
+    unknown_option,
+)
 from ...numpy.composite import cast, dtype_of, operand
 from ...numpy.linalg.matrices import as_inexact
-from ...transforms.curvature import LinearOperator
-from ...transforms.vjp import linear_transpose
 from .arrays import coo_array, issparse
 
 Operator = Callable[[Any], Any]

@@ -11,7 +11,7 @@ If x is traced, `scipy.special.erf(x)` itself calls the function of this namespa
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 from .constants import find_constant
 
 if TYPE_CHECKING:

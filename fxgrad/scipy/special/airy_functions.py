@@ -7,9 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import ops
-from ...core.errors import NotDifferentiableError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, NotDifferentiableError, ops
 from .bessel_functions import i0, j0, k0, y0
 from .declare import NO_CLOSED_FORM, is_complex, result_of, special, tuple_of
 from .gamma_functions import rgamma

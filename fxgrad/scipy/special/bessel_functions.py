@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import ops
-from ...core.errors import NotDifferentiableError, StructureError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, NotDifferentiableError, StructureError, ops
 from ...numpy.composite import composite, operand
 from ..reference import scipy_function
 from .declare import NO_CLOSED_FORM, is_complex, result_of, special

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import PLAIN, aval_of, kind_of
-from ...core.docstrings import insert_before_example
-from ...core.errors import NotDifferentiableError
-from ...core.interpreter import CURRENT
-from ...core.surface import call_on_values, first_object
+from ...extend import (
+    CURRENT,
+    PLAIN,
+    NotDifferentiableError,
+    aval_of,
+    call_on_values,
+    first_object,
+    insert_before_example,
+    jvp,
+    kind_of,
+    ops,
+)
 from ...numpy.documentation import describe
-from ...ops.library import library_function, library_kernel
-from ...transforms.jvp import jvp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -119,8 +123,8 @@ def special(
     def declare(body: F) -> F:
         name, names = body.__name__, operand_names(body)
         rules = make_rules(name, names, partials, formula, equation)
-        kernel = library_kernel(name, native=native, **(params or {}))
-        call = library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
+        kernel = ops.library_kernel(name, native=native, **(params or {}))
+        call = ops.library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
         vars(update_wrapper(call, body)).pop("__signature__", None)  # the body has one
         return document(call, names, without_rule(names, partials), at)  # type: ignore[return-value]
 
@@ -161,7 +165,7 @@ def result_of(
     `variant`."""
     label = "_".join([name, *filter(None, [variant, "" if output is None else str(output)])])
     rules = make_rules(name, operands.split(), partials, None, None)
-    call: Any = library_function(f"scipy_{label}", library_kernel(name, output), rules)
+    call: Any = ops.library_function(f"scipy_{label}", ops.library_kernel(name, output), rules)
     call.fixed = without_rule(operands.split(), partials)
     return call
 
@@ -170,7 +174,7 @@ def tuple_of(*results: Any, at: tuple = ()) -> Callable[[F], F]:
     """Declare a function of SciPy's whose results are these."""
 
     def declare(body: F) -> F:
-        kernel = library_kernel(body.__name__)(np)
+        kernel = ops.library_kernel(body.__name__)(np)
 
         def call(*operands: Any) -> tuple[Any, ...]:
             if all(type(x) in PLAIN for x in operands) and not CURRENT.get().observer:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import ops
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ops
 from .bessel_functions import ive
 from .declare import NO_CLOSED_FORM, slope, special
 from .elementary import boxcox, xlog1py

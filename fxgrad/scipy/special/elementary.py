@@ -7,9 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import ops
-from ...core.typing import Array, ArrayLike
-from ...ops.activation import sigmoid_slope
+from ...extend import Array, ArrayLike, ops
 from .declare import special
 from .elliptic_integrals import elliprf
 from .hypergeometric import hyp1f1, hyp2f1
@@ -114,7 +112,7 @@ def round(x: ArrayLike) -> Array:
 
 
 # -- logistic functions ------------------------------------------
-@special(lambda t, y, x: t * sigmoid_slope(x), native="sigmoid", at=(0.7,))
+@special(lambda t, y, x: t * ops.sigmoid_slope(x), native="sigmoid", at=(0.7,))
 def expit(x: ArrayLike) -> Array:
     """The logistic function 1/(1 + e⁻ˣ) of real x."""
 

@@ -11,9 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
-from ...core.typing import Array, ArrayLike
-from ...ops.integrals import symmetric_integral
+from ...extend import Array, ArrayLike, ops
 from .declare import partial_of_formula, result_of, special, tuple_of
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ def integral_partial(i: int, factor: float, halves: tuple[int, ...], q: int = 0)
 
     def partial(t: Any, y: Any, *xs: Any) -> Any:
         filled = (*xs, 1.0, 1.0)[:4]
-        return t * (scale * symmetric_integral(*filled, halves=raised, q=q))
+        return t * (scale * ops.symmetric_integral(*filled, halves=raised, q=q))
 
     return partial
 
@@ -106,7 +104,7 @@ def elliprf(x: ArrayLike, y: ArrayLike, z: ArrayLike) -> Array:
 def second_kind_partial(i: int) -> Callable[..., Any]:
     """Return the rule of operand i of R_G, of which the derivative is ⅛·∫ t·(t + xᵢ)⁻¹/√((t + x)(t + y)(t + z)) dt."""
     halves = tuple(3 if k == i else int(k < 3) for k in range(4))
-    return lambda t, r, x, y, z: t * (0.125 * symmetric_integral(x, y, z, 1.0, halves=halves, q=1))
+    return lambda t, r, x, y, z: t * (0.125 * ops.symmetric_integral(x, y, z, 1.0, halves=halves, q=1))
 
 
 @special(*[second_kind_partial(i) for i in range(3)], at=(0.7, 0.4, 1.3))

@@ -7,8 +7,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import ops
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ops
 from .declare import is_complex, result_of, special, tuple_of
 
 SLOPE = 2 / math.sqrt(math.pi)

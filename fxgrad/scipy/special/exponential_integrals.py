@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ops
 from .bessel_functions import spherical_i, spherical_j
 from .declare import NO_CLOSED_FORM, result_of, special, tuple_of
 

@@ -11,21 +11,15 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.errors import StructureError, UnsupportedError
-from ...core.interpreter import concretize
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, StructureError, UnsupportedError, concretize, ops
 from ...numpy.composite import composite, operand
-from ...ops.integrals import beta_moment, complex_polygamma
-from ...ops.library import MANY, special_functions
-from ...ops.special import incomplete_partial_a
 from ..reference import scipy_function
 from .declare import is_complex, partial_of_formula, result_of, slope, special
 from .elementary import log1p_quotient, xlog1py, xlogy
 
 
 def trigamma(x: Any) -> Any:
-    return complex_polygamma(x, n=1) if is_complex(x) else ops.polygamma(x, n=1)
+    return ops.complex_polygamma(x, n=1) if is_complex(x) else ops.polygamma(x, n=1)
 
 
 # -- the gamma function ------------------------------------------
@@ -98,7 +92,7 @@ digamma = psi
 
 def polygamma_of_arrays(n: Any, x: Any) -> Any:
     """The reference for plain arrays: SciPy's, of which the zeta functions of many entries take longer than ours."""
-    known = polygamma_by_order if np.size(x) > MANY else special_functions(np).polygamma
+    known = polygamma_by_order if np.size(x) > ops.MANY else ops.special_functions(np).polygamma
     return known(n, x)
 
 
@@ -405,7 +399,7 @@ def log1p_over(z: Any) -> Any:
 
 # -- incomplete gamma functions ------------------------------------------
 @special(
-    lambda t, y, a, x: incomplete_partial_a(t, y, a, x, upper=False),
+    lambda t, y, a, x: ops.incomplete_partial_a(t, y, a, x, upper=False),
     lambda t, y, a, x: t * ops.gamma_density(a, x),
     at=(1.7, 0.6),
 )
@@ -414,7 +408,7 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
 
 
 @special(
-    lambda t, y, a, x: incomplete_partial_a(t, y, a, x, upper=True),
+    lambda t, y, a, x: ops.incomplete_partial_a(t, y, a, x, upper=True),
     lambda t, y, a, x: t * -ops.gamma_density(a, x),
     at=(1.7, 0.6),
 )
@@ -465,7 +459,7 @@ def beta_slope(a: Any, b: Any, x: Any, rest: Any) -> Any:
     )
     u = log_x - log_rest
     centred = log_x + psi_difference(a, b)
-    tail = beta_moment(a, b, u, upper, m=1, n=0) + centred * beta_moment(a, b, u, upper, m=0, n=0)
+    tail = ops.beta_moment(a, b, u, upper, m=1, n=0) + centred * ops.beta_moment(a, b, u, upper, m=0, n=0)
     density = ops.exp(a * log_x + b * log_rest - betaln(a, b))
     return ops.where(inside, ops.where(upper, -1.0, 1.0) * density * tail, 0.0)
 

@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ... import ops
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ops
 from ...numpy.composite import operand
-from ...ops.integrals import gauss_series, kummer_series
 from ..reference import scipy_function
 from .declare import NO_CLOSED_FORM, result_of, special
 
@@ -26,7 +24,7 @@ def kummer_by_series(a: Any, b: Any, x: Any) -> Any:
     so that terms do not cancel."""
     left = ops.less(ops.real(x), 0)
     size = ops.where(left, -x, x)
-    return ops.where(left, ops.exp(ops.where(left, x, 0.0)), 1.0) * kummer_series(
+    return ops.where(left, ops.exp(ops.where(left, x, 0.0)), 1.0) * ops.kummer_series(
         ops.where(left, b - a, a), b, size
     )
 
@@ -48,7 +46,7 @@ def gauss_by_series(a: Any, b: Any, c: Any, z: Any) -> Any:
     left = ops.less(ops.real(z), 0)
     inner = ops.where(left, z, 0.0)
     factor = (1 - inner) ** ops.negative(a)
-    return factor * gauss_series(a, ops.where(left, c - b, b), c, ops.where(left, inner / (inner - 1), z))
+    return factor * ops.gauss_series(a, ops.where(left, c - b, b), c, ops.where(left, inner / (inner - 1), z))
 
 
 @special(

@@ -12,8 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ops
 from .declare import NO_CLOSED_FORM, result_of, tuple_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import ops
-from ...core.errors import UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, UnsupportedError, ops
 from ...numpy.composite import operand
 from ..reference import scipy_function
 from .declare import NO_CLOSED_FORM, result_of, special

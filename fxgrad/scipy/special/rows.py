@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ... import nn, ops
+from ... import nn
 from ... import numpy as fnp
-from ...core.typing import Array, ArrayLike, Axis
+from ...extend import Array, ArrayLike, Axis, ops
 from ...nn.activations import floating
 from ...nn.rows import finite_max, log_normalized
 from ...numpy.composite import normalize_axes, operand

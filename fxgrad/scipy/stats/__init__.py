@@ -8,7 +8,7 @@ dtype of the arguments, float64 for integers (SciPy's are always float64).
 
 from typing import TYPE_CHECKING
 
-from ...core.face import LazyPackage
+from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from .betas import *

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core.aval import aval_of
+from ...extend import aval_of, ops
 from .. import special
 from .density import Symmetric, rv_continuous
 from .distribution import all_of, magnitude

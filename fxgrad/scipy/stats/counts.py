@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
 from ... import random as fxrandom
-from ...core.aval import aval_of
+from ...extend import aval_of, ops
 from .. import special
 from .distribution import INFINITY, all_of
 from .mass import rv_discrete

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core.arrays import as_value
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, as_value, ops
 from .distribution import INFINITY, Distribution, any_of, is_constant, method, select
 from .quantiles import quantile
 

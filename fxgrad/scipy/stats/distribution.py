@@ -17,12 +17,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ... import ops
 from ... import random as fxrandom
-from ...core.arrays import as_value
-from ...core.aval import aval_of, kind_of
-from ...core.errors import DTypeError, ShapeError, StructureError, UnsupportedError, describe
-from ...core.typing import Array, ArrayLike
+from ...extend import (
+    Array,
+    ArrayLike,
+    DTypeError,
+    ShapeError,
+    StructureError,
+    UnsupportedError,
+    as_value,
+    aval_of,
+    errors,
+    kind_of,
+    ops,
+)
 from ...numpy.composite import cast, composite
 from ...random.parameters import uniform_open
 from .generator import check_that_all_is_plain, random_key, scipy_law
@@ -106,7 +114,7 @@ def as_floats(values: Sequence[Any], name: str) -> tuple[list[Any], np.dtype]:
     dtype = np.dtype(ops.result_dtype(values) if values else float)
     if kind_of(dtype) == "c":
         raise DTypeError(
-            f"{name}: arguments are real numbers, not {', '.join(map(describe, values))}",
+            f"{name}: arguments are real numbers, not {', '.join(map(errors.describe, values))}",
             hint="z.real or abs(z)",
         )
     if kind_of(dtype) != "f":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import ops
+from ...extend import ops
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import all_of, magnitude
 

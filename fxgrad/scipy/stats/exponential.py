@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import ops
+from ...extend import ops
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, magnitude

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import random as fxrandom
-from ...core.errors import StructureError
-from ...core.interpreter import CURRENT, EVAL
+from ...extend import CURRENT, EVAL, StructureError
 from ...numpy.composite import is_beyond_numpy
 from ..reference import library
 

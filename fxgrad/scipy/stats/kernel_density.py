@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops, tree
 from ... import random as fxrandom
-from ...core.common_errors import wrong_shape
-from ...core.errors import ShapeError, StructureError
-from ...core.typing import Array, ArrayLike
+from ... import tree
+from ...extend import Array, ArrayLike, ShapeError, StructureError, ops, wrong_shape
 from ...nn.rows import logsumexp
 from .. import special
 from .distribution import as_floats, method

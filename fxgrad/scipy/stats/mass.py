@@ -8,12 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ... import ops
-from ...core.arrays import as_value
-from ...core.aval import aval_of
-from ...core.errors import ConcretizationError, UnsupportedError
-from ...core.interpreter import concretize
-from ...core.typing import Array, ArrayLike
+from ...extend import (
+    Array,
+    ArrayLike,
+    ConcretizationError,
+    UnsupportedError,
+    as_value,
+    aval_of,
+    concretize,
+    ops,
+)
 from .distribution import INFINITY, Distribution, any_of, is_constant, method, select
 from .quantiles import least_count, least_point
 

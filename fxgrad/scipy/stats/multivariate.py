@@ -12,13 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
 from ... import random as fxrandom
-from ...core.arrays import as_value
-from ...core.aval import aval_of
-from ...core.errors import ConcretizationError, ShapeError
-from ...core.interpreter import concretize
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ConcretizationError, ShapeError, as_value, aval_of, concretize, ops
 from ...numpy.composite import cast
 from .. import special
 from .counts import binom

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import ops
 from ... import random as fxrandom
+from ...extend import ops
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, all_of

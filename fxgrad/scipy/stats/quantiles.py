@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import lax, ops
+from ... import lax
 from ... import numpy as fnp
-from ...core.aval import aval_of
+from ...extend import aval_of, ops
 
 # The integers that have the size of floating-point numbers.
 WORDS = {np.dtype(np.float32): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.int64)}

@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.common_errors import unknown_option
-from ...core.errors import ShapeError, StructureError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, ShapeError, StructureError, UnsupportedError, ops, unknown_option
 from ...numpy.composite import cast, composite, dtype_of, kind, normalize_axis
 from .betas import beta, t
 from .distribution import as_floats

@@ -11,11 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ... import ops
-from ...core.aval import aval_of
-from ...core.common_errors import unknown_option
-from ...core.errors import StructureError, UnsupportedError
-from ...core.typing import Array, ArrayLike
+from ...extend import Array, ArrayLike, StructureError, UnsupportedError, aval_of, ops, unknown_option
 from ...numpy.composite import cast, composite, normalize_axis
 from .. import special
 from .distribution import as_floats

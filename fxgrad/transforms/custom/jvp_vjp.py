@@ -331,7 +331,6 @@ class custom_jvp(CustomFunction[P, R]):
     Raises:
         CustomRuleError: no rule is defined, or its results do not fit those of `fun`.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> @fx.custom_jvp
     ... def f(x):
     ...     return fnp.log(1 + fnp.exp(x))
@@ -406,7 +405,6 @@ class custom_vjp(CustomFunction[P, R]):
     Raises:
         CustomRuleError: no rule is defined, or its results do not fit the arguments.
 
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> @fx.custom_vjp
     ... def clip_gradient(x):
     ...     return x
@@ -479,7 +477,6 @@ def custom_gradient(fun: Callable[..., Any]) -> custom_vjp[..., Any]:
     Raises:
         CustomRuleError: `fun` does not return such a pair, or its cotangents do not fit the arguments.
 
-    >>> import fxgrad as fx
     >>> @fx.custom_gradient
     ... def square(x):
     ...     return x * x, lambda ct: 3 * ct * x
@@ -540,7 +537,6 @@ def cast_like(what: str, given: Any, value: Any) -> Any:
 def stop_gradient(x: R) -> R:
     """Return x itself, as a constant for every derivative.
 
-    >>> import fxgrad as fx
     >>> float(fx.grad(lambda x: x * fx.stop_gradient(x))(3.0))
     3.0
     """

@@ -202,7 +202,6 @@ class custom(CustomFunction[P, R]):
         CheckError: a rule contradicts the function.
 
     >>> import math
-    >>> import fxgrad as fx, fxgrad.numpy as fnp
     >>> erf = fx.custom(math.erf, out=lambda x: x)
     >>> @erf.vjp
     ... def erf_vjp(ct, y, x):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 class SymbolicZero:
     """A tangent or cotangent that is zero for all values: it has this `aval`, and no data.
 
-    >>> import fxgrad as fx
     >>> zero = fx.custom_derivatives.zero_from_primal(2.0, symbolic_zeros=True)
     >>> zero.shape, zero.dtype
     ((), dtype('float64'))
@@ -48,7 +47,6 @@ class CustomVJPPrimal:
     """An argument of `fwd` under `symbolic_zeros=True`: its `value`, and whether it is `perturbed`, that is, whether
     its cotangent is needed.
 
-    >>> import fxgrad as fx
     >>> @fx.custom_vjp
     ... def product(x, y):
     ...     return x * y
@@ -68,7 +66,6 @@ class CustomVJPPrimal:
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """Return a pytree of `CustomVJPPrimal`s as the pytree of their values.
 
-    >>> import fxgrad as fx
     >>> from fxgrad.custom_derivatives import CustomVJPPrimal, custom_vjp_primal_tree_values
     >>> custom_vjp_primal_tree_values({"a": CustomVJPPrimal(1.0, True)})
     {'a': 1.0}
@@ -79,7 +76,6 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
 def zero_from_primal(value: Any, symbolic_zeros: bool = False) -> Any:
     """Return the zero tangent of a value: a `SymbolicZero` if `symbolic_zeros`, and else an array.
 
-    >>> import numpy as np, fxgrad as fx
     >>> fx.custom_derivatives.zero_from_primal(np.ones(2))
     array([0., 0.])
     """

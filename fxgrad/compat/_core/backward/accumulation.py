@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core import source_info
-from ....core.arrays import use_device_of
-from ....core.aval import PLAIN
-from ....core.errors import UnsupportedError
-from ....core.interpreter import ensure_open
-from ....core.snapshot import SINGLE_REFCOUNT
+from ....extend import PLAIN, SINGLE_REFCOUNT, UnsupportedError, ensure_open, source_info, use_device_of
 from ....numpy import contraction
 from ..bits import has_bit
 from ..duals import dual_cotangent, dual_gradient, has_tangent

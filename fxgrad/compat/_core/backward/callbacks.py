@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....core.aval import aval_of
+from ....extend import aval_of
 from ..dtypes import from_numpy_dtype, type_name
 from ..error_messages import tensor_hint
 from ..errors import ArgumentError, TensorError

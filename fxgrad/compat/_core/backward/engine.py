@@ -14,14 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import ops
-from ....core.arrays import CONSTANTS_FOLLOW
-from ....core.aval import PLAIN
-from ....core.devices import device_in_use, device_of
-from ....core.fp_errors import ERROR_STATE, IGNORE
-from ....core.interpreter import CURRENT, EVAL, Context, use_context
-from ....ops.masked import Masked
-from ....transforms.vmap import vmap
+from ....extend import (
+    CONSTANTS_FOLLOW,
+    CURRENT,
+    ERROR_STATE,
+    EVAL,
+    IGNORE,
+    PLAIN,
+    Context,
+    Masked,
+    device_in_use,
+    device_of,
+    ops,
+    use_context,
+    vmap,
+)
 from ..anomaly import ensure_no_nan, error_reports
 from ..duals import DUAL_LEVEL, add_dual_level
 from ..errors import ArgumentError

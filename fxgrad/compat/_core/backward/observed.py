@@ -6,8 +6,7 @@ from functools import partial
 from heapq import heappop
 from typing import TYPE_CHECKING, Any
 
-from ....core.observer import pull_observed
-from ....ops import masked
+from ....extend import masked, pull_observed
 from ..tape import AccumulateGrad
 from .engine import AnomalyPass, Pass
 

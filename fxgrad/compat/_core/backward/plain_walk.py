@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import ops  # noqa: F401 (the package before its parts)
-from ....core.aval import PLAIN
-from ....core.snapshot import SINGLE_REFCOUNT
-from ....ops.masked import Masked
+from ....extend import PLAIN, SINGLE_REFCOUNT, Masked
 from ..memory import VERSIONS
 from ..tape import BASE_TAPE, FREED, AccumulateGrad, Edge, Node, freed_error
 from ..tensor import Tensor, allocate_tensor

@@ -10,7 +10,7 @@ import gc
 import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ....core.aval import SCALARS
+from ....extend import SCALARS
 from ..errors import TensorError
 from ..memory import ensure_unmodified
 from ..packing import (
@@ -61,7 +61,6 @@ class SavedTensor:
     Raises:
         RuntimeError: when called: operations make them.
 
-    >>> import fxgrad.compat as torch
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> y = x * x
     >>> y.grad_fn._raw_saved_self.register_hooks(lambda t: t.item(), lambda number: torch.tensor(number))

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import aval_of, kind_of
-from ....core.devices import CPU, device_of, put_array
+from ....extend import CPU, aval_of, device_of, devices, kind_of, ops
 from ..dtypes import from_numpy_dtype
 from ..duals import map_cotangent
 from ..errors import ArgumentError, ArgumentValueError, TensorError
@@ -18,7 +16,7 @@ from ..tensor import Size, Tensor
 from .accumulation import to_cotangent
 
 if TYPE_CHECKING:
-    from ....core.aval import Aval
+    from ....extend import Aval
 
 
 def ensure_gradient(gradient) -> None:
@@ -47,7 +45,7 @@ def implicit_cotangent(aval: Aval, value: Any = None, is_grads_batched: bool = F
             f"grad can be implicitly created only for real scalar outputs but got {from_numpy_dtype(aval.dtype)}",
             hint="y.abs().backward(), or another real number; or a gradient: y.backward(torch.ones_like(y))",
         )
-    return put_array(np.ones(aval.shape, aval.dtype), device_of(value) or CPU)
+    return devices.put_array(np.ones(aval.shape, aval.dtype), device_of(value) or CPU)
 
 
 @cache

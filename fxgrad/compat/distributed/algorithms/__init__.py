@@ -1,5 +1,5 @@
 """torch.distributed.algorithms: uneven inputs, and hooks of communication."""
 
-from ....core.face import LazyPackage
+from ....extend import LazyPackage
 
 LazyPackage.of(__name__, parts=("join",))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ....core.face import LazyPackage
+from ....extend import LazyPackage
 
 if TYPE_CHECKING:
     from .functional import *  # noqa: F403

@@ -4,7 +4,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ....core.face import LazyPackage
+from ....extend import LazyPackage
 from .. import FAMILIES
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.aval import aval_of
-from ....core.source_info import user_stacklevel
+from ....extend import aval_of, source_info
 from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, refresh, wrap
 from ...autograd.function import Function
@@ -145,7 +144,7 @@ class BackwardHooks:
                 gradients = check_hook_result(found, gradients, "Backward pre hook", "grad_output")
         self.grad_output = gradients
         if not self.has_watched_arguments:
-            warnings.warn(NO_INPUTS_WARNING, UserWarning, stacklevel=user_stacklevel())
+            warnings.warn(NO_INPUTS_WARNING, UserWarning, stacklevel=source_info.user_stacklevel())
         if self.arguments is not None and not self.arguments.is_watched:
             self.call_post_hooks((None,) * self.arguments.count)
         return None if gradients is original else results.gather(gradients)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ....core.aval import is_differentiable
+from ....extend import is_differentiable
 from ..._core.dtypes import as_numpy_dtype, is_dtype
 from ..._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
 from ..._core.tensor import Tensor

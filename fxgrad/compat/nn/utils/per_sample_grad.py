@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from ....core import pytree
-from ....core.surface import is_object
+from ....extend import is_object, pytree
 from ..._core.errors import TensorError
 from ..._core.tensor import Tensor
 from ...autograd.function import Function

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import ops
-from ....kernels.normal_cdf import normal_cdf_kernel
-from ....ops.activation import blockwise_kernel
-from ....ops.kinds import Elementwise
+from ....extend import Elementwise, blockwise_kernel, normal_cdf_kernel, ops
 from ..._core.dtypes import short_name
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.precision import value_dtype

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import numpy as fnp
-from .... import ops
-from ....core.aval import aval_of, kind_of
+from ....extend import aval_of, kind_of, ops
 from ..._core.dtypes import from_numpy_dtype
 from ..._core.errors import TensorError
 from ..._declare.operation import operation

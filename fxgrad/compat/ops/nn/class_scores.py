@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import Aval, aval_of
-from ....ops.kinds import Linear
-from ....ops.masked import Masked
+from ....extend import Aval, Linear, Masked, aval_of, ops
 from ..._core.primitives import declare_primitive
 from ..._declare.operation import operation
 from ..._declare.rearrangement import Application

@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 
 from .... import numpy as fnp
-from .... import ops
-from ....core.arrays import use_device_of
-from ....core.aval import aval_of, kind_of
-from ....core.interpreter import Tracer, concretize
+from ....extend import Tracer, aval_of, concretize, kind_of, ops, use_device_of
 from ..._core.dtypes import type_name
 from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.tensor import refresh

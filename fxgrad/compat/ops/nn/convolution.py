@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from .... import ops
-from ....core.aval import aval_of
+from ....extend import aval_of, ops
 from ..._core.dtypes import short_name
 from ..._core.errors import TensorError
 from ..._declare.operation import operation

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import aval_of
+from ....extend import aval_of, ops
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose

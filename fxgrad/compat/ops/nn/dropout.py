@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.aval import aval_of
+from ....extend import aval_of
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import refresh
 from ..._declare.spaces import expose

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import aval_of, kind_of
-from ....core.interpreter import CURRENT, Tracer, use_context
+from ....extend import CURRENT, Tracer, aval_of, kind_of, ops, use_context
 from ..._core.dtypes import type_name
 from ..._core.errors import (
     ArgumentValueError,

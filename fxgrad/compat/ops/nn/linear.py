@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .... import ops
-from ....core.aval import aval_of
-from ....ops.contraction import LETTERS
+from ....extend import aval_of, ops
 from ..._core.dtypes import short_name
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
@@ -41,7 +39,7 @@ def linear(input, weight, bias=None) -> Any:
             if a.ndim and a.shape[-1] == w.shape[0]
             else f"a weight of shape (out_features, {a.shape[-1] if a.ndim else 1})",
         )
-    head = LETTERS[: a.ndim - 1]
+    head = ops.LETTERS[: a.ndim - 1]
     own = "Y" * (w.ndim - 1)
     y = ops.contract(input, weight, spec=f"{head}Z,{own}Z->{head}{own}")
     return y if bias is None else y + bias
@@ -62,7 +60,7 @@ def bilinear(input1, input2, weight, bias=None) -> Any:
                 f"bilinear(): input{i} size does not match weight size: got {n} but expected {m}",
                 hint=f"a weight of shape (out_features, {left[-1]}, {right[-1]})",
             )
-    head = LETTERS[: len(left) - 1]
+    head = ops.LETTERS[: len(left) - 1]
     half = ops.contract(input1, weight, spec=f"{head}X,ZXY->{head}ZY")
     y = ops.contract(half, input2, spec=f"{head}ZY,{head}Y->{head}Z")
     return y if bias is None else y + bias

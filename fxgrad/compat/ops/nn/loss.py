@@ -8,10 +8,7 @@ from inspect import Parameter
 from typing import TYPE_CHECKING, Any
 
 from .... import numpy as fnp
-from .... import ops
-from ....core.aval import aval_of
-from ....core.interpreter import Tracer
-from ....ops.kinds import Elementwise
+from ....extend import Elementwise, Tracer, aval_of, ops
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.primitives import declare_primitive
 from ..._declare.operation import operation

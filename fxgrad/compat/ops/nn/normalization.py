@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import aval_of
-from ....core.interpreter import CURRENT, use_context
-from ....kernels.space import reduces_an_end
+from ....extend import CURRENT, aval_of, ops, reduces_an_end, use_context
 from ..._core.dtypes import finfo, from_numpy_dtype
 from ..._core.errors import ArgumentError, ArgumentValueError, TensorError
 from ..._core.inplace import ensure_modifiable

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import aval_of
-from ....core.interpreter import concretize
+from ....extend import aval_of, concretize, ops
 from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, refresh, wrap
 from ..._declare.operation import operation

@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import Aval, aval_of
-from ....core.cache import Cache
-from ....core.staging import stage
+from ....extend import Aval, Cache, aval_of, ops, stage
 from ..._core.errors import TensorError
 from ..._core.tensor import wrap
 from ..._declare.operation import operation
@@ -30,7 +27,7 @@ from .recurrent_loops import RecurrentLayer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ....core.graph import Graph
+    from ....extend import Graph
 
 
 def apply_rows(x, weight) -> Any:
@@ -122,7 +119,7 @@ def declare_layer(kind: str) -> Any:
     def layer(
         input, h, c, weight_ih, weight_hh, bias_ih, bias_hh, weight_hr, lengths, reverse: bool
     ) -> list[Any]:
-        from ....control.stepwise import run_scan  # brings passes over Graphs with it
+        from ....extend import run_scan  # brings passes over Graphs with it
 
         steps, count, _ = aval_of(input).shape
         rows = [gates_of(kind, input, weight_ih, bias_ih, bias_hh)]

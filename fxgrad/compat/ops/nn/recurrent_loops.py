@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.pullback import OperandPullback
-from ....kernels.registry import native_function
+from ....extend import OperandPullback, native_function
 from ..._core.tape import no_copy
 from ..._declare.composite import Composite, needs_gradient
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import aval_of, kind_of
+from ....extend import aval_of, kind_of, ops
 from ..._core.dtypes import short_name
 from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.operation import operation

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .... import ops
-from ....core.aval import aval_of
+from ....extend import aval_of, ops
 from ..._core.dtypes import as_numpy_dtype, short_name
 from ..._core.errors import NotSupportedError
 from ..._declare.operation import operation

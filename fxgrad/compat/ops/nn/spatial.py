@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .... import ops
-from ....core.aval import aval_of
+from ....extend import aval_of, ops
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature

@@ -8,10 +8,7 @@ from functools import reduce
 from math import prod
 from typing import Any
 
-from .... import ops
-from ....core.aval import Aval, aval_of
-from ....kernels.normalization import deflate_kernel, standardize_kernel
-from ....ops.kinds import General
+from ....extend import Aval, General, aval_of, normalization_kernels, ops
 from ..._core.primitives import declare_primitive
 
 
@@ -64,7 +61,7 @@ def standardize_formula(x, *, axes: tuple[int, ...], eps: float) -> Any:
 deflate = declare_primitive(
     General,
     "deflated",
-    deflate_kernel,
+    normalization_kernels.deflate_kernel,
     abstract_rule=lambda self, t, u, before, after, *, axes: Aval(t.shape, t.dtype),
     tangent_rule=deflate_tangent,
     transpose_rule=lambda ct, t, u, before, after, *, axes: [
@@ -95,7 +92,7 @@ def standardize_tangent(ys, primals, tangents, params: dict) -> list[Any]:
 standardize = declare_primitive(
     General,
     "standardized",
-    standardize_kernel,
+    normalization_kernels.standardize_kernel,
     abstract_rule=standardize_aval,
     tangent_rule=standardize_tangent,
     batch_rule=lambda x, *, size, axes, eps: standardize(x, axes=shift_axes(axes), eps=eps),

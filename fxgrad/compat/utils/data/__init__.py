@@ -11,7 +11,7 @@ pool, worker the processes that load batches: the parent's side, and theirs
 
 from typing import TYPE_CHECKING
 
-from ....core.face import LazyPackage
+from ....extend import LazyPackage
 
 if TYPE_CHECKING:
     from ._surface import *  # noqa: F403

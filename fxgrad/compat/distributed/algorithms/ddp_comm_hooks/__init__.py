@@ -1,5 +1,5 @@
 """torch.distributed.algorithms.ddp_comm_hooks: how DistributedDataParallel may send gradients."""
 
-from .....core.face import LazyPackage
+from .....extend import LazyPackage
 
 LazyPackage.of(__name__, parts=("default_hooks",))
