@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _surface  # noqa: F401  Tensors have all their methods
 from ._core.absence import make_absent
@@ -24,9 +25,6 @@ from .func._surface import (
 )
 from .func.stateless import check_models
 from .nn.modules.module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _vmap = vmap
 make_fx = make_absent(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import multiprocessing as _python
 import traceback
+from collections.abc import Callable
 from multiprocessing import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._core.errors import ArgumentValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STRATEGY = "file_descriptor"
 # The part of a traceback that fits into a pipe without a reader.

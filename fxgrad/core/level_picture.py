@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .aval import aval_of
 from .interpreter import Tracer, api_boundary, ensure_open
 from .interpreter import levels as open_levels
 from .surface import SurfaceObject
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROW, BOX, GAP, LETTER = 70, 40, 28, 6.1  # heights of a level and of a value, and widths, in pixels
 HUES = 200, 32, 140, 280, 90, 330

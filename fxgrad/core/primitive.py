@@ -4,7 +4,8 @@ operation to the current interpreter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from .interpreter import (
 from .rules import REGISTRY, Rules
 from .staging import stages_effects
 from .surface import first_object
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Primitive(Rules):

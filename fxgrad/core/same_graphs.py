@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,6 @@ from .cache import Cache
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import named_axes
 from .key import key_of, params_key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class InternedGraphs(Cache):

@@ -7,17 +7,15 @@ made before; equal contents share one copy (weights used in a loop are kept once
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .devices import is_on_cuda
 from .interpreter import Tracer
 from .surface import own
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Snapshots(dict[int, tuple[Any, Any]]):

@@ -6,7 +6,8 @@ partial evaluation: `linearize` is jvp with only the tangents staged.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from .fp_errors import ERROR_STATE
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import Interpreter, Tracer, ensure_open, levels, opened
 from .snapshot import Snapshots
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class GraphTracer(Tracer):

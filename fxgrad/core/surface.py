@@ -9,17 +9,15 @@ operands and wrap their results again. (For the functions of `fx.tree` the objec
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import pytree
 from .aval import float0
 from .interpreter import CURRENT, EVAL, Tracer, twin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

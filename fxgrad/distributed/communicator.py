@@ -10,7 +10,8 @@ A subclass overrides the methods with an underscore, whose operands are contiguo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ..core.errors import (
 )
 from ..core.interpreter import Tracer
 from .reductions import check_reduction
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Work:

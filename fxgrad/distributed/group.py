@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ..core.errors import CollectiveTimeoutError
 from .checks import Agreement, Call, compare, name_ranks
 from .communicator import Communicator
 from .faults import Watch
 from .requests import Request, advance, load_mpi
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BURST = 64  # tests of a request between two looks at the clock
 MOVING = 2e-4  # seconds; a burst that takes longer has moved data, or was interrupted

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.errors import ShapeError, StructureError, UnboundAxisError
 from ..core.interpreter import Interpreter, opened
@@ -14,9 +14,6 @@ from ..core.source_info import user_frame
 from ..ops import ranks  # noqa: F401  collectives along axes between processes
 from .communicator import Communicator
 from .processes import world
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
 
 # What is to be closed when a `with mesh:` ends.
 ENTERED: ContextVar[tuple[ExitStack, ...]] = ContextVar("fxgrad meshes", default=())

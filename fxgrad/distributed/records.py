@@ -6,8 +6,9 @@ each leaf; Python numbers and strings are stored in it. Nothing in either can be
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import Tracer
 from ..core.pytree_keys import keystr
 from ..numpy.placement import device_get, device_put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Description = list[dict[str, Any]]  # of leaves, in their order
 

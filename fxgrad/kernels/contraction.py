@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.aval import check_kind
 from .registry import native_function
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 NUMBERS = frozenset("biufc")
 LARGE = 1 << 16  # entries of an outer product from which on machine code pays

@@ -5,8 +5,9 @@ All three give the same results to rounding, and the same warnings; `native.tier
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from .native.tier import Tier
 from .row_space import RowSpace, uses_reductions
 from .space import Space
 from .tiles import Tiles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # Nanoseconds that NumPy takes about for an operation and for an entry of its result, and those of a compilation.
 OPERATION, ENTRY = 600, 0.5

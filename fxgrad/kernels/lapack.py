@@ -15,15 +15,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 LETTERS = {np.dtype("f4"): "s", np.dtype("f8"): "d", np.dtype("c8"): "c", np.dtype("c16"): "z"}
 # How builds spell the name of a routine, and how many bytes its integers may have.

@@ -13,13 +13,11 @@ GLIBC_TUNABLES, …) take precedence.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MEGABYTE = 1 << 20
 KEPT = 256 * MEGABYTE  # what may be free at the end of the heap before it is given back

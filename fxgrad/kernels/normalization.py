@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 BLOCK = 1 << 16  # entries
 BLAS = {np.dtype("f4"), np.dtype("f8")}  # sums by products with ones are a quarter of the time

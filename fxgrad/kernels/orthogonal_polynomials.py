@@ -8,10 +8,8 @@ everywhere, also at the ends of the interval.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any
 
 Recurrence = tuple[float, float, "Callable[[int], tuple[float, float, float]]"]
 

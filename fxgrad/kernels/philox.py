@@ -9,14 +9,12 @@ second word of the key is the *domain*, which tells uses of one key apart. Count
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from .registry import native_function
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DRAW, SPLIT, FOLD = range(3)
 

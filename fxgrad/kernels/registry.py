@@ -5,12 +5,10 @@ Each takes what its kernel has, and returns None where NumPy is to compute.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 _homes: dict[str, str] = {}  # name → the module that has it
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.fp_errors import is_silent
 from .registry import native_function
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 MANY = 4096  # entries from which on the preparations are worth their time
 FEW = 1024  # entries from which on NumPy's `where` is slower than one multiplication

@@ -7,17 +7,15 @@ those of Wichura, "Algorithm AS 241" (1988); all others were computed with 40 di
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from .registry import native_function
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CHUNK = 1 << 15  # entries at a time, so that intermediate results stay in the processor's cache
 MANY = 1 << 10  # entries from which on machine code is asked for

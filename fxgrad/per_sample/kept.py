@@ -14,7 +14,8 @@ import dis
 import math
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ..core.interpreter import CURRENT, EVAL
 from ..core.key import tree_key
 from ..transforms.derived_function import DerivedFunction
 from ..transforms.jit import jit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NUMBERS = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type(...), slice)
 PURE = frozenset({

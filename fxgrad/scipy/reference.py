@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ..extend import load_library
 from ..numpy.composite import composite
 from ..numpy.documentation import DIFFERENTIABLE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import string
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ..core.primitive import HigherOrder, bind
 from ..core.surface import is_alike
 from ..ops import kinds
 from .arguments import LeafName, leaf_path
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class FlatCallback:

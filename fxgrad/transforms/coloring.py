@@ -11,8 +11,9 @@ Review 47 (2005); the two directions: T. F. Coleman and A. Verma, SIAM J. Sci. C
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ..core.common_errors import unknown_option
 from ..core.errors import DTypeError, ShapeError
 from ..core.interpreter import api_boundary
 from .dependence import sparse_library
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 UNCOLORED = -1
 SPLITS = 8  # numbers of rows, or columns, that are tried for the other direction

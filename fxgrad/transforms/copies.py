@@ -12,9 +12,10 @@ results. The gradient with respect to a parameter is then reduced once, also thr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Sequence
 from functools import wraps
 from itertools import repeat, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import ops  # noqa: F401  before its parts
 from ..core import pytree
@@ -24,9 +25,6 @@ from ..core.interpreter import Interpreter, PrimalTracer, Tracer, copy_level, en
 from ..core.primitive import HigherOrder
 from ..core.staging import GraphInterpreter, GraphTracer
 from ..ops.ranks import BetweenRanks, copy_to_ranks, unite_copies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
 
 Names = frozenset[str]
 NOWHERE: Names = frozenset()

@@ -6,7 +6,8 @@ N. N. Schraudolph, "Fast curvature matrix-vector products for second-order gradi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,6 @@ from .jvp import linearize
 from .structured import random_signs, split_entries
 from .vjp import grad, vjp
 from .vmap import vmap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class LinearOperator:

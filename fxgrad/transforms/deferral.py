@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -37,9 +38,6 @@ from ..ops.kinds import Elementwise
 from ..ops.masked import Masked, densify
 from .jit import jit
 from .reverse import LARGE, ResultCotangents, ReverseInterpreter, ReverseTracer, backward, next_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 LONGEST = 64  # operations of a segment: the time of compilation grows with it, and what is kept shrinks
 SHORT = 6  # operations from which on compiling pays

@@ -8,8 +8,9 @@ here, everything depends on everything, which is never wrong.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from ..kernels.contraction import parse_spec
 from ..ops.indexing import ARRAY
 from ..ops.kinds import Bilinear, Elementwise, Linear
 from ..ops.masked import densify
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 FLOAT = np.dtype(float)
 UNKNOWN = object()  # an operand of which only the aval is known

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import partial, update_wrapper
 from importlib import import_module
 from inspect import unwrap
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, Self
 
 
 class DerivedFunction(partial):

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +30,6 @@ from ..core.aval import PLAIN
 from ..core.key import EXACT, key_of
 from ..core.pytree import _registry as nodes
 from ..kernels.codegen.source import INDENT, make_function
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def refuse(args: tuple, kwargs: dict) -> None:

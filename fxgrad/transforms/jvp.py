@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from .arguments import (
 from .flat_function import FlatFunction
 from .linear_function import LinearFunction
 from .reverse import stays_traced
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class JVPTracer(PrimalTracer):

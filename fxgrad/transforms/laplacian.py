@@ -11,7 +11,8 @@ Nature Machine Intelligence 6 (2024). With random directions it is M. F. Hutchin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from ..ops.projection import promote_tangent
 from .jet import JetInterpreter, declared_derivative, is_linear, is_product, total
 from .jvp import jvp_flat
 from .vmap import vmap_flat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class LaplacianTracer(PrimalTracer):

@@ -7,7 +7,8 @@ compilation takes as long as a few Jacobians of a small function.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..core.aval import is_differentiable
 from ..core.graph import Graph
@@ -16,9 +17,6 @@ from ..core.same_graphs import intern_graph, lift_constants
 from ..kernels.codegen.source import compile_graph
 from ..passes import optimize
 from .subgraphs import batch_graph, cached_on_graph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def map_rows(graph: Graph, rows: Sequence[Any]) -> list[Any] | None:

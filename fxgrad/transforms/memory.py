@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from ..core import source_info
 from ..core.aval import Aval
@@ -19,9 +20,6 @@ from ..core.staging import stage
 from ..kernels.tiles import FEWEST, TILE
 from ..passes import optimize
 from .jit import function_name, jit, stage_call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 # Primitives whose results are views of their first operand (`getitem` unless it is given arrays).
 VIEWS = frozenset({"checkpoint_name", "positive", "real", "reshape", "stop_gradient", "weaken"})

@@ -11,9 +11,10 @@ for every parent, and `pull_plain` is the faster form of it for NumPy values, wh
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush, heappushpop
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,10 +25,6 @@ from ..core.pullback import PullbackRule
 from ..core.snapshot import Snapshots
 from ..core.surface import release
 from ..ops.masked import Masked, add_cotangents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 
 LARGE = 100_000  # entries of an array from which on elementwise work is deferred (see `deferral`)
 

@@ -5,9 +5,10 @@ The pattern, the coloring, and the product that yields each entry are computed o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +29,6 @@ from .sparse_matrix import Places, wrap_entries
 from .sparsity import TangentProgram, detect_pattern, stage_tangents
 from .vjp import vjp
 from .vmap import vmap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 @dataclass(frozen=True, eq=False)

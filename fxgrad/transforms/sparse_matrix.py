@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from ..core.aval import aval_of
 from ..core.errors import ShapeError
 from ..core.interpreter import concretize
 from .dependence import sparse_library
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
 
 
 class Places:

@@ -8,7 +8,8 @@ number of paths.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from ..core.errors import ShapeError
 from ..core.interpreter import concretize
 from .arguments import LeafName, leaf_path
 from .vmap import BatchInterpreter, vmap_with
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Fork(BaseException):

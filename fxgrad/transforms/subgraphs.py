@@ -7,8 +7,9 @@ The inputs of a loop's body are (consts, carry, rows of xs), its outputs (carry,
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
@@ -23,9 +24,6 @@ from ..ops.transpose import transpose_graph
 from ..passes import optimize
 from .jvp import jvp_flat
 from .vmap import MAPPED_AXIS, BatchTracer, vmap_flat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 Flags = tuple[bool, ...]
 

@@ -8,8 +8,9 @@ Plain nodes and plain operations are not slowed down: a dual is recognized by it
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
 from ...extend import (
@@ -33,9 +34,6 @@ from .memory import is_array, is_writable, memory_owner
 from .modes import current_modes
 from .tape import Edge, TapeTracer, current_tape
 from .tensor import Tensor, gradient_edge, make_tensor, to_outer, to_tracer, unwrap, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class DualLevel:

@@ -5,15 +5,13 @@ They have a ViewMeta, so that operations look at them first, but no base: their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from . import views
 from .errors import TensorError
 from .modes import current_modes
 from .tensor import Tensor, recorded_node
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def mark_inference_results(operation, flat: Sequence[Any], results: Sequence[Tensor], inside: bool) -> None:

@@ -7,7 +7,8 @@ the history of its base changes, too: it combines the earlier base with the part
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -66,9 +67,6 @@ from .tensor import (
     to_tracer,
     wrap,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def apply_inplace(operation, operands: Sequence[Any], params: dict) -> Tensor:

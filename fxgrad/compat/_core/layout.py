@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from .bits import memory_array
 from .memory import copy_rows, is_array, strides_only
 from .modes import with_modes
 from .tensor import Tensor, make_tensor, refresh
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class memory_format:

@@ -6,20 +6,18 @@ if a mode is in force. Declared operations check after their fast paths, which a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from functools import wraps
 from threading import Lock
 from types import BuiltinFunctionType, EllipsisType, FunctionType, NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import CURRENT, PLAIN, api_boundary, leave_library, use_context
 from .dtypes import dtype
 from .errors import ArgumentError
 from .modes import current_modes, with_modes
 from .tensor import Size, Tensor, as_subclass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 # The commonest classes of arguments: their objects neither override functions nor contain others.
 ORDINARY_CLASSES: set[type] = {

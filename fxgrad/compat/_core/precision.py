@@ -4,14 +4,12 @@ avoids NumPy's bfloat16, which has few kernels and is promoted by numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from ...extend import SCALARS, aval_of, ops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 SINGLE = np.dtype("f4")
 

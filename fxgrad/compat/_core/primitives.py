@@ -7,12 +7,10 @@ primitive of `fxgrad.ops`, with another derivative.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...extend import Primitive, register
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PRIMITIVES: dict[str, Primitive] = {}
 

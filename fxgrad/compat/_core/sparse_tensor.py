@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .errors import NotSupportedError
 from .sparse_value import SparseValue
 from .tensor import Size, Tensor, allocate_tensor, refresh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class SparseTensor(Tensor):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from .dtypes import float32
 from .errors import DimensionError, TensorError
 from .memory import copy_array, is_array, memory_address, memory_owner, strided_view, write_array
 from .tensor import Tensor, refresh
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def tensor_memory(tensor: Tensor) -> Any:

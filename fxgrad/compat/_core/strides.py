@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from .errors import TensorError
 from .layout import contained_array, copy_in_order
 from .memory import array_library, restride
 from .primitives import declare_primitive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def make_array_kernel(kernel: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:

@@ -9,15 +9,13 @@ composed of listed ones in torch (`einsum`, `tensordot`) are single operations h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .._core.dtypes import dtype, from_name
 from .._core.modes import current_modes
 from .._core.tape import BASE_TAPE, current_tape
 from .._core.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LOWER, SINGLE, WIDEST = "the lower precision", "single precision", "the widest of the operands'"
 TARGETS = {

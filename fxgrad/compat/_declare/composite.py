@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +32,6 @@ from .._core.device_level import run_on_device
 from .._core.dtypes import _default_dtype
 from .._core.memory import copy_array, copy_rows, is_array, is_writable, memory_owner
 from .._core.tape import no_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def zero_tangent_rule(y, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:

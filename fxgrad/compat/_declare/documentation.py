@@ -11,16 +11,14 @@ import ast
 import inspect
 import re
 import textwrap
+from collections.abc import Iterable
 from functools import cache
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..texts import Entry, common_parameters, read_entries
 from .late_text import LateText
 from .spaces import SPACES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 WIDTH = 100
 NOTHING = Entry()

@@ -7,8 +7,7 @@ from functools import partial, wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ...core import interpreter
-from ...extend import CURRENT, DEFAULT, ERROR_STATE, EVAL, IGNORE
+from ...extend import CURRENT, DEFAULT, ERROR_STATE, EVAL, IGNORE, leave_library
 from .._core.modes import NO_GRAD
 from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override
 from .signatures import DerivedSignature
@@ -56,7 +55,7 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_entrance(function: Callable[..., Any], renamed: Mapping[str, str] = NO_NAMES) -> Callable[..., Any]:
-    """Make a function on Tensors an entry point of the library: see `interpreter.api_boundary`. `renamed` are other
+    """Make a function on Tensors an entry point of the library: see `api_boundary`. `renamed` are other
     names of parameters. Where it is overridden, what users know it as is said to be called: its `exposed`."""
     if function.__name__ in OPEN_TO_ANY:
         return make_open_entrance(function)
@@ -135,7 +134,7 @@ def run_function(observer: Observer, function: Callable[..., Any], args: tuple, 
 
 
 def leave_torch(error: BaseException, context) -> None:
-    """Do what `interpreter.leave_library` does, and let NumPy warn again."""
+    """Do what `leave_library` does, and let NumPy warn again."""
     if ERROR_STATE.get() is IGNORE:  # Ctrl-C may come before the `try` that ends with its reset
         ERROR_STATE.set(DEFAULT)
-    interpreter.leave_library(error, context)
+    leave_library(error, context)

@@ -7,7 +7,8 @@ would cost as much as a small kernel, so these steps are inlined as text into th
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator, next_serial, n
 from .._core.tensor import TENSOR_CLASSES, Tensor, allocate_tensor, give_memory
 from .rearrangement import Rearrangement
 from .view_plan import freeze, plan_view, take_view
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # The gate: whether {0} is a plain Tensor, of which value, and by which edge it is differentiated. It stands in the text
 # of every fast path; `plain.plain_edge` is the same as a function.

@@ -8,10 +8,8 @@ sentence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 
 class LateText(str):

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import InitVar, dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -66,9 +67,6 @@ from .observed import run_observed
 from .out import write_out
 from .promotion import promote_values
 from .spaces import expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # Every declared operation by name; filled while compat.ops is imported, not changed afterwards.
 OPERATIONS: dict[str, Operation] = {}

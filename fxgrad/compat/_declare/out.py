@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from functools import wraps
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
 from .signatures import OUT, DerivedSignature
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def write_out(operation, y, node, out, operands: Sequence[Any]) -> Any:

@@ -5,7 +5,8 @@ results are computed and recorded here directly.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from .._core.modes import NO_GRAD, QUIET
 from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator, next_serial
 from .._core.tensor import TENSOR_CLASSES, Tensor, allocate_tensor
 from .._core.views import ViewMeta, is_plain_view
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 current, getframe, code_kinds = CURRENT.get, sys._getframe, source_info.code_kinds
 

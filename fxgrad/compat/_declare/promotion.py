@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ...extend import SCALARS, aval_of, kind_of, ops
 from .._core.dtypes import _default_dtype, cast_number, default_numpy_dtype, result_numpy_dtype
 from .._core.precision import is_number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def float_dtype(dtype) -> Any:

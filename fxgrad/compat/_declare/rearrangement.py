@@ -4,7 +4,8 @@ compiled for them, because that would be repeated for every index and shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from .._core.memory import is_array
 from .._core.strides import basic_view
 from .._core.tape import StatelessPullback
 from .composite import Composite, Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Rearrangement(Composite):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import source_info
 from .entrance import make_entrance, with_numpy_names
 from .entry import is_entry_point
 from .late_text import complete_late
 from .view_plan import with_known_views
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # What the namespaces have: "function" is `torch.` itself, "method" the Tensor, others as "linalg", "nn.functional".
 SPACES: dict[str, dict[str, Any]] = {"function": {}, "method": {}}

@@ -7,10 +7,10 @@ call, and the next call takes it directly.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from operator import itemgetter, methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from .._core.tensor import Size, Tensor, allocate_tensor
 from .._core.views import NO_REBASE_MESSAGES, ViewMeta, tensor_version
 from .plain import make_result, plain_context
 from .rearrangement import Rearrangement
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 BOUND_TYPES = frozenset({int, type(None)})  # of a slice that means the same whenever it is looked at
 Reader = Callable[[np.ndarray], np.ndarray]

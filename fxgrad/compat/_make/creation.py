@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -41,9 +42,6 @@ from .data import as_shareable, copy_data
 from .devices import as_device, device_count, import_cupy, move_array
 from .generators import enter_batches
 from .sparse import create_sparse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- what all have in common ------------------------------------------

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from .._core.dtypes import as_numpy_dtype, check_numpy_dtype, common_dtype, defa
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 KIND_BY_TYPE = {bool: "b", int: "i", float: "f", complex: "c"}
 

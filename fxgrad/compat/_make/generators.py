@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
 from .devices import CPU, as_device, device_of, move_array, put_new_array
 from .mersenne_twister import BLOCK, MersenneTwister
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 DEFAULT_SEED = 67280421310721
 WORD_RANGE = 1 << 64

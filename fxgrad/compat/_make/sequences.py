@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,6 @@ from .._core.errors import ArgumentError, TensorError
 from .._core.tensor import Tensor, refresh
 from .._declare.spaces import expose
 from .creation import create_with_options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def to_python_number(given) -> Any:

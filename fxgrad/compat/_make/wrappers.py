@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from .._core.tensor import Tensor, as_subclass, make_tensor
 from .._declare.spaces import expose
 from .attributes import strided
 from .devices import as_device
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @expose("method", "_make_wrapper_subclass")

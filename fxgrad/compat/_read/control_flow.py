@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .._core.errors import ArgumentError
 from .._declare.spaces import expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 @expose()

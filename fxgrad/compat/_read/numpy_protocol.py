@@ -7,7 +7,8 @@ so call this library: `np.sin(x)` has a derivative inside `grad` whatever x is.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
 from .python_protocols import to_numpy_array, wrap_array
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # The ufuncs as which Python's operators come where the left operand is an array: the Tensor's operators take over.
 OPERATORS: dict[np.ufunc, Callable[..., Any]] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from .._core.meta import MetaTracer
 from .._core.tensor import TENSOR_CLASSES, Tensor, refresh
 from .._declare.spaces import expose
 from .._make.devices import device_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class PrintOptions(NamedTuple):

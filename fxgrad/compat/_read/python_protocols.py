@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from .._core.tape import current_tape
 from .._core.tensor import LEAF, Tensor, as_subclass, make_tensor, refresh, warn_if_has_hooks
 from .._declare.spaces import expose
 from .._make.devices import as_device, device_of, move_array
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Each bit, torch's word for it, and the name of what resolves it.
 BITS = ((CONJ, "conjugate", "conj"), (NEG, "negative", "neg"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.dtypes import dtype, from_name
 from .._core.errors import ArgumentValueError, TensorError
@@ -15,9 +16,6 @@ from .._declare.autocast import OFF, Autocast, is_castable
 from .._declare.spaces import expose
 from .._make.devices import device_count
 from ..autograd.grad_mode import ModeSwitch, switch_modes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The devices for which torch may cast.
 DEVICE_TYPES = ("cpu", "cuda", "xpu", "mps", "mtia", "hpu", "ipu", "maia", "privateuseone", "xla")

@@ -8,7 +8,8 @@ operation that each level further out treats by its own rule (`APPLICATION`), so
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,6 @@ from .._core.views import (
 )
 from ..func.arguments import flatten_tree
 from .function_node import Ctx, SavedOutput, SingleLevelFunction, has_setup_context
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NO_SETUP_MESSAGE = (
     "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "

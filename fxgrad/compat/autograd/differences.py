@@ -8,7 +8,8 @@ complex input is ∂s/∂Re + i ∂s/∂Im, which is torch's gradient of s.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,6 @@ from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy, zeros_like
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 @public

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import CURRENT, api_boundary, is_object, pytree
 from .._core.errors import NotSupportedError, TensorError
@@ -21,9 +22,6 @@ from .function_node import (
 )
 from .grad_mode import no_grad
 from .vmap_rule import apply_to_entries
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Function(SingleLevelFunction):

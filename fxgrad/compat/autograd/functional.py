@@ -7,7 +7,8 @@ is an error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...extend import CURRENT, api_boundary, use_context
 from .._core.error_messages import tensor_hint
@@ -21,9 +22,6 @@ from ..func.jacobian import split_columns, split_rows, unit_tensors
 from ..func.vectorize import vmap
 from ..ops.joining import stack
 from .gradients import grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 STRICT = {
     "constant": "Output {0} of the user-provided function does not require gradients. The outputs must be computed in "

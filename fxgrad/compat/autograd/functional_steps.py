@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentError
 from .._core.tensor import Tensor
 from .._make.creation import eye
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> Any:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import CURRENT, EVAL
 from .._core.errors import ArgumentError
 from .._core.modes import NO_GRAD, current_modes, with_modes
 from .._core.tensor import Tensor
 from .._declare.spaces import expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def switch_modes(**changes) -> dict[str, Any]:

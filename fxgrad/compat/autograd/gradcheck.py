@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from .differences import (
 )
 from .function_node import BackwardCFunction
 from .gradients import grad
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # -- messages ------------------------------------------
 REENTRANT = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from .._core.tape import BASE_TAPE, LEAF, current_tape, node_and_index
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from .._declare.spaces import expose
 from .gradient_edge import GradientEdge
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 TensorOrEdge = Tensor | GradientEdge
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ...extend import (
     JVPInterpreter,
@@ -25,9 +25,6 @@ from .._core.tape import LEAF, grad_accumulator, node_and_index
 from .._core.tensor import Tensor, attach_retain_hook, gradient_edge, refresh
 from .._core.views import make_detached, mark_inference, rebind_value, replace_memory, stop_outer_gradient
 from .._declare.spaces import expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 CHANGE = "you can only change requires_grad flags of leaf variables."

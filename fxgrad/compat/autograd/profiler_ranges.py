@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import opened
 from ...profiling.level import ProfileLevel
@@ -12,9 +13,6 @@ from .._core.errors import TensorError
 from .._core.tape import LEAF, grad_accumulator, next_serial
 from .._core.tensor import Tensor
 from .profiler_events import torch_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class RangeRecording(Recording):

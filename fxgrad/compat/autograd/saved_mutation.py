@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import Any
 
 from ...extend import api_boundary
 from .._core.errors import TensorError
@@ -13,9 +14,6 @@ from .._core.packing import PackedValue, PackingHooks, ensure_hooks_allowed
 from .._core.tape import current_tape, next_serial
 from .._core.tensor import Tensor, make_tensor
 from .grad_mode import switch_modes
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 
 class SavedArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...extend import api_boundary
 from .._core.errors import TensorError
@@ -10,9 +11,6 @@ from .._core.modes import current_modes
 from .._core.packing import PackingHooks, ensure_callable, ensure_hooks_allowed
 from .._core.tensor import Tensor
 from .grad_mode import ModeSwitch, switch_modes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class saved_tensors_hooks:

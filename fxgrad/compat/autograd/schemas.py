@@ -7,17 +7,14 @@ import re
 import types
 import typing
 from ast import literal_eval
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from .._core.dtypes import dtype
 from .._core.error_messages import tensor_hint
 from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from .._make.devices import device
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 NAMES: dict[Any, str] = {
     Tensor: "Tensor",

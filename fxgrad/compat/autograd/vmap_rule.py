@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ...extend import aval_of, ops
 from .._core.error_messages import dimension_error
@@ -13,9 +14,6 @@ from ..func.transform_levels import wrap_tree
 from ..func.vectorize import broadcast_dims, call_in_batch
 from .custom import ArgumentLayout, apply_function
 from .function_node import FunctionCtx, SingleLevelFunction, check_gradient_places, user_backward
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class VmapInfo(NamedTuple):

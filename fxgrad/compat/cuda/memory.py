@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._make.devices import device_count, import_cupy
 from .streams import place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PEAKS: dict[int, int] = {}  # device → the greatest number of bytes in use since it was reset
 HOOKS: list[Any] = []  # that of CuPy by which they are counted, once somebody asks

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from .._core.errors import TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 UNSET = object()
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .arrays import check_list, choose_rank, ensure_other
 from .groups import find_member_group
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:

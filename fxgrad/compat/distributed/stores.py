@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.errors import ArgumentError, TensorError
 from .backends import DistStoreError, QueueEmptyError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 POLL = 0.01  # seconds between two looks for a key
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .utils import absent_member, broadcast_all, known_truth, lazy_property, show, torch
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["Distribution"]
 

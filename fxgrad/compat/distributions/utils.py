@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from numbers import Number
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from ...extend import Tracer
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.overriding import is_tensor_like
 from .._core.tensor import Tensor, refresh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # Distributions are programs over the public names, as a user would write them. These are attached when they are first
 # used, where no checker of types sees them.

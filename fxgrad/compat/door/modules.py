@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.absence import is_asked, make_absent
 from .answers import answer
 from .layout import ABSENT, HOMES, LACKING, LAYOUT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMPAT = __name__.removesuffix(".door.modules")
 ROOTS = {"torch": COMPAT, "functorch": f"{COMPAT}.functorch"}

@@ -9,14 +9,11 @@ import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pkgutil import get_importer
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NoReturn
 
 from ..distributed.launch import adopt_names
 from .finder import install
-
-if TYPE_CHECKING:
-    from types import CodeType
 
 USAGE = """usage: python -m fxgrad.compat script.py [arguments]
        python -m fxgrad.compat -m module [arguments]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ...extend import pytree
 from .._core.error_messages import tensor_hint
 from .._core.errors import TensorError
 from .._core.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def is_leaf(x) -> bool:

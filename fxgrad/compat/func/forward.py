@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...extend import JVPTracer, api_boundary, aval_of, opened, ops, source_info
 from ...extend import linearize as linearize_values
@@ -17,9 +18,6 @@ from ..ops.slicing import alias
 from .arguments import ensure_output, ensure_tensors, flatten_primals, flatten_tree
 from .sharing import OuterTensors
 from .transform_levels import InnerTape, TangentInterpreter, to_outer_result, wrap_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 JVP = "jvp(f, primals, tangents)"  # its name in messages
 

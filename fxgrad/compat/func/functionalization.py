@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.errors import TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REMOVABLE = ("mutations", "mutations_and_views")
 

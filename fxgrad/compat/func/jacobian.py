@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import aval_of, unit_vectors
 from .._core.errors import ArgumentValueError, TensorError
@@ -14,9 +15,6 @@ from .arguments import argnum_positions, flatten_primals, flatten_tree, match_ar
 from .forward import jvp_at
 from .reverse import vjp_at
 from .vectorize import vmap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def unit_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,6 @@ from .._core.tensor import Tensor, gradient_edge, refresh
 from .arguments import argnum_positions, ensure_output, flatten_tree, is_leaf, match_argnums
 from .sharing import OuterTensors
 from .transform_levels import GradTape, as_leaf, record_in_thread, wrap_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def grad(

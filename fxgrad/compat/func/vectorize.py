@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import reduce, wraps
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import (
     BatchTracer,
@@ -29,9 +30,6 @@ from .._make import generators
 from .arguments import flatten_tree
 from .sharing import OuterTensors, toggles_bit
 from .transform_levels import InnerTape, VmapInterpreter, enter_tape, wrap_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 @expose()

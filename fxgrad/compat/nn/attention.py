@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from .._core.errors import RequirementError
 from .._core.tensor import Tensor
 from .._make.creation import ones
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 WARN_FOR_UNFUSED_KERNELS = False
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING
 
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
@@ -15,9 +15,6 @@ from ..autograd.grad_mode import no_grad
 from ..ops.arguments import divisors
 from ..ops.comparison import where
 from ..ops.decompositions import linalg_qr
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
 LINEAR = {f"{kind}{n}d" for kind in ("conv", "conv_transpose") for n in (1, 2, 3)} | {"linear", "sigmoid"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.tensor import Tensor
@@ -10,9 +11,6 @@ from .._make.devices import as_device
 from ..ops.joining import cat
 from .distributed_data_parallel import DistributedDataParallel
 from .modules.module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class DataParallel(Module):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import wraps
 from math import prod
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.error_messages import dimension_error
 from .._core.errors import TensorError
 from .._declare.spaces import expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def normalize_dim(dim, ndim: int) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from .declarers import (
     step_primitives,
     zero_partial,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 ARITHMETIC: dict[str, Any] = {"promote": "arithmetic", "inplace": True}
 FLOAT: dict[str, Any] = {"promote": "float", "inplace": True}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from .declarers import check_same_dtype, kind, unary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def check_parts(first, second) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import numpy as fnp
 from ...extend import FxgradError, aval_of, ops
@@ -17,9 +18,6 @@ from .arguments import normalize_dims
 from .declarers import add_aliases, expose_with, kind
 from .matmul import check_product_dtypes
 from .reduction import p_norm
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 # -- Einstein's convention ------------------------------------------

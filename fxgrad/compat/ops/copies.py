@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .._core.layout import contiguous_format
 from .._core.tensor import Tensor
@@ -10,9 +11,6 @@ from .._declare.out import with_out
 from .._declare.spaces import SPACES, expose
 from .arguments import dim_index, normalize_dim
 from .copying import clone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 METHODS = """
     as_strided detach diagonal expand permute select split split_with_sizes squeeze t transpose unbind unfold unsqueeze

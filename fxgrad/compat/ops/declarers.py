@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def unary(name: str, function: Callable[[Any], Any], doc: str, **options) -> Callable[..., Any]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import BatchTracer, PrimalTracer, Tracer, aval_of, concretize, levels, ops, use_context
 from .._core.device_level import run_on_host
 from .._core.errors import TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def by_entries(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import to_inplace
 from .._core.tensor import Tensor
 from .._declare.spaces import SPACES, expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 UNARY = """
     abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from .._core.tensor import LEAF, make_tensor
 from .._declare.operation import operation
 from .._declare.promotion import float_dtype
 from .._declare.spaces import expose
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 UNSUPPORTED = ("float16", "bfloat16")
 

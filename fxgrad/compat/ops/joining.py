@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,6 @@ from .arguments import dim_index, normalize_dim
 from .casting import to_copy
 from .declarers import add_aliases
 from .viewing import atleast_1d, atleast_2d, atleast_3d, expand_values, reshape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 stack_primitive = declare_primitive(
     Linear,

@@ -7,9 +7,10 @@ of det is correct for singular matrices of any rank.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,9 +31,6 @@ from .declarers import check_same_dtype, expose_with, step_primitives
 from .entries import entries_of_all
 from .reduction import p_norm
 from .slicing import diagonal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SPACES.setdefault("linalg", {})["LinAlgError"] = LinAlgError
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from .._declare.spaces import expose
 from .arguments import expansion_error
 from .arithmetic import check_factor
 from .declarers import add_aliases, number_like
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def check_product_dtypes(name: str, *operands) -> None:

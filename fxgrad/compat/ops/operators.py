@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from .._core.tensor import Tensor, unwrap
 from .._declare.entry import make_operator
 from .._declare.spaces import SPACES, expose
 from . import arithmetic, comparison, matmul, pointwise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 METHODS = SPACES["method"]
 OPERANDS = (Tensor, Tracer, bool, int, float, complex, np.ndarray, np.generic)

@@ -7,14 +7,12 @@ are the same object, which prints as the first of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._declare.operation import OPERATIONS
 from .._declare.spaces import SPACES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Operations that torch carries out by others: the name of the one that computes.
 COMPUTED_BY = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,6 @@ from .._core.errors import TensorError
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
 from .viewing import expand
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def write_results(

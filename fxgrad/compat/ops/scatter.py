@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from .gathering import check_index, check_index_fits, ensure_integers, scatter_i
 from .indexing import index_put
 from .slicing import as_strided, diagonal, select, slice_values
 from .viewing import expand_values, reshape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The operations of which torch says by an IndexError that a place is not there; of others it is a RuntimeError.
 INDEXING = ("index_copy", "index_fill", "index_reduce")

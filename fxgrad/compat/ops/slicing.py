@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from math import prod
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +25,6 @@ from .._declare.spaces import expose
 from .arguments import as_sizes, diagonal_dims, dim_index, place_hint
 from .arguments import normalize_dim as place_of
 from .complex import view_memory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 VIEW: dict[str, Any] = {"view": True, "out": False, "composite": Rearrangement}
 UNTRACKED: dict[str, Any] = {"by_value": True, "out": False, "composite": Partition, "results": tuple}

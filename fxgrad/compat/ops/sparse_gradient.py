@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +11,6 @@ from ...extend import CURRENT, EVAL, PullbackRule, ops
 from .._core.sparse_value import SparseValue
 from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator
 from .._core.tensor import Tensor, make_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class ChosenPlaces(PullbackRule):

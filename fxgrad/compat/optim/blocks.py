@@ -4,12 +4,10 @@ while whole arrays would pass through memory at every operation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BLOCK = 1 << 15  # entries
 FEWEST = 4  # blocks, below which the array is updated as a whole

@@ -5,7 +5,8 @@ classes.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from .._core.inplace import ensure_modifiable
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import is_grad_enabled, no_grad
 from .rule import RuleOptimizer, read_option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Options of rules that are several arguments of the functions.
 JOINED = {

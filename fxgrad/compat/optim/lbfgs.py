@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.complex import view_as_real
 from ..ops.joining import cat
 from .optimizer import Optimizer, ParamsT, check_learning_rate, check_option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MIN_CURVATURE = 1e-10  # a step along which the gradient changes less than this teaches nothing
 

@@ -8,7 +8,8 @@ in place.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.complex import view_as_complex, view_as_real
 from .blocks import is_for_blocks, update_blocks
 from .optimizer import Optimizer, check_learning_rate, check_option
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NUMBERS = {"step", "mu_product", "eta", "mu"}  # entries of the state that are numbers, and not recorded
 OPTION_NAMES = {"lr": "learning rate", "eps": "epsilon value"}

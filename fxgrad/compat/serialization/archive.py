@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import struct
 import zlib
-from typing import TYPE_CHECKING, BinaryIO
+from typing import Any, BinaryIO
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
 from .._core.errors import TensorError
-
-if TYPE_CHECKING:
-    from typing import Any
 
 MAGIC = b"PK\x03\x04"
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")

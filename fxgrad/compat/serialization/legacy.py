@@ -6,7 +6,8 @@ Source of the format: https://github.com/pytorch/pytorch/blob/v1.5.0/torch/seria
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +32,6 @@ from .storages import (
     swap_bytes,
 )
 from .writer import Writer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAGIC, VERSION = 0x1950A86A20F9469CFC6C, 1001
 SYSTEM = {

@@ -12,15 +12,13 @@ Source of the format: https://github.com/python/cpython/blob/3.13/Lib/pickletool
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .._core.tensor import Size
 from .errors import TruncatedError, refuse
 from .source import Source, take_counted, take_integer, take_name, take_number, take_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 DEPTH = 500  # of deques and defaultdicts inside one another
 KEY_PARTS = 1000  # of a key of a dict: more make its hash, which is computed again whenever the key is used, expensive

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from .errors import TruncatedError
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 NAME_LENGTH = 1000  # of a module or class
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from ..ops.arguments import normalize_dim, place_hint
 from ..ops.joining import cat
 from . import products, reductions  # noqa: F401  which say what theirs mean
 from .construction import coalesced, compress, flat_places, make_indices, split_places
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Operations of one operand that leave zeros zero.
 KEEPING_ZEROS = """

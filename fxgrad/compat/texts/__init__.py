@@ -13,13 +13,11 @@ is added; all other lines are paragraphs. `parameters.txt` has the parameters th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 FOLDER = Path(__file__).parent
 LABEL = re.compile(r"(\*{0,2}\w+): (.*)")

@@ -6,9 +6,10 @@ In the non-reentrant form the function is recorded like any other, under hooks t
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import CURRENT, api_boundary, is_object, pytree, use_context
 from .._core.backward import engine
@@ -26,9 +27,6 @@ from .selective_checkpoint import (
     SelectiveCheckpointContext,
     create_selective_checkpoint_contexts,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 
 def noop_context_fn() -> tuple[Any, Any]:

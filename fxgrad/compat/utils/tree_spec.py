@@ -6,13 +6,11 @@ Dicts keep their order, None is a leaf, and container classes must agree exactly
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from ...extend import pytree
 from .._core.errors import ArgumentError, ArgumentValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 # -- keys: the steps of a path ------------------------------------------

@@ -11,7 +11,8 @@ kernels, which write into their final memory (`buffers`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +20,6 @@ from ...core.graph import Equation, Graph, Var
 from ..selection import MANY
 from .buffers import BufferPlan, plan_buffers
 from .source import ERRSTATE_LINE, INDENT, FunctionBuilder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 NO_PLAN = BufferPlan({}, {}, [])
 

@@ -7,12 +7,10 @@ It is the same code on the same lines, so that a profile measures the code that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .source import locate, make_function
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def observe_code(function: Any, observe: Callable[..., Any]) -> Any:

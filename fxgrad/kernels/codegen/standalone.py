@@ -24,16 +24,14 @@ import linecache
 import sys
 import textwrap
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
 from ...core.cache import Cache
 from ...core.errors import FxgradError, UnsupportedError
 from .source import INDENT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PACKAGE = __name__.partition(".")[0]
 WIDE = 100  # entries from which on an array is written as text of base 64

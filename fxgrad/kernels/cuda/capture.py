@@ -10,16 +10,14 @@ take turns.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.aval import SCALARS
 from ...core.errors import ConcretizationError, DTypeError
 from .group import common_device
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 
 class CapturedFunction:

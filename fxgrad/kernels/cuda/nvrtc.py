@@ -6,14 +6,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .source import OPTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ARCHITECTURE = "compute_75"  # Turing, the oldest that recent toolkits know
 

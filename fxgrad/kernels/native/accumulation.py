@@ -6,8 +6,9 @@ on one another, so several lines are processed at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from .conv import address
 from .ir import I64, PTR, Function, Type, Value
 from .kernel import ask_kernel
 from .runner import concerns_somebody
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 RECURRENCE = "recurrence"
 DTYPES = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))  # that NumPy adds up as they are

@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import itertools
 import struct
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 BITS = {
     "double": 64,

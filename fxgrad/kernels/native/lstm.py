@@ -10,7 +10,8 @@ in `products`, of matrices whose lengths are known when they are computed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from . import engine, math
 from .conv import address, lanes
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ROWS, VECTORS = 4, 4  # of a block of a product
 STEP, ENTRY = 2e4, 15.0  # nanoseconds that NumPy takes about for a step, and for an entry of a state in it

@@ -9,7 +9,7 @@ numbers linear in them, are equal to the last bit.
 from __future__ import annotations
 
 import math as numbers
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from .ir import F64, I64, PTR, Function, Type, Value
 from .kernel import ask_kernel
 from .math.formats import guard
 from .processor import vector_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 CHUNK = 1024  # words that are made before they become numbers
 KEY, WORD, NUMBER = (

@@ -9,12 +9,10 @@ from __future__ import annotations
 import _thread
 import functools
 import os
+from collections.abc import Callable
 from itertools import pairwise
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 SHARE = 1 << 22  # entries times operations from which on another thread pays: about a millisecond
 

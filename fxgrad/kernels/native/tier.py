@@ -8,12 +8,10 @@ code takes over at the same call in every run of a program, and every run gives 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from . import engine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Tier:

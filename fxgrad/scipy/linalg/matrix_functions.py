@@ -7,7 +7,8 @@ results.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,6 @@ from ...extend import Array, ArrayLike, ops, wrong_shape
 from ...numpy.composite import dtype_of, is_beyond_numpy, kind
 from ..reference import scipy_function
 from .arguments import as_square_matrix, real_part_or_nan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @scipy_function("linalg")

@@ -4,8 +4,9 @@ arguments are placed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from ...numpy.contraction import kron
 from ...numpy.creation import tri
 from ..reference import library, scipy_function
 from .arguments import as_array, is_known_true
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- entries at places ------------------------------------------

@@ -7,8 +7,9 @@ is called back, once for each entry of a batch.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +28,6 @@ from ...extend import (
 from ...lax.solves import custom_root
 from ...tree import ravel_pytree, register_pytree_node
 from ..reference import library
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class Unknowns:

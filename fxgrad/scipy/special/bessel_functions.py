@@ -9,7 +9,8 @@ derivative with respect to the order is known.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,6 @@ from ...extend import Array, ArrayLike, NotDifferentiableError, StructureError, 
 from ...numpy.composite import composite, operand
 from ..reference import scipy_function
 from .declare import NO_CLOSED_FORM, is_complex, result_of, special
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REFUSED = NO_CLOSED_FORM
 

@@ -4,8 +4,9 @@ primitive, the sentences about derivatives in its docstring, and the behaviour o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from ...extend import (
     ops,
 )
 from ...numpy.documentation import describe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 F = TypeVar("F", bound="Callable[..., Any]")
 

@@ -9,13 +9,11 @@ Carlson's are `ops.integrals.symmetric_integral`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...extend import Array, ArrayLike, ops
 from .declare import partial_of_formula, result_of, special, tuple_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- Carlson's integrals ------------------------------------------

@@ -9,14 +9,12 @@ gives the derivative of the latter (https://dlmf.nist.gov/28.2.E1, 28.20.E1).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ops
 from .declare import NO_CLOSED_FORM, result_of, tuple_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REFUSED = NO_CLOSED_FORM
 DEGREE = math.pi / 180

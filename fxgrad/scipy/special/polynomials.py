@@ -8,15 +8,13 @@ neighbouring family. Degrees and parameters have none in closed form.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ...extend import Array, ArrayLike, UnsupportedError, ops
 from ...numpy.composite import operand
 from ..reference import scipy_function
 from .declare import NO_CLOSED_FORM, result_of, special
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REFUSED = NO_CLOSED_FORM
 

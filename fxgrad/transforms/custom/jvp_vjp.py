@@ -6,10 +6,11 @@ Like `custom`, they call a function of pytrees as one operation on flat values.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper, wraps
 from operator import is_not
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
+from typing import Any, Concatenate, Generic, Self, overload
 
 from ... import ops
 from ...core import pytree
@@ -35,9 +36,6 @@ from ..flat_function import FlatFunction
 from ..jit import closure_convert, function_name
 from .call import RuledCall, custom_jvp_call, custom_vjp_call
 from .symbolic_zeros import CustomVJPPrimal, SymbolicZero, with_symbolic_zeros
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def signature_of(fun: Callable) -> inspect.Signature | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,9 +34,6 @@ from ..shape_struct import ShapeDtypeStruct
 from ..vmap import BatchTracer
 from .call import RuledCall, custom_call
 from .jvp_vjp import Application, CustomFunction, cast_like, unpack_pair
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # What a check raises where the values are not known, or say nothing.
 UNKNOWN_VALUE_ERRORS = (ConcretizationError, EscapedTracerError, NotCheckableError, UnsupportedError)

@@ -5,9 +5,10 @@ torch's gradient of a complex Tensor is the conjugate of the cotangent that rule
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from sys import getrefcount
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +30,6 @@ from ..sparse_tensor import SparseTensor
 from ..sparse_value import SparseValue
 from ..tape import COPY_RULE, current_tape, record_node
 from ..tensor import Tensor, gradient_edge, make_tensor, refresh, to_outer, to_tracer, unwrap, wrap
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ACCUMULATE_LOCK = RLock()  # several threads may run backward over the same leaves
 

@@ -8,9 +8,10 @@ passes may be nested, in hooks, and run in several threads.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -53,9 +54,6 @@ from . import callbacks
 from .accumulation import accumulate_grad, release_lock, to_cotangent, to_gradient
 from .plain_walk import walk_plain_nodes
 from .queued import QUEUE, call_queued
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
 
 MAX_NESTING = (
     32  # passes, each in user code of the one before, that share a thread: Python's stack has an end

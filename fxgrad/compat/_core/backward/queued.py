@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
 
 from ..errors import TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The queue of the outermost running pass; None: no pass takes calls.
 QUEUE: ContextVar[list[Callable[[], object]] | None] = ContextVar("fxgrad queued callbacks", default=None)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 import weakref
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ....extend import SCALARS
 from ..errors import TensorError
@@ -23,9 +24,6 @@ from ..packing import (
 from ..recorded_call import given_operands, recorded_params
 from ..tape import BASE_TAPE, FREED, AccumulateGrad, Edge, Node, freed_error, next_serial
 from ..tensor import Tensor, make_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SAVED_PREFIX, RAW_PREFIX = "_saved_", "_raw_saved_"
 HOOKED_MESSAGE = (

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..._core.errors import ArgumentError, ArgumentValueError, DimensionError
 from ..._core.tensor import Tensor
 from ...ops.arguments import place_hint
 from ..parameter import Parameter
 from .module import Module, indent_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 def position_of(i, size: int) -> int:

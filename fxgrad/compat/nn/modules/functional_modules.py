@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor, parameters_of
@@ -10,9 +11,6 @@ from ..._declare.late_text import complete_late
 from ...ops.nn.dropout import check_probability
 from .. import functional
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class FunctionalModule(Module):

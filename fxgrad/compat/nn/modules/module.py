@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 from ....extend import is_differentiable
 from ..._core.dtypes import as_numpy_dtype, is_dtype
@@ -24,9 +25,6 @@ from .call_hooks import (
     register_module_parameter_registration_hook,
 )
 from .state import StateMixin
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 
 def indent_lines(text: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..._core.errors import ArgumentError, RequirementError, TensorError
 from ..._core.hooks import HookList, RemovableHandle
@@ -14,9 +14,6 @@ from ..._core.meta import is_meta
 from ..._core.tensor import Tensor
 from ...autograd.grad_mode import no_grad
 from ..parameter import Parameter, is_lazy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 

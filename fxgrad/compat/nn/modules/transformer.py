@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import copy
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ..._core.errors import TensorError
 from ..._declare.spaces import SPACES
@@ -17,9 +18,6 @@ from .functional_modules import MODULES
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Dropout: Any = MODULES["Dropout"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from ..._core.errors import TensorError
 from ..._core.tensor import Tensor
@@ -11,9 +11,6 @@ from ..._make.creation import tensor
 from ...autograd.grad_mode import no_grad
 from ...ops.joining import stack
 from ...ops.linalg import linalg_vector_norm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def gradients_of(parameters) -> list[Tensor]:

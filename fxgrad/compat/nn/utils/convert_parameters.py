@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..._core.errors import ArgumentError
 from ..._core.tensor import Tensor
 from ...ops.joining import cat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

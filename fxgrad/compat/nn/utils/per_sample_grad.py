@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....extend import is_object, pytree
 from ..._core.errors import TensorError
@@ -12,9 +13,6 @@ from ...autograd.function import Function
 from ...func.stateless import functional_call
 from ...func.vectorize import vmap
 from ..modules.module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class SampledParameter(Function):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from ... import _surface  # noqa: F401  Tensors have all their methods
 from ..._core import dtypes
@@ -14,9 +14,6 @@ from ..._make.creation import as_tensor, empty_like
 from ..._make.creation import tensor as make_tensor
 from ..._make.sequences import arange
 from ...ops.joining import cat, stack
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class PackedSequenceFields(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +23,6 @@ from ..._declare.signatures import DerivedSignature
 from ..._declare.spaces import expose
 from ..arguments import normalize_dim
 from ..declarers import kind, number_like
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FunctionType
 
 
 def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[Any], Any]:

@@ -5,12 +5,9 @@ Graphics Gems; as in the Python Imaging Library.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 KEYS = -0.5  # the parameter of the cubic window: Keys, 1981, doi:10.1109/TASSP.1981.1163711
 

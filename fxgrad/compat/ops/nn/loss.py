@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial, wraps
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .... import numpy as fnp
 from ....extend import Elementwise, Tracer, aval_of, ops
@@ -14,9 +15,6 @@ from ..._core.primitives import declare_primitive
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
 from ..arguments import shape_hint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def loss(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +20,6 @@ from ..._declare.spaces import expose
 from ..arguments import divisors, normalize_dim, shape_hint
 from ..declarers import expose_with, first_result
 from .standardization import deflate, standardize
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 FLOAT16_MAX = 65504.0  # which every floating dtype has
 

@@ -7,16 +7,14 @@ sequences, the longest first, only unfinished sequences take a step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ....extend import OperandPullback, native_function
 from ..._core.tape import no_copy
 from ..._declare.composite import Composite, needs_gradient
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 DTYPES = {np.dtype("f4"), np.dtype("f8")}
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ....extend import aval_of, ops
 from ..._core.errors import TensorError
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:

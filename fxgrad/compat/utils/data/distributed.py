@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from ..._core.errors import ArgumentValueError
 from ..._make.generators import Generator
 from ..._make.sampling import randperm
 from ...distributed.groups import get_rank, get_world_size
 from .sampler import Sampler
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class DistributedSampler(Sampler):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .dataset import IterableDataset, fetch_samples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class DatasetKind:

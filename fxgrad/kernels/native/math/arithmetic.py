@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ..ir import Value
 from .declare import inline
 from .formats import format_of, size_bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 # -- arithmetic ------------------------------------------

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ..ir import Function, Value, fma
 from .declare import inline
 from .formats import full_like
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Complex(NamedTuple):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from ..ir import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Rule(NamedTuple):

@@ -6,14 +6,11 @@ Polynomials are minimax, computed by Remez's algorithm with 45 digits.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from ..ir import Value, fma, polynomial
 from .declare import function, inline
 from .formats import exceeds, format_of, full_like, guard, is_tiny, power_of_two, round_to_integer, scale
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # ln 2 in two parts, of which the first times n is exact in a multiplication with addition.
 LN2 = {

@@ -6,7 +6,7 @@ Polynomials are minimax, computed by Remez's algorithm with 45 digits; they take
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from ..ir import Value, fma, polynomial
 from .declare import function, inline
@@ -24,9 +24,6 @@ from .formats import (
     size_bits,
     with_bits,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # (log(1 + f) − f + f²/2)/f³, to 2⁻⁵⁷ and 2⁻³⁰ of log(1 + f)
 LOGARITHM = {

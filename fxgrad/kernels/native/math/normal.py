@@ -7,15 +7,12 @@ Coefficients are minimax, computed with 45 digits and more; those of quantiles a
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from ... import special
 from ..ir import Value, fma, polynomial
 from .declare import function, in_double
 from .formats import exceeds, full_like, guard, is_tiny
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 # erf x/x − 1 in x², to 2⁻⁶³ and 2⁻³⁰ of erf x, for |x| ≤ 1
 SERIES = {
