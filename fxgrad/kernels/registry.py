@@ -1,6 +1,6 @@
 """Functions of machine code by name: `native/` announces them, and kernels over NumPy, which do not know it, ask.
 
-Each takes what its kernel has, and returns None where NumPy is to compute.
+Each takes the arguments of its kernel, and returns None where NumPy is to compute.
 """
 
 from __future__ import annotations
@@ -10,17 +10,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-_homes: dict[str, str] = {}  # name → the module that has it
-
-
-def announce(package: str, **functions: str) -> None:
-    """Announce functions of the files of a package: `pool="pick deposit"` is `pool.pick` and `pool.deposit`."""
-    _homes.update(
-        (f"{file}.{name}", f"{package}.{file}") for file in functions for name in functions[file].split()
-    )
-
 
 @cache
 def native_function(name: str) -> Callable[..., Any]:
-    """Return the function of this name, whose file is loaded when it is first asked for."""
-    return getattr(import_module(_homes[name]), name.rpartition(".")[2])
+    """Return the function of this name, such as "pool.pick", whose file is loaded when it is first asked for."""
+    from .native.announcement import FUNCTIONS  # with the first question: the package is a detail of this file
+
+    file, _, function = name.partition(".")
+    if function not in FUNCTIONS[file].split():
+        raise KeyError(name)
+    return getattr(import_module(f"{__package__}.native.{file}"), function)

@@ -38,7 +38,7 @@ def test_every_primitive_has_samples():
     ],
 )
 def test_it_is_as_a_registered_one(check, samples):
-    check(sample=samples)
+    check(sample=[{"sample": sample} for sample in samples])
 
 
 def test_a_name_is_taken_once():

@@ -65,7 +65,7 @@ def test_an_operation_is_one_declaration_and_one_sample(copy):
     declaration, sample = section("Add an operation")
     enter(copy / "fxgrad/ops/elementwise.py", declaration)
     enter(copy / "tests/samples/elementwise.py", sample)
-    assert count_passed(copy, "cube", "tests/ops") > 30
+    assert count_passed(copy, "cube", "tests/ops") > 15
 
 
 def test_an_operation_of_each_kind_is_what_the_page_about_them_shows(copy):
@@ -73,7 +73,7 @@ def test_an_operation_of_each_kind_is_what_the_page_about_them_shows(copy):
     for path, text in re.findall(r"```python\n# (\S+)\n(.*?)```", page, re.DOTALL):
         enter(copy / path, text)
     assert (
-        count_passed(copy, "huber or ring or running_norm", "tests/ops", "tests/core/test_backends.py") > 200
+        count_passed(copy, "huber or ring or running_norm", "tests/ops", "tests/core/test_backends.py") > 40
     )
     program = """
 import numpy as np

@@ -85,11 +85,7 @@ LARGEST_CONTRACT = 105  # names beside those of `fxgrad`; the number may only sh
 # Files that lead to one another, be it by imports that are late or for annotations, and how many they are at most.
 LARGEST_CIRCLE = 4
 LARGER_CIRCLES = {  # by the first of their files; these may only shrink
-    "fxgrad.kernels.codegen.direct": 22,
-    "fxgrad.compat._core.anomaly": 17,
     "fxgrad.numpy.boxes": 10,
-    "fxgrad.compat._declare.documentation": 7,
-    "fxgrad.distributed.checks": 6,
 }
 
 LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}

@@ -23,7 +23,7 @@ from .rearrangement import Rearrangement
 from .view_plan import freeze, plan_view, take_view
 
 # The gate: whether {0} is a plain Tensor, of which value, and by which edge it is differentiated. It stands in the text
-# of every fast path; `plain.plain_edge` is the same as a function.
+# of every fast path.
 GATE_TEXT = """\
 plain = {before}type({0}) in TENSOR_CLASSES and ({0}._fx_view_meta is None or is_plain_view({0}))
 if plain:
