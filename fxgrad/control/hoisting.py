@@ -11,7 +11,7 @@ product of matrices. `before` and `after` are batches of the Graphs of one step.
 
 A NumPy call on a few numbers takes a microsecond of overhead, and batches save only this overhead. Therefore rows so
 large that arithmetic dominates stay in the loop, and batches run on blocks of rows in which one variable has at most
-`BLOCK_ENTRIES` entries: memory is bounded for any length, and stacked values are still in the cache.
+`HOISTED_ENTRIES` entries: memory is bounded for any length, and stacked values are still in the cache.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import is_differentiable
+from ..core.costs import HOISTED_ENTRIES, HOISTED_ROWS
 from ..core.graph import Equation, Graph, Var
 from ..core.observer import observed_code
 from ..core.primitive import HigherOrder
@@ -37,9 +38,6 @@ from ..passes import optimize
 from ..transforms.subgraphs import Flags, batch_avals, cached_on_graph, negate_flags, select_list, split_list
 from ..transforms.vmap import vmap_flat
 from .recurrence import Recurrence
-
-BLOCK_ENTRIES = 2**17
-MIN_ROWS = 16  # rows in a block, and steps of a loop, from which on batches pay
 
 
 class Term(NamedTuple):
@@ -166,8 +164,8 @@ def split_body(body: Graph, consts: int, carry: int) -> LoopParts | None:
     if len(body.equations) - len(inside) <= stored or any(v.aval.weak for v in (*late, *wanted)):
         return None
     widest = max([1, *(v.aval.size for e in (*first, *last) for v in e.outputs if v in varying or e in last)])
-    block = BLOCK_ENTRIES // max([widest, *(v.aval.size for v in late)])
-    if block < MIN_ROWS:
+    block = HOISTED_ENTRIES // max([widest, *(v.aval.size for v in late)])
+    if block < HOISTED_ROWS:
         return None
 
     late_rows = tuple([ys.index(v) if v in ys else None for v in late])
@@ -228,7 +226,7 @@ def sum_term(spec: str | None, operands: Sequence[Any], found: Sequence[bool], s
 def compile_hoisted(body: Graph, consts: int, carry: int, length: int) -> Callable[..., list[Any]] | None:
     """Compile a loop to a function like a `Recurrence`, for all `length` steps; return None where the
     body is better left in one."""
-    split = split_body(body, consts, carry) if length >= MIN_ROWS else None
+    split = split_body(body, consts, carry) if length >= HOISTED_ROWS else None
     if split is None:
         return None
     fixed, block, single = split.fixed, split.block, consts + split.fixed

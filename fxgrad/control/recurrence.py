@@ -8,11 +8,12 @@ from itertools import repeat
 from operator import length_hint
 from typing import Any
 
+from ..core.costs import COMPILATION
 from ..core.graph import Equation, Graph, iter_subgraphs
 from ..core.interpreter import CURRENT
 from ..core.observer import observed_code
 from ..kernels.codegen.loops import compile_scan, compile_while, inline_groups
-from ..kernels.group import COMPILATION, ENTRY, OPERATION
+from ..kernels.group import ENTRY, OPERATION
 from ..kernels.native import engine
 from ..kernels.native.tier import Tier
 from ..passes import fusion

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.costs import ONE_STEP_BYTES
 from ..core.errors import DTypeError
 from .communicator import Communicator, Work, namespace
 from .group import MPIGroup
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from .checks import Call
 
 PERMUTE_TAG = 5  # on the second communicator, as the tags of `checks` and `faults`
-IN_ONE_STEP = 1 << 15  # bytes on all members up to which a reduction by NumPy sends everything to everybody
 
 
 class MPICommunicator(MPIGroup):
@@ -75,7 +75,7 @@ class MPICommunicator(MPIGroup):
 
     def reduce_by_blocks(self, call: Call, x: Any, op: str, out: Any, root: int | None = None) -> Work:
         """Reduce in the order of the members, each of which does so for a part of the entries if there are many."""
-        if x.nbytes * self.size > IN_ONE_STEP:
+        if x.nbytes * self.size > ONE_STEP_BYTES:
             return Steps(self, call, self.blocks(x, op, out, root))
         is_here = root is None or root == self.rank
         arriving = np.empty((self.size, x.size), x.dtype) if is_here else None

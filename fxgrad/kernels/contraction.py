@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.aval import check_kind
+from ..core.costs import OUTER_ENTRIES
 from .registry import native_function
 
 NUMBERS = frozenset("biufc")
-LARGE = 1 << 16  # entries of an outer product from which on machine code pays
 LONG = 64  # entries of a row from which on it does not matter that others are longer
 
 
@@ -42,7 +42,7 @@ def multiply_outer(xp: Any, a: Any, b: Any, shared: int) -> Any:
     """Return the products of each entry of a and each entry of b, which have the first `shared` axes in common, with
     the axes of b last."""
     own = b.shape[shared:]
-    if xp is np and a.size * element_count(own) >= LARGE:
+    if xp is np and a.size * element_count(own) >= OUTER_ENTRIES:
         y = native_function("outer.multiply_outer")(a, b, shared)
         if y is not None:
             return y

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import COMPILATION
 from ..core.graph import Graph
 from .codegen.source import compile_graph
 from .native.tier import Tier
@@ -20,7 +21,6 @@ from .tiles import Tiles
 
 # Nanoseconds that NumPy takes about for an operation and for an entry of its result, and those of a compilation.
 OPERATION, ENTRY = 600, 0.5
-COMPILATION = 2e7
 
 
 class Group:

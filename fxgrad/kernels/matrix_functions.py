@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import DOUBLED_ORDER
+
 # Of the numerator of degree 13, from the lowest power up; good to rounding in double precision up to norms of
 # 5.37 of the exponential, 4.74 of its derivative. Divided by the first, so that the exponential of 0 is 1 exactly.
 PADE = tuple([c / 64764752532480000 for c in (
@@ -18,7 +20,6 @@ PADE = tuple([c / 64764752532480000 for c in (
     670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
 )])  # fmt: skip
 RADIUS, SLOPE_RADIUS = 5.37, 4.74
-SMALL = 8  # the order up to which fewer steps on a matrix of twice the order take less time
 STEPS = 60  # of Newton's iteration: a norm is halved in each until it is near 1
 
 
@@ -60,7 +61,7 @@ def exponential_slope(xp: Any, a: Any, t: Any) -> Any:
     if 0 in a.shape:
         return a
     n = a.shape[-1]
-    if n <= SMALL:  # a block of the exponential of [[A, T], [0, A]]
+    if n <= DOUBLED_ORDER:  # a block of the exponential of [[A, T], [0, A]]
         doubled = xp.zeros((*a.shape[:-2], 2 * n, 2 * n), dtype=xp.result_type(a, t))
         doubled[..., :n, :n] = doubled[..., n:, n:] = a
         doubled[..., :n, n:] = t

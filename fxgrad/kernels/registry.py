@@ -14,7 +14,9 @@ from typing import Any
 @cache
 def native_function(name: str) -> Callable[..., Any]:
     """Return the function of this name, such as "pool.pick", whose file is loaded when it is first asked for."""
-    from .native.announcement import FUNCTIONS  # with the first question: the package is a detail of this file
+    from .native.announcement import (
+        FUNCTIONS,  # with the first question
+    )
 
     file, _, function = name.partition(".")
     if function not in FUNCTIONS[file].split():

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import INDEXED_ENTRIES, WHERE_ENTRIES
 from ..core.fp_errors import is_silent
 from .registry import native_function
 
-MANY = 4096  # entries from which on the preparations are worth their time
-FEW = 1024  # entries from which on NumPy's `where` is slower than one multiplication
 BLOCK = 1 << 14  # entries, which stay in the cache
 BOOL = np.dtype(bool)
 WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
@@ -22,9 +21,9 @@ def where_kernel(xp: Any) -> Callable[..., Any]:
     condition."""
 
     def where(condition: Any, a: Any, b: Any) -> Any:
-        if type(condition) is np.ndarray and condition.size >= FEW and condition.dtype is BOOL:
+        if type(condition) is np.ndarray and condition.size >= WHERE_ENTRIES and condition.dtype is BOOL:
             found = None
-            if condition.size >= MANY:
+            if condition.size >= INDEXED_ENTRIES:
                 found = select_by_bits(condition, a, b)
             elif type(b) is int and b == 0:
                 found = zero_outside(condition, a)
@@ -111,7 +110,7 @@ def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.n
 def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
     """Add u to out[index]; entries that occur several times are added in their order. NumPy is fast along one axis
     only, and machine code where places are those along one axis."""
-    if u.size >= MANY and out.ndim > 1 and is_silent():
+    if u.size >= INDEXED_ENTRIES and out.ndim > 1 and is_silent():
         axis = indexed_axis(index)
         if axis is not None:
             rows = index[axis]
@@ -119,7 +118,7 @@ def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
                 rows = np.arange(out.shape[axis])[rows]  # which refuses places outside
             if native_function("scatter.add_slices")(out, rows, u, axis):
                 return
-    if u.size < MANY or out.ndim == 1:
+    if u.size < INDEXED_ENTRIES or out.ndim == 1:
         np.add.at(out, index, u)
     elif isinstance(index[0], np.ndarray) and index[0].ndim == 1 and has_only_full_slices(index[1:]):
         rows = np.arange(len(out))[index[0]]
@@ -156,7 +155,7 @@ def has_only_full_slices(index: Sequence[Any]) -> bool:
 def zero_outside(mask: Any, x: Any) -> np.ndarray | None:
     """Set the entries of x outside the mask to 0 in one pass; None where both are not arrays of one shape, of a size
     for which that pays."""
-    if type(x) is not np.ndarray or type(mask) is not np.ndarray or not 256 <= x.size < MANY:
+    if type(x) is not np.ndarray or type(mask) is not np.ndarray or not 256 <= x.size < INDEXED_ENTRIES:
         return None
     word = WORDS.get(x.itemsize)
     if word is None or x.dtype.kind != "f" or mask.dtype is not BOOL or mask.shape != x.shape:

@@ -14,24 +14,23 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import aval_of, kind_of
+from ..core.costs import CACHE_ENTRIES, SPECIAL_ENTRIES
 from ..core.errors import DTypeError
 from .registry import native_function
 
-CHUNK = 1 << 15  # entries at a time, so that intermediate results stay in the processor's cache
-MANY = 1 << 10  # entries from which on machine code is asked for
 PASSES = 50  # over arrays that a function takes about: as many additions
 
 
 def map_chunks(xp: Any, function: Callable[..., Any], *flat: Any) -> Any:
     """Compute function(*flat) of arrays with one axis, with NumPy a chunk at a time, and without warnings."""
     with np.errstate(all="ignore"):
-        first = function(*[x[:CHUNK] for x in flat] if xp is np else flat)
-        if xp is not np or len(flat[0]) <= CHUNK:
+        first = function(*[x[:CACHE_ENTRIES] for x in flat] if xp is np else flat)
+        if xp is not np or len(flat[0]) <= CACHE_ENTRIES:
             return first
         result = np.empty(len(flat[0]), first.dtype)
-        result[:CHUNK] = first
-        for start in range(CHUNK, len(result), CHUNK):
-            part = slice(start, start + CHUNK)
+        result[:CACHE_ENTRIES] = first
+        for start in range(CACHE_ENTRIES, len(result), CACHE_ENTRIES):
+            part = slice(start, start + CACHE_ENTRIES)
             result[part] = function(*[x[part] for x in flat])
         return result
 
@@ -48,7 +47,7 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
                 raise DTypeError(
                     f"{name} is a function of real numbers, not complex ones", hint="x.real or abs(x)"
                 )
-            if xp is np and len(arrays) == 1 and arrays[0].size > MANY:
+            if xp is np and len(arrays) == 1 and arrays[0].size > SPECIAL_ENTRIES:
                 compute = native_function("entrywise.compute_entrywise")
                 result = compute(name, arrays[0], cost=0.5 * PASSES, **params)
                 if result is not None:

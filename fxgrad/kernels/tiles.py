@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import Aval
+from ..core.costs import CACHE_ENTRIES, FEWEST_TILES
 from ..core.graph import Equation, Graph, Var
 from .codegen.source import compile_graph
 from .memory import allocate
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .space import Space
-
-TILE = 1 << 15  # entries
-FEWEST = 4  # tiles, below which whole arrays are computed at once
 
 
 class Tiles:
@@ -32,7 +30,7 @@ class Tiles:
 
     def __init__(self, space: Space):
         self.space, graph = space, space.graph
-        self.rows = max(TILE // prod(space.dims[1:]), 1)
+        self.rows = max(CACHE_ENTRIES // prod(space.dims[1:]), 1)
         self.shapes = [
             tuple(n if step else 1 for n, step in zip(space.dims, steps)) if any(steps) else ()
             for steps in space.steps
@@ -61,7 +59,11 @@ class Tiles:
     def pay(space: Space) -> bool:
         """Whether there are enough tiles, and these are no larger than they should be."""
         row = prod(space.dims[1:])
-        return row <= FEWEST * TILE and space.size >= FEWEST * TILE and space.dims[0] >= FEWEST
+        return (
+            row <= FEWEST_TILES * CACHE_ENTRIES
+            and space.size >= FEWEST_TILES * CACHE_ENTRIES
+            and space.dims[0] >= FEWEST_TILES
+        )
 
     def __call__(self, *operands: Any) -> list[Any]:
         space, (count, *rest) = self.space, self.space.dims

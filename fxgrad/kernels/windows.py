@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.costs import INDEXED_ENTRIES
 from ..core.errors import UnsupportedError
 from .registry import native_function
-from .selection import MANY, add_at
+from .selection import add_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -262,7 +263,11 @@ def window_places_kernel(xp: Any) -> Callable[..., Any]:
         shape = x.shape[lead:]
         window = shape, sizes, steps, pads, dilations
         table = numpy_table(*window) if xp is np else place_table(xp, *window)
-        if xp is np and table.size * prod(x.shape[:lead]) < MANY and table[:-1].min(initial=0) >= 0:
+        if (
+            xp is np
+            and table.size * prod(x.shape[:lead]) < INDEXED_ENTRIES
+            and table[:-1].min(initial=0) >= 0
+        ):
             view = windows(x[(..., *inside(pads))], sizes=sizes, steps=steps, dilations=dilations)
             number = (np.argmin if least else np.argmax)(
                 view.reshape(*x.shape[:lead], *table[:-1].shape), axis=lead

@@ -188,7 +188,7 @@ _RARE = {
     "fourier": "fft irfft rfft",
     "hermitian": "cholesky cholesky_slope cholesky_slope_transpose mirror_triangle",
     "integrals": "beta_moment complex_polygamma gauss_series kummer_series symmetric_integral",
-    "library": "MANY library_function library_kernel special_functions",
+    "library": "LIBRARY_ENTRIES library_function library_kernel special_functions",
     "linalg": "adjoint column_matrix diagonal hermitian_part identity_like matrix_transpose qr real_dtype",
     "matrix_equations": "riccati solve_stein sylvester",
     "matrix_functions": "fractional_power fractional_power_slope matrix_exp matrix_exp_slope matrix_log "

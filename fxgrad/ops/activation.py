@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import SCALARS, aval_of, kind_of
+from ..core.costs import ROW_ENTRIES
 from ..kernels.registry import native_function
 from .kinds import elementwise
 from .masked import Masked
 from .vocabulary import ops
 
-MANY, BLOCK = 4096, 1 << 16  # entries
+BLOCK = 1 << 16  # entries
 
 
 def zero_like(xp: Any, x: Any) -> Any:
@@ -34,7 +35,7 @@ def is_complex(x: Any) -> bool:
 def relu_kernel(xp: Any) -> Any:
     def relu(x: Any) -> Any:
         x = np.asarray(x) if type(x) in SCALARS else x
-        if xp is np and x.size > MANY and x.dtype.kind == "f":
+        if xp is np and x.size > ROW_ENTRIES and x.dtype.kind == "f":
             return np.clip(x, 0, np.inf)  # a third of the time
         return xp.maximum(x, zero_like(xp, x))
 
@@ -75,7 +76,7 @@ def blockwise_kernel(name: str, formula: Any) -> Any:
 
 def clip_to(xp: Any, x: Any, low: Any, high: Any) -> Any:
     """Clip x to two numbers of its dtype. NumPy compares with one number in a third of the speed of this."""
-    if xp is np and x.size > MANY and x.dtype.kind == "f":
+    if xp is np and x.size > ROW_ENTRIES and x.dtype.kind == "f":
         return np.clip(x, low, high)
     if xp is np:
         low, high = np.asarray(low, x.dtype), np.asarray(high, x.dtype)
@@ -100,7 +101,7 @@ def logistic_formula(xp: Any, x: Any) -> Any:
         e = xp.exp(xp.where(ahead, -x, x))
         return xp.where(ahead, xp.ones_like(e), e) / (e + 1)
     # Only the upper bound matters here, and few entries are compared with it alone at once.
-    few = xp is np and x.size <= MANY
+    few = xp is np and x.size <= ROW_ENTRIES
     e = xp.exp(np.minimum(x, np.asarray(exponent_bound(x), x.dtype)) if few else clip_exponent(xp, x))
     return e / (e + 1)
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
+from ..core.costs import FUSED_ENTRIES
 from ..core.graph import Equation, Graph, Var
 from ..core.interpreter import is_plain
 from ..core.pullback import PullbackRule
@@ -23,7 +24,6 @@ from .projection import project
 from .transpose import transpose_graph
 
 WORTH_PASSES = 4  # equations of a pullback from which on it is worth to look for some that are not needed
-LARGE = 1 << 14  # entries from which on a pullback of elementwise steps may be machine code
 
 
 class Pullback(PullbackRule):
@@ -165,7 +165,7 @@ def compile_pullback(
             if in_one_pass:
                 large = source.constant(LargePullback(rule, avals, kept, traced))
                 source.lines[:0] = [
-                    f"if ct.size >= {LARGE}:",
+                    f"if ct.size >= {FUSED_ENTRIES}:",
                     f"{INDENT}found = {large}(ct, residuals)",
                     f"{INDENT}if found is not None: return found",
                 ]

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
+from ..core.costs import CUMULATED_ENTRIES
 from ..core.key import params_key
 from ..kernels.registry import native_function
 from .kinds import general, linear, namespace_function
 from .vocabulary import ops
-
-FEW_STEPS = 1 << 9  # entries of a running result, below which machine code is not asked for
 
 
 def reduction_kernel(ufunc: str, function: str) -> Callable[[Any], Callable]:
@@ -208,7 +207,7 @@ def accumulate_ufunc(combine: np.ufunc, x: Any, *, axis: int) -> Any:
     width = Aval(x.shape[axis + 1 :], None).size
     if x.dtype.kind != "f" or width < 256 or not x.size:
         y = None
-        if x.size >= FEW_STEPS:
+        if x.size >= CUMULATED_ENTRIES:
             y = native_function("accumulation.accumulate_natively")(combine.__name__, x, axis=axis)
         return combine.accumulate(x, axis=axis) if y is None else y
     result = np.empty(x.shape, x.dtype)
@@ -285,7 +284,7 @@ def recurrence_kernel(xp: Any) -> Any:
         return found
 
     def recurrence(a: Any, b: Any, *, axis: int) -> Any:
-        if xp is np and b.size >= FEW_STEPS:
+        if xp is np and b.size >= CUMULATED_ENTRIES:
             z = native_function("accumulation.accumulate_natively")("recurrence", a, b, axis=axis)
             if z is not None:
                 return z

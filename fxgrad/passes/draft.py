@@ -9,8 +9,6 @@ from typing import Any
 from ..core.graph import Equation, Graph, Literal, Var
 from ..core.primitive import REGISTRY
 
-MANY = 4096  # entries from which on a pass over them costs more than a call
-
 
 class Draft:
     """The equations made so far, what makes each variable, and which atoms stand for variables of the old Graph."""

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..core.costs import FUSED_ENTRIES
 from ..core.graph import Equation
 from ..core.staging import stage
 from ..kernels.native import engine
 from .draft import rewrite
-from .fusion import LARGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def expand(e: Equation, draft: Draft) -> Sequence[Any] | None:
     """Emit the equations of a formula."""
     formula = e.primitive.formula
     size = max((a.aval.size for a in e.inputs), default=0)
-    least = LARGE if e.primitive.formula_from is None else e.primitive.formula_from
+    least = FUSED_ENTRIES if e.primitive.formula_from is None else e.primitive.formula_from
     if formula is None or (size < least and engine.mode() != "always"):
         return None
 

@@ -23,16 +23,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.costs import CACHE_ENTRIES, FEWEST_TILES, FUSED_ENTRIES, FUSED_OPERATIONS
 from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.row_space import MOVES, RowRules, row_axes
 from ..kernels.space import REDUCTIONS, admits_reduction
-from ..kernels.tiles import FEWEST, TILE
 from .fused import FUSED
 
-LARGE = 1 << 14  # entries from which on machine code pays for any group
 NARROW = 64  # columns up to which NumPy's sums over rows take several times as long
-SHORT = 5  # operations from which on it pays for any number of entries
 MOST = 400  # equations of a group: the time of compilation grows faster
 REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
 FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
@@ -101,7 +99,7 @@ def is_candidate(equation: Equation) -> bool:
     if not (primitive.entrywise or primitive.name in REPEATS) or len(equation.outputs) != 1:
         return False
     size = equation.outputs[0].aval.size
-    return size > 1 and (size >= FEWEST * TILE or engine.mode() != "never")
+    return size > 1 and (size >= FEWEST_TILES * CACHE_ENTRIES or engine.mode() != "never")
 
 
 def is_native(equation: Equation) -> bool:
@@ -116,7 +114,7 @@ def is_native(equation: Equation) -> bool:
 def suits_tiles(equation: Equation) -> bool:
     """Whether an equation can be computed in tiles by NumPy's functions."""
     avals = [v.aval for v in (*equation.inputs, *equation.outputs)]
-    return equation.outputs[0].aval.size >= FEWEST * TILE and all(
+    return equation.outputs[0].aval.size >= FEWEST_TILES * CACHE_ENTRIES and all(
         a.dtype.kind in "biufc" and a.dtype.isnative for a in avals
     )
 
@@ -280,13 +278,13 @@ def is_worth_fusing(group: Sequence[Equation]) -> bool:
     steps = [e for e in group if e.primitive.name not in MOVES | REPEATS]
     size = max((v.aval.size for e in group for v in (*e.inputs, *e.outputs)), default=0)
     if all(e.primitive.name in REDUCTIONS or e.outputs[0].aval.size < size for e in steps):
-        return size >= LARGE and any(reduces_columns(e) for e in steps)
+        return size >= FUSED_ENTRIES and any(reduces_columns(e) for e in steps)
     if engine.mode() == "always":
         return bool(steps)
-    if size >= LARGE:
+    if size >= FUSED_ENTRIES:
         return len(steps) > 1
     # Functions of NumPy's that are no ufuncs take twice as long.
-    return sum(1 + (type(e.primitive.kernel) is not np.ufunc) for e in steps) >= SHORT
+    return sum(1 + (type(e.primitive.kernel) is not np.ufunc) for e in steps) >= FUSED_OPERATIONS
 
 
 def reduces_columns(e: Equation) -> bool:

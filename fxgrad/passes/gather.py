@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..core.costs import SCANNED_ENTRIES
 from ..core.graph import Equation, Graph, Literal, Var
-from .draft import MANY, Draft, is_ours, is_zero
+from .draft import Draft, is_ours, is_zero
 from .gathered import GATHERED
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def gather_coefficients(graph: Graph) -> Graph:
 
 
 def worth_a_look(aval: Aval) -> bool:
-    return aval.size >= MANY and aval.dtype.kind == "f" and np.finfo(aval.dtype).bits > 16
+    return aval.size >= SCANNED_ENTRIES and aval.dtype.kind == "f" and np.finfo(aval.dtype).bits > 16
 
 
 def find_forms(graph: Graph) -> dict[Any, Form]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..core.costs import STACKED_ENTRIES
 from ..kernels.contraction import parse_spec
 from .draft import Draft, is_ours, rewrite
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..core.graph import Equation, Graph
-
-MANY = 2**16  # entries of a matrix from which on it is worth to stack what it is multiplied with
 
 
 def stack_products(graph: Graph) -> Graph:
@@ -44,7 +43,7 @@ def stack_sum(equation: Equation, draft: Draft) -> Sequence[Any] | None:
     operands = [*first.inputs, *second.inputs]
     if (
         spec != second.params["spec"]
-        or out.size < MANY
+        or out.size < STACKED_ENTRIES
         or sum(a.aval.size for a in operands) > out.size
         or any(a.aval.dtype != out.dtype or a.aval.weak for a in operands)
     ):
@@ -91,7 +90,7 @@ def row_key(e: Equation) -> tuple | None:
         small, shared = e.inputs[i], e.inputs[1 - i]
         first = texts[i][:1]
         alone = first and out.startswith(first) and first not in texts[1 - i] and not small.aval.weak
-        if alone and shared.aval.size >= max(MANY, 2 * small.aval.size):
+        if alone and shared.aval.size >= max(STACKED_ENTRIES, 2 * small.aval.size):
             return i, shared, e.params["spec"], small.aval.shape[1:], small.aval.dtype
     return None
 

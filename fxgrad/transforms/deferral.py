@@ -29,6 +29,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import PLAIN, SCALARS, STRONG, Aval, aval_of
 from ..core.cache import Cache
+from ..core.costs import DEFERRED_ENTRIES, DEFERRED_OPERATIONS
 from ..core.fp_errors import DEFAULT, ERROR_STATE
 from ..core.interpreter import CURRENT, opened
 from ..core.key import params_key
@@ -37,10 +38,9 @@ from ..core.pullback import PullbackRule
 from ..ops.kinds import Elementwise
 from ..ops.masked import Masked, densify
 from .jit import jit
-from .reverse import LARGE, ResultCotangents, ReverseInterpreter, ReverseTracer, backward, next_order
+from .reverse import ResultCotangents, ReverseInterpreter, ReverseTracer, backward, next_order
 
 LONGEST = 64  # operations of a segment: the time of compilation grows with it, and what is kept shrinks
-SHORT = 6  # operations from which on compiling pays
 LARGEST_INT = 1 << 53  # of those which a float64 can be
 REDUCE_SUM = ops.reduce_sum.primitive
 DTYPES = frozenset(map(np.dtype, ("float32", "float64")))
@@ -226,7 +226,7 @@ class DeferringInterpreter(ReverseInterpreter):
                 shape = axes
             operands.append(a)
             kinds.append(a.dtype)
-        if not waits and (is_sum or math.prod(shape) < LARGE):
+        if not waits and (is_sum or math.prod(shape) < DEFERRED_ENTRIES):
             return None  # where nothing is deferred, only large results begin to be
         if params:
             kinds.append(params_key(params))
@@ -262,7 +262,7 @@ class DeferringInterpreter(ReverseInterpreter):
             order = needed_expressions(self.pending[:count])
             context, state = CURRENT.set(self.outer), ERROR_STATE.set(self.error_state)
             try:
-                if len(order) >= SHORT:
+                if len(order) >= DEFERRED_OPERATIONS:
                     self.compute_segment(order)
                     for e in self.pending[:count]:
                         e.operands = ()  # what it was made of is free

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from ..core import source_info
 from ..core.aval import Aval
+from ..core.costs import CACHE_ENTRIES, FEWEST_TILES
 from ..core.errors import StructureError
 from ..core.graph import Equation, Graph, Literal, Var
 from ..core.interpreter import api_boundary
 from ..core.staging import stage
-from ..kernels.tiles import FEWEST, TILE
 from ..passes import optimize
 from .jit import function_name, jit, stage_call
 
@@ -169,7 +169,10 @@ def shown_by(equation: Equation, scattered: set[Var]) -> Var | None:
 def peak_inside(equation: Equation) -> int:
     """Return the memory that the Graphs of an equation need beside its results. A large group works in tiles; a small
     one has whole arrays until it is machine code."""
-    if equation.primitive.name == "fused" and max(v.aval.size for v in equation.inputs) >= FEWEST * TILE:
+    if (
+        equation.primitive.name == "fused"
+        and max(v.aval.size for v in equation.inputs) >= FEWEST_TILES * CACHE_ENTRIES
+    ):
         return 0
     found = 0
     for graph in equation.primitive.subgraphs([a.aval for a in equation.inputs], equation.params):

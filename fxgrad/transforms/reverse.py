@@ -26,8 +26,6 @@ from ..core.snapshot import Snapshots
 from ..core.surface import release
 from ..ops.masked import Masked, add_cotangents
 
-LARGE = 100_000  # entries of an array from which on elementwise work is deferred (see `deferral`)
-
 
 class ReverseTracer(PrimalTracer):
     """A primal value with the node that made it (None: it is constant, and has no derivative)."""

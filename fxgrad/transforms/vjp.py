@@ -13,6 +13,7 @@ from ..core import pytree, source_info
 from ..core.arrays import as_value, holds_objects
 from ..core.aval import PLAIN, aval_of, dtype_of, is_differentiable
 from ..core.common_errors import not_a_function
+from ..core.costs import DEFERRED_ENTRIES
 from ..core.errors import DTypeError, NonScalarError, NotLinearError
 from ..core.graph import Graph, Literal
 from ..core.interpreter import (
@@ -45,7 +46,7 @@ from .arguments import (
 from .derived_function import derive
 from .flat_function import FlatFunction, split_aux, strip_tracers
 from .linear_function import LinearFunction
-from .reverse import LARGE, ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
+from .reverse import ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -124,7 +125,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     site = source_info.user_frame()
     values, structure = pytree.flatten(primals)
     values = admit_arguments("vjp", values, structure)
-    large = any(type(v) is np.ndarray and v.size >= LARGE for v in values)
+    large = any(type(v) is np.ndarray and v.size >= DEFERRED_ENTRIES for v in values)
     interpreter = (open_deferring if large else ReverseInterpreter)("vjp", site)
     inputs = [interpreter.new(v) for v in values]
     leaves = list(map(NODE, inputs))
@@ -297,7 +298,7 @@ def differentiator(
             ):
                 leaf_name = LeafName(f"{name}: the argument", path_in_arguments, chosen, index)
                 values[index] = leaf = admit_for_grad(leaf, leaf_name, holomorphic, allow_int)
-            if type(leaf) is np.ndarray and leaf.size >= LARGE:
+            if type(leaf) is np.ndarray and leaf.size >= DEFERRED_ENTRIES:
                 large = True
         interpreter = (open_deferring if large else ReverseInterpreter)(name, source_info.user_frame())
         inputs = list(map(interpreter.new, values))

@@ -12,10 +12,10 @@ from fxgrad.core import same_graphs
 LENGTH = 37
 
 
-@pytest.fixture(params=[hoisting.BLOCK_ENTRIES, 80, 64], ids=["one block", "blocks of 20", "blocks of 16"])
+@pytest.fixture(params=[hoisting.HOISTED_ENTRIES, 80, 64], ids=["one block", "blocks of 20", "blocks of 16"])
 def rows_in_blocks(request, monkeypatch):
     """Blocks of rows of four numbers, for Graphs that have not been divided yet."""
-    monkeypatch.setattr(hoisting, "BLOCK_ENTRIES", request.param)
+    monkeypatch.setattr(hoisting, "HOISTED_ENTRIES", request.param)
     monkeypatch.setattr(same_graphs, "_interned", same_graphs.Cache())
 
 
@@ -162,7 +162,7 @@ def test_terms_with_one_operand_that_varies(rows_in_blocks):
 
 def test_loops_that_are_left_in_one():
     assert parts_of(lambda xs: lax.scan(lambda s, x: (fnp.sin(s + x),) * 2, 0.5, xs), np.ones(LENGTH)) is None
-    wide = np.ones((LENGTH, hoisting.BLOCK_ENTRIES // 8))  # rows in which arithmetic counts
+    wide = np.ones((LENGTH, hoisting.HOISTED_ENTRIES // 8))  # rows in which arithmetic counts
 
     def of_rows(xs):
         return lax.scan(lambda s, x: (s + fnp.sum(fnp.cos(fnp.sin(x))), fnp.exp(x)), 0.0, xs)

@@ -58,7 +58,7 @@ FLOORS = [
 ]
 # The kernels stand beside the floors: they know arrays and Graphs only, and are for those who run operations.
 KERNELS_MAY_IMPORT = {
-    "core.aval", "core.cache", "core.errors", "core.fp_errors", "core.graph", "core.key",
+    "core.aval", "core.cache", "core.costs", "core.errors", "core.fp_errors", "core.graph", "core.key",
     "core.source_info"
 }  # fmt: skip
 KERNELS_ARE_FOR = {"passes", "ops", "transforms", "control", "profiling"}
@@ -281,6 +281,18 @@ def test_an_accelerator_library_is_imported_in_one_file(library):
 def test_nothing_unpickles_or_touches_the_network(module):
     names = {name for name, _ in imports(module)} - ERRORS_OF_PICKLE
     assert {name for name in names if name.split(".")[0] in FORBIDDEN} == set()
+
+
+def test_sizes_that_decide_between_two_ways_are_in_one_file():
+    """Another constant of this kind shows itself by its comment."""
+    decides = re.compile(r"^[A-Z][A-Z_]* = [\d*<._e ]+# .*(pays|worth the|machine code is asked)", re.M)
+    found = {str(m) for m in MODULES if decides.search((PACKAGE / m).read_text(encoding="utf-8"))}
+    assert found <= {"core/costs.py"}
+    names = re.findall(r"^([A-Z_]+) = ", (PACKAGE / "core/costs.py").read_text(encoding="utf-8"), re.M)
+    again = re.compile(rf"^({'|'.join(names)}) = ", re.M)
+    assert {str(m) for m in MODULES if again.search((PACKAGE / m).read_text(encoding="utf-8"))} == {
+        "core/costs.py"
+    }
 
 
 @pytest.mark.parametrize(

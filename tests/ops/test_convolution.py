@@ -234,7 +234,7 @@ def test_shared_among_threads(by, monkeypatch, groups):
     monkeypatch.setattr(conv, "thread_count", lambda: 1)
     alone = run()
     monkeypatch.setattr(conv, "thread_count", lambda: 3)
-    monkeypatch.setattr(conv, "SHARE", 1e-6)
+    monkeypatch.setattr(conv, "THREAD_WORK", 1e-6)
     for ours, theirs in zip(run(), alone):
         assert np.array_equal(ours, theirs)
 

@@ -26,7 +26,7 @@ def every_size(request, monkeypatch):
 
 def set_sizes(patch, mode):
     patch.setattr(engine, "mode", lambda: mode)
-    patch.setattr(fusion, "LARGE", 1)
+    patch.setattr(fusion, "FUSED_ENTRIES", 1)
     for place in (fusion, tiles):
         patch.setattr(place, "TILE", 1)
 

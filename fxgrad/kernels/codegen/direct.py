@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.costs import WHERE_ENTRIES
 from ..contraction import NUMBERS, dot_order, plan_contraction
-from ..selection import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +99,7 @@ def slice_text(part: slice) -> str:
 
 
 def choice(equation: Equation, operands: Sequence[str], name: Callable[[str, Any], str]) -> str | None:
-    few = equation.outputs[0].aval.size < FEW  # the kernel has other ways for more
+    few = equation.outputs[0].aval.size < WHERE_ENTRIES  # the kernel has other ways for more
     return f"{name('where', np.where)}({', '.join(operands)})" if few else None
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import INDEXED_ENTRIES
 from ...core.graph import Equation, Graph, Var
-from ..selection import MANY
 from .buffers import BufferPlan, plan_buffers
 from .source import ERRSTATE_LINE, INDENT, FunctionBuilder
 
@@ -52,7 +52,7 @@ def compile_scan(
 ) -> Callable[..., Any]:
     """Compile a scan: (steps, *consts, *carry, *xs, *ys) → the last carry; rows of `xs` are read, those of `ys`
     written, at each of the positions `steps`. For NumPy values."""
-    body = inline_groups(body, MANY)
+    body = inline_groups(body, INDEXED_ENTRIES)
     source = make_builder(builder, body)
     name_inputs(source, body)
     source.namespace["rows"] = rows_at
@@ -113,7 +113,7 @@ def compile_while(
     """Compile a loop: (*consts, *carry) → the first carry for which `cond` is false, or that after `max_steps`. For
     NumPy values. `by_rounds` it is (steps, *consts, *carry) → (*carry, whether `cond` held all the time), where `steps`
     has an item for each step that may be taken."""
-    cond, body = inline_groups(cond, MANY), inline_groups(body, MANY)
+    cond, body = inline_groups(cond, INDEXED_ENTRIES), inline_groups(body, INDEXED_ENTRIES)
     source = make_builder(builder, cond, body)
     name_inputs(source, cond)
     parameters = [source.names[v] for v in cond.inputs]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import CUMULATED_ROW
 from ..memory import allocate
 from . import engine, exceptions, math
 from .conv import address
@@ -22,7 +23,6 @@ from .runner import concerns_somebody
 RECURRENCE = "recurrence"
 DTYPES = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))  # that NumPy adds up as they are
 LEAST_ENTRIES = {"auto": 1 << 12, "always": 1}  # from which on a call is worth the preparations
-WIDEST = 256  # entries of a row, from which on NumPy combines whole rows as fast
 ENTRY = 2.0  # nanoseconds that NumPy takes about for a step
 TOGETHER = 8  # lines that are worked on at once
 
@@ -85,7 +85,7 @@ def accumulate_natively(combination: str, *operands: Any, axis: int) -> np.ndarr
     shape, dtype = last.shape, last.dtype
     width = prod(shape[axis + 1 :])
     asked = engine.mode()
-    if asked == "never" or width >= WIDEST or shape[axis] < 2 or last.size < LEAST_ENTRIES[asked]:
+    if asked == "never" or width >= CUMULATED_ROW or shape[axis] < 2 or last.size < LEAST_ENTRIES[asked]:
         return None
     if dtype not in DTYPES or (combination == RECURRENCE and dtype.kind != "f"):
         return None

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...core.cache import Cache
+from ...core.costs import CONVOLVED_PRODUCTS, THREAD_WORK
 from ..memory import allocate
 from ..windows import tap_slices
 from . import engine
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
-from .threads import POOL, SHARE, thread_count
+from .threads import POOL, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     Numbers = Sequence[int]
 
 EXPONENT = {"float": 0x7F800000, "double": 0x7FF0000000000000}  # all set in what is not finite
-LEAST_WORK = 1 << 19  # products from which on a call is worth the preparations
 PRODUCTS = 20  # that NumPy computes in a nanosecond
 _planes: Cache = Cache(256)  # geometry → Planes
 
@@ -361,7 +361,7 @@ def correlate(
         return None
     sizes = w.shape[3:]
     products = prod(x.shape[:3]) * w.shape[1] * prod(sizes) * prod(counts)
-    if mode != "always" and products < LEAST_WORK:
+    if mode != "always" and products < CONVOLVED_PRODUCTS:
         return None
     if mode != "always" and prod(sizes) == prod(steps) == 1 and not any(map(any, pads)):
         return None  # a product of matrices
@@ -378,7 +378,7 @@ def correlate(
 
 def share_work(work: Callable[[int, int], bool], count: int, unit: int, products: int) -> bool:
     """Have threads do parts of some work, multiples of `unit` each; return whether all have succeeded."""
-    threads = min(thread_count(), int(products / (SHARE * PRODUCTS)), -(-count // unit))
+    threads = min(thread_count(), int(products / (THREAD_WORK * PRODUCTS)), -(-count // unit))
     if threads <= 1:
         return work(0, count)
     bounds = [-(-count * i // (threads * unit)) * unit for i in range(threads)] + [count]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.cache import Cache
+from ...core.costs import COMPILATION, FUSED_ENTRIES
 from ...core.graph import Literal
 from ..memory import allocate
 from . import arrays, exceptions, lanes, math
@@ -26,16 +27,14 @@ if TYPE_CHECKING:
     from ...core.graph import Graph
     from .ir import Value
 
-LARGE = 1 << 14  # entries from which on machine code pays for a function that takes ENTRY
 ENTRY = 3.0  # nanoseconds that NumPy takes about for an entry
-COMPILATION = 2e7
 _tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
 
 
 def compute_entrywise(name: str, x: np.ndarray, cost: float = ENTRY, **params: Any) -> np.ndarray | None:
     """Return the function of a primitive of an array that is dense and large, or None where NumPy is to compute it,
     which takes `cost` nanoseconds for an entry."""
-    if x.size * cost < LARGE * ENTRY or not (x.flags.c_contiguous and x.flags.aligned):
+    if x.size * cost < FUSED_ENTRIES * ENTRY or not (x.flags.c_contiguous and x.flags.aligned):
         return None
     key = name, x.dtype, *params.items()
     tier = _tiers.get(key)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.costs import RECURRENT_STATE
 from . import engine, math
 from .conv import address, lanes
 from .ir import I64, PTR, Function, Type, Value, fma
@@ -22,7 +23,6 @@ from .kernel import ELEMENTS, ask_kernel
 
 ROWS, VECTORS = 4, 4  # of a block of a product
 STEP, ENTRY = 2e4, 15.0  # nanoseconds that NumPy takes about for a step, and for an entry of a state in it
-LARGEST = 128  # size of a state, beyond which BLAS multiplies faster
 
 NUMBERS = ["steps", "size", "batch", "start", "stride", "multiplies"]
 FORWARD = [*NUMBERS, "counts", "gates", "weight", "states", "cells", "inner"]
@@ -193,7 +193,7 @@ def run_forward(
     if run is None:
         return False
     pointers = list(map(address, (gates, weight, states, cells, inner)))
-    if size <= LARGEST:
+    if size <= RECURRENT_STATE:
         run(steps, size, batch, times.start, times.step, 1, address(counts), *pointers)
         return True
     _, _, *rows, _ = pointers
@@ -231,7 +231,7 @@ def run_back(
         address(v) for v in (gates, weight, cells, inner, inner if outer is None else outer, d, dh, dc)
     ]
     has_outer = int(outer is not None)
-    if size <= LARGEST:
+    if size <= RECURRENT_STATE:
         run(steps, size, batch, times.start, times.step, 1, has_outer, address(counts), *pointers)
         return True
     for k in reversed(range(steps)):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.cache import Cache
+from ...core.costs import COMPILATION, OUTER_ROW
 from ..memory import allocate
 from . import arrays, exceptions
 from .engine import compile_functions
@@ -28,10 +29,8 @@ from .runner import concerns_somebody
 from .threads import Crew
 from .tier import Tier
 
-LONG = 32  # entries of a row from which on it is worth the preparations: more than a vector
 PAST_CACHES = 1 << 26  # bytes of a result that no cache keeps until somebody reads it
 ENTRY = 0.7  # nanoseconds that NumPy takes about for an entry
-COMPILATION = 2e7
 _tiers: Cache = Cache(8)  # dtype, whether results are streamed → Tier
 
 
@@ -39,7 +38,7 @@ def multiply_outer(a: np.ndarray, b: np.ndarray, shared: int) -> np.ndarray | No
     """Return what `contraction.multiply_outer` does, or None where NumPy is to compute it."""
     length = prod(b.shape[shared:])
     size = a.size * length
-    if length < LONG or a.dtype != b.dtype or a.dtype not in ELEMENTS:
+    if length < OUTER_ROW or a.dtype != b.dtype or a.dtype not in ELEMENTS:
         return None
     key = a.dtype, size * a.itemsize >= PAST_CACHES
     tier = _tiers.get(key)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.costs import POOLED_ENTRIES
 from ..memory import allocate
 from ..windows import window_counts
 from . import engine
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     Numbers = Sequence[int]
 
-LEAST_ENTRIES = 64  # results from which on a call is worth the preparations
 CALL, TAP = 2e4, 3.0  # nanoseconds that NumPy takes about for a call, and for an entry of a window
 
 PLACES = [
@@ -113,7 +113,7 @@ def is_for_native(x: Any, count: int) -> bool:
     return (
         x.dtype in ELEMENTS
         and bool(count)
-        and (asked == "always" or (asked == "auto" and count >= LEAST_ENTRIES))
+        and (asked == "always" or (asked == "auto" and count >= POOLED_ENTRIES))
     )
 
 

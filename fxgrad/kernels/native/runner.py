@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.costs import LOCKED_ENTRIES
 from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
 from ..codegen.source import make_function
 from ..memory import allocate
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from ...core.graph import Graph
     from ..space import Space
-
-HELD = 1 << 13  # entries, below which the interpreter's lock is not let go of
 
 
 @functools.cache
@@ -57,7 +56,7 @@ def make_runner(
         functions = write_group(space, work, freedom)
     code = compile_functions(functions)
     graph = space.graph
-    kind = function_type(len(graph.inputs) + len(graph.outputs), lets_go=space.size >= HELD)
+    kind = function_type(len(graph.inputs) + len(graph.outputs), lets_go=space.size >= LOCKED_ENTRIES)
     native: Any = kind(code.address(GROUP))
     native.code = code  # which lives as long
     crew = Crew(native, work.units, space.size * len(graph.equations))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...core.costs import SOLVED_ORDER
 from ...core.graph import Literal
 from . import lanes
 from .entries import Position, operand_of, walk, write_entries
@@ -15,8 +16,6 @@ from .steps import StepWriter, size_in_memory, step_rule
 
 if TYPE_CHECKING:
     from ...core.graph import Equation
-
-LARGEST = 32  # order of a matrix, beyond which LAPACK is faster
 
 
 class Matrices:
@@ -51,7 +50,7 @@ def admits_system(e: Equation) -> bool:
     a, b = e.inputs[:2]
     dtypes = {v.aval.dtype for v in (*e.inputs, *e.outputs)}
     known = dtypes in ({np.dtype(np.float64)}, {np.dtype(np.float32)}) and not e.params.get("transposed")
-    return known and len(e.inputs) == 2 and a.aval.shape[-1] <= LARGEST and type(b) is not Literal
+    return known and len(e.inputs) == 2 and a.aval.shape[-1] <= SOLVED_ORDER and type(b) is not Literal
 
 
 def copied(w: StepWriter, atom: object, target: Value | None = None) -> Value:
@@ -141,7 +140,7 @@ def admits_factor(e: Equation) -> bool:
     return (
         a.aval.dtype in (np.float32, np.float64)
         and a.aval.dtype == e.outputs[0].aval.dtype
-        and a.aval.shape[-1] <= LARGEST
+        and a.aval.shape[-1] <= SOLVED_ORDER
     )
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any
 
-SHARE = 1 << 22  # entries times operations from which on another thread pays: about a millisecond
+from ...core.costs import THREAD_WORK
 
 
 @functools.cache
@@ -80,7 +80,7 @@ class Crew:
 
     def __init__(self, native: Callable[..., int], units: int, effort: float):
         self.native, self.units = native, units
-        self.most = min(int(effort // SHARE), units)
+        self.most = min(int(effort // THREAD_WORK), units)
 
     def __call__(self, first: int, last: int, *arrays: Any) -> int:
         count = min(thread_count(), self.most)

@@ -92,7 +92,7 @@ digamma = psi
 
 def polygamma_of_arrays(n: Any, x: Any) -> Any:
     """The reference for plain arrays: SciPy's, of which the zeta functions of many entries take longer than ours."""
-    known = polygamma_by_order if np.size(x) > ops.MANY else ops.special_functions(np).polygamma
+    known = polygamma_by_order if np.size(x) > ops.LIBRARY_ENTRIES else ops.special_functions(np).polygamma
     return known(n, x)
 
 

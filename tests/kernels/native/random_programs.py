@@ -24,9 +24,9 @@ def set_way(patch, mode):
     """Have every group fused, however small: carried out by machine code, or in tiles of a few entries."""
     patch.setattr(engine, "mode", lambda: mode)
     for place in (fusion, tiles):
-        patch.setattr(place, "TILE", 16)
+        patch.setattr(place, "CACHE_ENTRIES", 16)
         patch.setattr(place, "FEWEST", 1)
-    patch.setattr(fusion, "LARGE", 1)
+    patch.setattr(fusion, "FUSED_ENTRIES", 1)
     return mode
 
 

@@ -128,7 +128,7 @@ def test_threads_that_compile_the_same_function(monkeypatch):
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 def test_results_do_not_depend_on_the_number_of_threads(count, monkeypatch):
     monkeypatch.setattr(engine, "mode", lambda: "always")
-    monkeypatch.setattr(threads, "SHARE", 1 << 12)
+    monkeypatch.setattr(threads, "THREAD_WORK", 1 << 12)
     x = np.random.default_rng(0).standard_normal((501, 301))
     f = fx.jit(lambda x: (chain(abs(x)), *[fnp.sum(chain(abs(x)), axis=a) for a in (None, 0, 1)]))
     monkeypatch.setattr(threads, "thread_count", lambda: 1)
@@ -140,7 +140,7 @@ def test_results_do_not_depend_on_the_number_of_threads(count, monkeypatch):
 
 def test_exceptions_in_any_thread_are_told(monkeypatch):
     monkeypatch.setattr(engine, "mode", lambda: "always")
-    monkeypatch.setattr(threads, "SHARE", 1 << 12)
+    monkeypatch.setattr(threads, "THREAD_WORK", 1 << 12)
     monkeypatch.setattr(threads, "thread_count", lambda: 4)
     f = fx.jit(lambda x: 1 / x + x)
     for place in (0, 70_000, 149_999):

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="there is no ll
 
 @pytest.fixture(autouse=True)
 def small_arrays_are_large(monkeypatch):
-    monkeypatch.setattr(entrywise, "LARGE", 0)
+    monkeypatch.setattr(entrywise, "FUSED_ENTRIES", 0)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])

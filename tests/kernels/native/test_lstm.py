@@ -30,7 +30,7 @@ def run(size, width, dtype, lengths, reads):
         (5, 3, torch.float32, [6, 6, 6], (0,)),
         (16, 4, torch.float32, [6, 4, 4, 2, 1], (0, 1)),
         (19, 4, torch.float64, [6, 5, 1], (2,)),
-        (lstm.LARGEST + 3, 2, torch.float32, [6, 3], (0, 1, 2)),
+        (lstm.RECURRENT_STATE + 3, 2, torch.float32, [6, 3], (0, 1, 2)),
     ],
 )
 def test_values_and_gradients(size, width, dtype, lengths, reads, monkeypatch):

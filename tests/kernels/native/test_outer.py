@@ -19,7 +19,7 @@ SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, 1e38, -1e38, 1.0]
 @pytest.fixture(autouse=True)
 def products_are_compiled(monkeypatch):
     monkeypatch.setattr(engine, "mode", lambda: "always")
-    monkeypatch.setattr(contraction, "LARGE", 0)
+    monkeypatch.setattr(contraction, "OUTER_ENTRIES", 0)
 
 
 @pytest.fixture(params=[0, 1 << 62], ids=["streamed", "stored"])
@@ -67,7 +67,7 @@ def test_memory_at_any_place_is_written_and_nothing_beside_it(offset, monkeypatc
 @pytest.mark.usefixtures("way")
 def test_threads_that_share_the_rows(monkeypatch):
     monkeypatch.setattr(threads, "thread_count", lambda: 3)
-    monkeypatch.setattr(threads, "SHARE", 1)
+    monkeypatch.setattr(threads, "THREAD_WORK", 1)
     a, b = np.arange(7 * 11.0).reshape(7, 11), np.arange(7 * 35.0).reshape(7, 35)
     np.testing.assert_array_equal(outer.multiply_outer(a, b, 1), a[:, :, None] * b[:, None, :])
 

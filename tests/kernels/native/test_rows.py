@@ -184,7 +184,7 @@ def test_batches_and_derivatives():
 
 def test_small_rows_pay_from_some_operations_on(monkeypatch):
     monkeypatch.setattr(engine, "mode", lambda: "auto")
-    assert fusion.SHORT <= 7
+    assert fusion.FUSED_OPERATIONS <= 7
     assert operations(softmax, np.ones((8, 10))) == ["fused"]
     assert "fused" not in operations(lambda x: x - fnp.sum(x, -1, keepdims=True), np.ones((8, 10)))
 

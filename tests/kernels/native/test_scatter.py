@@ -15,7 +15,7 @@ SHAPES = [((5, 37), 0), ((5, 37), 1), ((2, 6, 3), 1), ((2, 3, 4, 9), 2), ((4, 1)
 @pytest.fixture(autouse=True)
 def every_array_is_large(monkeypatch):
     monkeypatch.setattr(engine, "mode", lambda: "always")
-    monkeypatch.setattr(selection, "MANY", 1)
+    monkeypatch.setattr(selection, "INDEXED_ENTRIES", 1)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
