@@ -1,8 +1,8 @@
 """Measures the numbers of `fxgrad.core.costs` anew: `python -m benchmarks.costs [NAME ...]`.
 
-For each number a program is timed at several sizes with the number as it is, smaller, larger, 0 and infinite, each in a
-process of its own. A column says how much longer the program takes than with the best of these numbers: the geometric mean
-over the sizes. A number is in order where the column "as it is" is near 0 %.
+A program is timed at several sizes with a number as it is, smaller, larger, 0 and infinite, each in its own process.
+A column says how much longer the program takes than with the best of these numbers (geometric mean over the sizes). A
+number is in order where the column "as it is" is near 0 %.
 """
 
 from __future__ import annotations

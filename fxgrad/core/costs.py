@@ -1,7 +1,7 @@
-"""What decides between two ways to compute the same: sizes from which on one of them pays.
+"""Sizes that decide between two ways to compute the same.
 
 `python -m benchmarks.costs` measures on this machine what each number loses against smaller and larger ones. The numbers
-are from machines with two cores and AVX-512, measured in 2026; `benchmarks/results/costs.md` has the last table.
+come from machines with two cores and AVX-512, in 2026; `benchmarks/results/costs.md` has the last table.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def keep_program(compute: Callable[..., Any], *values: Any) -> Callable[..., Any
             is_certain = references is not None
         known = program
         last = None if known is None else known.last
-        if last is None or last.guard(args, kwargs) is None:
+        if known is None or last is None or last.guard(args, kwargs) is None:
             leaves, structure = pytree.flatten((args, kwargs))
             if not is_certain or not all(type(leaf) in PLAIN for leaf in leaves):
                 return compute(*args, **kwargs)

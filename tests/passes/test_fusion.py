@@ -28,7 +28,7 @@ def set_sizes(patch, mode):
     patch.setattr(engine, "mode", lambda: mode)
     patch.setattr(fusion, "FUSED_ENTRIES", 1)
     for place in (fusion, tiles):
-        patch.setattr(place, "TILE", 1)
+        patch.setattr(place, "CACHE_ENTRIES", 1)
 
 
 def fused(function, *args):

@@ -148,7 +148,11 @@ def check(seed, mode=None):
                 assert [bits(v) for v in done(*operands)] == exactly, (name, staged, done)
             return
         set_way(patch, mode)
-        for name, value in (("MANY", 2), ("RATIO", 1), ("LOOKING", 0)):  # as for arrays that are large
+        for name, value in (
+            ("SCANNED_ENTRIES", 2),
+            ("RATIO", 1),
+            ("LOOKING", 0),
+        ):  # as for arrays that are large
             patch.setattr(gather, name, value)
         got = [np.asarray(v) for v in fx.jit(program)(*operands)]
         want = [np.asarray(v) for v in staged(*operands)]  # BLAS has 0·∞ as it likes

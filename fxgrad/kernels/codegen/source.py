@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ...core.graph import Equation, Graph, Var
-    from ...core.primitive import Primitive
+    from ...core.rules import Rules
 
 _serial = itertools.count()
 _equations: dict[str, dict[int, Equation]] = {}  # of the lines of compiled files, while their functions live
@@ -52,7 +52,7 @@ class FunctionBuilder:
         self.calls: list[tuple[str, Equation, list[str]]] = []
         self.namespace: dict[str, Any] = {"errstate": np.errstate}
         self.names: dict[Var, str] = {}
-        self.functions: dict[Primitive, str] = {}
+        self.functions: dict[Rules, str] = {}
 
     def constant(self, value: Any) -> str:
         name = f"k{len(self.namespace)}"
@@ -65,7 +65,7 @@ class FunctionBuilder:
             name += "_"
         return name
 
-    def function_name(self, primitive: Primitive) -> str:
+    def function_name(self, primitive: Rules) -> str:
         """Return the name under which a primitive is called."""
         name = self.functions.get(primitive)
         if name is None:

@@ -25,7 +25,7 @@ def set_way(patch, mode):
     patch.setattr(engine, "mode", lambda: mode)
     for place in (fusion, tiles):
         patch.setattr(place, "CACHE_ENTRIES", 16)
-        patch.setattr(place, "FEWEST", 1)
+        patch.setattr(place, "FEWEST_TILES", 1)
     patch.setattr(fusion, "FUSED_ENTRIES", 1)
     return mode
 
