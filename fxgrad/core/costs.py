@@ -1,6 +1,6 @@
 """Sizes that decide between two ways to compute the same.
 
-`python -m benchmarks.costs` measures on this machine what each number loses against smaller and larger ones. The numbers
+`python -m benchmarks.costs` measures on this machine what each number loses against smaller and larger ones. They
 come from machines with two cores and AVX-512, in 2026; `benchmarks/results/costs.md` has the last table.
 """
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import CACHE_ENTRIES
 from . import special
 
 # Of q in 2·Φ(x) − 1 = tanh(x·q(x²)), to 2.5e-7 of the result, rounding included, for x² up to LIMIT, where it is 1.
@@ -31,9 +32,9 @@ def normal_cdf_kernel(xp: Any) -> Any:
         """Compute single precision in a twentieth of the time: NumPy has a fast tanh there."""
         flat = x.reshape(-1)
         y = np.empty_like(flat)
-        square = np.empty(min(len(flat), special.CHUNK), x.dtype)
-        for start in range(0, len(flat), special.CHUNK):
-            part = slice(start, start + special.CHUNK)
+        square = np.empty(min(len(flat), CACHE_ENTRIES), x.dtype)
+        for start in range(0, len(flat), CACHE_ENTRIES):
+            part = slice(start, start + CACHE_ENTRIES)
             here, out = flat[part], y[part]
             u = square[: len(here)]
             np.multiply(here, here, out=u)

@@ -51,8 +51,8 @@ def svd_lowrank(
         M: what is subtracted from A.
 
     >>> A = torch.outer(torch.tensor([3.0, 4.0]), torch.tensor([0.0, 1.0]))
-    >>> round(torch.svd_lowrank(A, q=1)[1].item(), 4)
-    5.0
+    >>> print(f"{torch.svd_lowrank(A, q=1)[1].item():.4f}")
+    5.0000
     """
     A = A if M is None else A - M
     q = 6 if q is None else q
