@@ -7,7 +7,7 @@ from typing import Any
 
 from . import lax
 from .core import pytree
-from .numpy import methods, protocol  # noqa: F401  traced values behave like arrays
+from .numpy import boxes  # noqa: F401  traced values behave like arrays
 from .transforms.custom.rules import custom
 
 __all__ = ["custom_vmap", "sequential_vmap"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 VALUES: set[type] = set(PLAIN)
 
 
-# Makes of an array one that traced values can be written into: set by numpy.composite.
+# Makes of an array one that traced values can be written into: set by `numpy.boxes`.
 make_buffer: Callable[[Any], Any] = lambda array: array  # noqa: E731
 
 

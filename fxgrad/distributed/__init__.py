@@ -7,7 +7,7 @@ Every process runs the same program (`mpirun -n 4 python train.py`), and `world(
 from typing import TYPE_CHECKING
 
 from ..core.face import LazyPackage
-from ..numpy import methods, protocol  # traced values behave like arrays
+from ..numpy import boxes  # traced values behave like arrays
 
 if TYPE_CHECKING:
     from .batches import *

@@ -10,7 +10,7 @@ The families of functions are loaded on first use.
 from typing import TYPE_CHECKING
 
 from ..core.face import LazyPackage
-from ..numpy import methods, protocol  # traced values behave like arrays
+from ..numpy import boxes  # traced values behave like arrays
 
 if TYPE_CHECKING:
     from . import linalg

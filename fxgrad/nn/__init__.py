@@ -7,7 +7,7 @@ Networks are functions of pytrees of parameters; there are no layers here.
 from typing import TYPE_CHECKING
 
 from ..core.face import LazyPackage
-from ..numpy import methods, protocol  # traced values behave like arrays
+from ..numpy import boxes  # traced values behave like arrays
 
 if TYPE_CHECKING:
     from . import initializers

@@ -32,7 +32,7 @@ from ..core.errors import DTypeError, ShapeError, UnsupportedError
 from ..core.interpreter import EVAL, Tracer, ensure_open, levels, parts_of, twin
 from ..core.surface import SurfaceObject, is_box
 from ..ops.operators import SIGNS, refuse_strides
-from . import methods, protocol  # noqa: F401  what traced values have, and boxes are to have as well
+from . import methods  # noqa: F401  what traced values have, and boxes are to have as well
 from .at_index import At
 from .cells import Cell, Window, ensure_same_body, shown_error
 from .composite import is_viewing, operand
@@ -49,6 +49,7 @@ from .entries import (
 )
 from .flat import Flat
 from .missing import INPLACE_FUNCTIONS
+from .protocol import array_ufunc
 from .selection import Selection
 
 
@@ -96,6 +97,13 @@ class Box(SurfaceObject):
             if result is args[0].value and not kwargs.get("copy", True):
                 return args[0]
         return make_writable(result, (*args, *kwargs.values()))
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any
+    ) -> Any:
+        """NEP 13: what a ufunc of NumPy's makes of a box can be written into."""
+        result = array_ufunc(self, ufunc, method, *inputs, out=out, **options)
+        return make_writable(result) if out is None and method != "at" else result
 
     # -- what it is ------------------------------------------------------------------------------------------------
     @property
@@ -227,9 +235,10 @@ class Box(SurfaceObject):
         """Replace all entries."""
         self.cell.assign(value)
 
-    def assign_result(self, result: Any, operation: str) -> Box:
-        """Replace all entries by the result of an operation in place, as NumPy's `out=` does."""
-        result = as_value(result)
+    def assign_result(self, result: Any, operation: str, where: Any = True) -> Box:
+        """Replace the entries, where they are selected, by the result of an operation in place, as NumPy's `out=`
+        does."""
+        result = as_value(result if where is True else ops.where(unbox(where), result, self.value))
         aval = aval_of(result)
         if aval.shape != self.shape and np.broadcast_shapes(aval.shape, self.shape) != self.shape:
             raise ShapeError(
@@ -411,7 +420,8 @@ def in_place(function: Callable[..., Any], sign: str) -> Callable[..., Any]:
 
 # What traced values are asked by levels, and boxes are not.
 TRACERS_OWN = {
-    "attach", "concretize", "contents", "interpreter", "is_differentiated", "radicand", "serial", "shown", "views",
+    "attach", "become_box", "concretize", "contents", "interpreter", "is_differentiated", "radicand", "serial", "shown",
+    "views",
 }  # fmt: skip
 
 
@@ -510,3 +520,4 @@ def level_of(box: Box) -> Any:
 
 
 interpreter.make_buffer = Buffer
+Tracer.attach(become_box=become_box)

@@ -32,6 +32,7 @@ from .documentation import (
     parameters_of,
     refuse_options,
 )
+from .writing import take_out
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -181,16 +182,6 @@ def new_array(array: Any) -> Any:
     return array
 
 
-def load_buffer(array: Any) -> Any:
-    """Return an array as one that traced values can be written into."""
-    from .boxes import Buffer  # which takes over what is attached to tracers, and this place
-
-    return Buffer(array)
-
-
-interpreter.make_buffer = load_buffer
-
-
 def is_viewing(name: str, args: Any) -> bool:
     """Whether the result of a function may be a view. That of einsum may with one operand, in the string or in the
     sublist form."""
@@ -238,14 +229,11 @@ def call_with_out(
     arrays are NumPy's."""
     if reference is not None and not any(map(is_beyond_numpy, (*args, *kwargs.values()))):
         return reference(*args, **kwargs)
-    from .protocol import take_out  # which takes over what is attached to tracers
-    from .writing import write_result  # which takes over what is attached to tracers
-
     out = kwargs["out"] if kwargs.get("out") is not None else args[place]
     args = (*args[:place], *([None] if len(args) > place else []), *args[place + 1 :])
     target = take_out(function.__name__, out, args)
     result = function(*args, **{name: value for name, value in kwargs.items() if name != "out"})
-    return write_result(result, target, function.__name__)
+    return target.assign_result(result, function.__name__)
 
 
 # The namespaces of the manual for the modules that functions are from.

@@ -1,4 +1,4 @@
-"""The first write into a traced value, and NumPy's `x.flat` under transforms."""
+"""NumPy's `x.flat` under transforms."""
 
 from __future__ import annotations
 
@@ -9,23 +9,8 @@ import numpy as np
 
 from .. import numpy as fnp
 from ..core.aval import aval_of
-from ..core.errors import ImmutableError
-from ..core.surface import is_box
 from .entries import fit_values, read_key, unbox
-
-
-def written(x: Any) -> Any:
-    """Return an array under transforms as the box that it becomes when it is written into."""
-    if not is_box(x):
-        if x.interpreter.permanent:
-            raise ImmutableError(
-                f"a write into a traced value {x.aval!r} of {x.interpreter.name}, which is immutable",
-                hint="x = x.at[…].set(values)",
-            )
-        from .boxes import become_box  # which takes over what is attached to tracers
-
-        become_box(x)
-    return x
+from .writing import as_box
 
 
 class Flat:
@@ -54,7 +39,7 @@ class Flat:
     copy = entries
 
     def __setitem__(self, key: Any, values: Any) -> None:
-        box = written(self.x)
+        box = as_box(self.x)
         spot = box.positions.reshape(-1)[read_key(key)[0]]
         values = fnp.ravel(fit_values(values, box.dtype))
         if np.size(spot):

@@ -14,16 +14,18 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
+from ..core import interpreter
 from ..core.devices import CPU, device_of
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, concretize, levels, twin
 from ..core.surface import is_box, is_object
 from ..ops.operators import SIGNS, remember_view
 from .at_index import At
-from .flat import Flat, written
+from .flat import Flat
 from .placement import device_put
 from .protocol import counterpart
 from .selection import Selection
+from .writing import as_box
 
 # Methods with the name and the signature of a function, but for the array itself.
 FUNCTIONS = (
@@ -79,7 +81,7 @@ def writing_method(name: str) -> Callable[..., None]:
     """Make a method that writes into a traced value, which becomes a box and is written into as such."""
 
     def method(self: Tracer, *args: Any, **kwargs: Any) -> None:
-        getattr(written(self), name)(*args, **kwargs)
+        getattr(as_box(self), name)(*args, **kwargs)
 
     method.__doc__ = "NumPy's method, which writes into the array: all its names and views show it."
     return method
@@ -92,7 +94,7 @@ def writing_operator(name: str) -> Callable[..., Any]:
     def method(self: Tracer, other: Any) -> Any:
         if (not self.shape and not hasattr(self, "shown")) or self.interpreter.permanent or is_foreign(other):
             return NotImplemented
-        return getattr(written(self), name)(other)
+        return getattr(as_box(self), name)(other)
 
     method.__doc__ = "Python's operator, which writes into the array: all its names and views show it."
     return method
@@ -109,10 +111,8 @@ def layout_of(x: Tracer) -> Any:
     """Return what lies in memory as the value would in NumPy."""
     if not hasattr(x, "shown"):
         return np.empty(x.shape, x.dtype)
-    from .boxes import Buffer  # which takes over what is attached here
-
     shown, step, *further = x.shown
-    parent = Buffer(layout_of(shown))
+    parent = interpreter.make_buffer(layout_of(shown))
     parent.cell.layout = parent.cell.value
     return getattr(step(parent, *further), "cell", parent.cell).pattern
 
@@ -166,7 +166,7 @@ def part(name: str) -> property:
         return remember_view(getattr(ops, name)(self), self, getattr, name)
 
     def write(self: Tracer, values: Any) -> None:
-        setattr(written(self), name, values)
+        setattr(as_box(self), name, values)
 
     return property(get, write, doc=f"{words}: see `fxgrad.numpy.{name}`.")
 
@@ -301,7 +301,7 @@ Tracer.attach(
         lambda self: self.shown[0] if hasattr(self, "shown") else None,
         doc="The value that this one is a view of, or None.",
     ),
-    flat=property(Flat, lambda self, values: written(self).flat.__setitem__(slice(None), values)),
+    flat=property(Flat, lambda self, values: as_box(self).flat.__setitem__(slice(None), values)),
     flags=property(
         lambda self: layout_of(self).flags,
         doc="NumPy's flags of an array, or a view, of this shape and dtype.",

@@ -18,13 +18,11 @@ from .. import numpy as fnp
 from .. import ops
 from ..core.arrays import as_value, holds_objects
 from ..core.aval import WEAK_TYPES, aval_of
-from ..core.common_errors import BUFFER_REMEDY
-from ..core.errors import ArrayConversionError, FxgradError, IndexingError, UnsupportedError
+from ..core.errors import IndexingError, UnsupportedError
 from ..core.interpreter import VALUES, Tracer, concretize
-from ..core.surface import is_box
 from .composite import cast, normalize_axis, operand, reduced_axes
-from .flat import written
 from .missing import INPLACE_FUNCTIONS, MISSING_NAMES
+from .writing import WRITERS, as_box, inplace_error, is_writable, take_out, write_at
 
 # -- where NumPy's functions are found ------------------------------------------
 
@@ -254,9 +252,7 @@ def ufunc_at(ufunc: np.ufunc, x: Any, *operands: Any) -> None:
             f"np.{ufunc.__name__}.at",
             "x = fnp.at(x)[indices].add(values)   (also .set, .multiply, .min, .max, .apply)",
         )
-    from .writing import write_at  # loaded when an array is written into
-
-    write_at(ufunc_counterpart(ufunc), written(x), *operands)
+    write_at(ufunc_counterpart(ufunc), as_box(x), *operands)
 
 
 UFUNC_METHODS = {
@@ -269,71 +265,32 @@ UFUNC_METHODS = {
 }
 
 
-# -- what NumPy writes into an array ------------------------------------------
-def is_writable(target: Any) -> bool:
-    """Whether traced values can be written into an array."""
-    return isinstance(target, Tracer) or is_box(target)
-
-
-def inplace_error(operation: str, hint: str) -> FxgradError:
-    """Make the error for an operation that writes traced values into an array of NumPy's."""
-    return ArrayConversionError(
-        f"{operation} writes a traced value into a plain array: its derivative would be lost",
-        hint=f"{BUFFER_REMEDY}; or {hint}",
-    )
-
-
-def take_out(name: str, out: Any, inputs: Any) -> Any:
-    """Return the array that `out=` names, which traced values can be written into, or None. `buffer += x` arrives as a
-    ufunc whose first input is also its out."""
-    targets = [target for target in (out if isinstance(out, tuple) else (out,)) if target is not None]
-    for target in targets:
-        if is_writable(target) and len(targets) == 1:
-            continue
-        if any(target is x for x in inputs[:1]):
-            raise inplace_error(f"{name} in place", "a = a + b instead of a += b")
-        raise inplace_error(
-            f"{name} with out=",
-            "use the result; for out=other, where=mask write fnp.where(mask, result, other)",
-        )
-    return written(targets[0]) if targets else None
-
-
 # -- the protocols ------------------------------------------
-def should_defer(kinds: Any, protocol: str) -> bool:
-    """Whether an operand is of another type that handles NumPy's operations, which is then asked."""
-    usual = (None, getattr(np.ndarray, protocol), getattr(Tracer, protocol))
+def should_defer(asked: Any, kinds: Any, protocol: str) -> bool:
+    """Whether an operand is of another type than the one that is asked, and handles NumPy's operations itself."""
+    usual = (None, *[getattr(kind, protocol) for kind in (np.ndarray, Tracer, type(asked))])
     return any(k not in VALUES and getattr(k, protocol, None) not in usual for k in kinds)
 
 
 def as_objects(value: Any) -> Any:
     """Return an array of traced values as an array of objects."""
-    return np.asarray(value, object) if isinstance(value, Tracer) or is_box(value) else value
+    return np.asarray(value, object) if is_writable(value) else value
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
     """NEP 13: NumPy hands over a ufunc with a traced operand, or a box."""
     target = None if out is None else take_out(f"np.{ufunc.__name__}", out, inputs)
-    writable = False
     for x in inputs:
         if x.dtype.hasobject if type(x) is np.ndarray else type(x) not in VALUES:
-            if should_defer(map(type, inputs), "__array_ufunc__"):
+            if should_defer(self, map(type, inputs), "__array_ufunc__"):
                 return NotImplemented
-            writable = target is None and method != "at" and any(map(is_box, inputs))
             inputs = tuple([as_value(x) if holds_objects(x) else x for x in inputs])
             break
     if target is not None:
-        from .writing import write_result  # loaded when an array is written into
-
         where = kwargs.pop("where", True) if method == "__call__" else True
         result = UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
-        return write_result(result, target, f"np.{ufunc.__name__}", where)
-    result = UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
-    if writable:
-        from .boxes import make_writable  # which takes over what is attached here
-
-        return make_writable(result)
-    return result
+        return target.assign_result(result, f"np.{ufunc.__name__}", where)
+    return UFUNC_METHODS[method](ufunc, *inputs, **kwargs)
 
 
 def array_function(self: Any, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
@@ -342,22 +299,16 @@ def array_function(self: Any, function: Callable[..., Any], types: Any, args: An
     if path in INPLACE_FUNCTIONS:
         if not args or not is_writable(args[0]):
             raise inplace_error(f"np.{path}", INPLACE_FUNCTIONS[path])
-        from .writing import WRITERS  # loaded when an array is written into
-
-        return WRITERS[path](written(args[0]), *args[1:], **kwargs)
+        return WRITERS[path](as_box(args[0]), *args[1:], **kwargs)
     if path in ("real", "imag") and args:
         return getattr(args[0], path)
     if path == "nan_to_num" and not kwargs.get("copy", True):
-        written(args[0])
+        as_box(args[0])
     target = take_out(f"np.{path}", kwargs.pop("out", None), args)
-    if should_defer(types, "__array_function__"):
+    if should_defer(self, types, "__array_function__"):
         return NotImplemented
     result = counterpart(path)(*map(as_list_argument, args), **kwargs)
-    if target is not None:
-        from .writing import write_result  # loaded when an array is written into
-
-        return write_result(result, target, f"np.{path}")
-    return result
+    return result if target is None else target.assign_result(result, f"np.{path}")
 
 
 def as_list_argument(argument: Any) -> Any:

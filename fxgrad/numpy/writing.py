@@ -1,4 +1,7 @@
-"""NumPy functions that write into an array, applied to boxes."""
+"""What is written into under transforms: arrays that can be, and NumPy's functions that write.
+
+The first write makes a box of a traced value (see `boxes`); the functions here are given boxes.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,58 @@ import numpy as np
 from .. import numpy as fnp
 from .. import ops
 from ..core.aval import aval_of
-from ..core.errors import DTypeError
+from ..core.common_errors import BUFFER_REMEDY
+from ..core.errors import ArrayConversionError, DTypeError, FxgradError, ImmutableError
+from ..core.interpreter import Tracer
+from ..core.surface import is_box
 from .at_index import At
-from .boxes import Box
 from .entries import fit_values, read_key, unbox
 
 
-def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+# -- arrays that are written into ------------------------------------------
+def is_writable(target: Any) -> bool:
+    """Whether traced values can be written into an array."""
+    return isinstance(target, Tracer) or is_box(target)
+
+
+def as_box(x: Any) -> Any:
+    """Return an array under transforms as the box that it becomes when it is written into."""
+    if not is_box(x):
+        if x.interpreter.permanent:
+            raise ImmutableError(
+                f"a write into a traced value {x.aval!r} of {x.interpreter.name}, which is immutable",
+                hint="x = x.at[…].set(values)",
+            )
+        x.become_box()
+    return x
+
+
+def inplace_error(operation: str, hint: str) -> FxgradError:
+    """Make the error for an operation that writes traced values into an array of NumPy's."""
+    return ArrayConversionError(
+        f"{operation} writes a traced value into a plain array: its derivative would be lost",
+        hint=f"{BUFFER_REMEDY}; or {hint}",
+    )
+
+
+def take_out(name: str, out: Any, inputs: Any) -> Any:
+    """Return the box that `out=` names, or None. `buffer += x` arrives as a ufunc whose first input is also its
+    out."""
+    targets = [target for target in (out if isinstance(out, tuple) else (out,)) if target is not None]
+    for target in targets:
+        if is_writable(target) and len(targets) == 1:
+            continue
+        if any(target is x for x in inputs[:1]):
+            raise inplace_error(f"{name} in place", "a = a + b instead of a += b")
+        raise inplace_error(
+            f"{name} with out=",
+            "use the result; for out=other, where=mask write fnp.where(mask, result, other)",
+        )
+    return as_box(targets[0]) if targets else None
+
+
+# -- NumPy's functions that write ------------------------------------------
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Write the entries of `src`, cast and broadcast, into `dst` where the mask holds: `numpy.copyto`."""
     if shows_same(dst, src) and where is True:
         return  # nothing, whether it is read-only or not
@@ -31,24 +79,24 @@ def copyto(dst: Box, src: Any, casting: Any = "same_kind", where: Any = True) ->
     dst[...] = src if where is True else ops.where(where, src, dst.value)
 
 
-def shows_same(box: Box, other: Any) -> bool:
+def shows_same(box: Any, other: Any) -> bool:
     """Whether another box shows the same entries in the same places."""
-    if not isinstance(other, Box) or other.cell.root is not box.cell.root or other.cell.part != box.cell.part:
+    if not is_box(other) or other.cell.root is not box.cell.root or other.cell.part != box.cell.part:
         return False
     return isinstance(other.positions, np.ndarray) and np.array_equal(other.positions, box.positions)
 
 
-def put(a: Box, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values at flat positions: `numpy.put`."""
     a.put(ind, v, mode)
 
 
-def place(arr: Box, mask: Any, vals: Any) -> None:
+def place(arr: Any, mask: Any, vals: Any) -> None:
     """Write values, one after another, where the mask holds: `numpy.place`."""
     arr[...] = fnp.place(arr.value, unbox(mask), fit_values(vals, arr.dtype), inplace=False)
 
 
-def putmask(a: Box, mask: Any, values: Any) -> None:
+def putmask(a: Any, mask: Any, values: Any) -> None:
     """Write values, repeated to the size of the array, where the mask holds: `numpy.putmask`."""
     values = fnp.ravel(fit_values(values, a.dtype))
     if aval_of(values).size:
@@ -56,13 +104,13 @@ def putmask(a: Box, mask: Any, values: Any) -> None:
         a[...] = ops.where(unbox(mask), fnp.take(values, order, axis=0), a.value)
 
 
-def put_along_axis(arr: Box, indices: Any, values: Any, axis: int | None) -> None:
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at positions along an axis: `numpy.put_along_axis`."""
     values = fit_values(values, arr.dtype)
     arr[...] = fnp.put_along_axis(arr.value, unbox(indices), values, axis, inplace=False)
 
 
-def fill_diagonal(a: Box, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """Write a value, or one after another, on the diagonal: `numpy.fill_diagonal`."""
     a[...] = fnp.fill_diagonal(a.value, fit_values(val, a.dtype), wrap, inplace=False)
 
@@ -72,7 +120,7 @@ WRITERS: dict[str, Callable[..., None]] = {
 }
 
 
-def write_at(function: Callable[..., Any], target: Box, key: Any, *values: Any) -> None:
+def write_at(function: Callable[..., Any], target: Any, key: Any, *values: Any) -> None:
     """Carry out `ufunc.at(target, key, *values)`."""
     key, _ = read_key(key)
     update = At(fnp.asarray(target.value))[key]
@@ -83,10 +131,3 @@ def write_at(function: Callable[..., Any], target: Box, key: Any, *values: Any) 
     else:
         result = update.apply_in_rounds(function, unbox(values[0]), None, False)
     target.assign_result(result, f"np.{function.__name__}.at")
-
-
-def write_result(result: Any, target: Any, name: str, where: Any = True) -> Any:
-    """Write what an operation with `out=target` gives into the target, where it is selected; return the target."""
-    if where is not True:
-        result = ops.where(unbox(where), result, target.value)
-    return target.assign_result(result, name)

@@ -13,7 +13,7 @@ Parameters, gradients and states are pytrees; a step may be jitted, mapped and d
 from typing import TYPE_CHECKING
 
 from ..core.face import LazyPackage
-from ..numpy import methods, protocol  # traced values behave like arrays
+from ..numpy import boxes  # traced values behave like arrays
 
 if TYPE_CHECKING:
     from .moments import *

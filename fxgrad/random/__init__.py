@@ -10,7 +10,7 @@ library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` i
 # ruff: noqa: F401, F403
 
 from ..core.surface import takes_objects as _takes_objects
-from ..numpy import methods, protocol  # traced values behave like arrays
+from ..numpy import boxes  # traced values behave like arrays
 from . import continuous, discrete, gammas, multivariate, selection
 from .continuous import *
 from .discrete import *

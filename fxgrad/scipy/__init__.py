@@ -5,7 +5,7 @@ SciPy is imported when a function first needs it. The namespaces are loaded on f
 """
 
 from ..extend import LazyPackage
-from ..numpy import methods, protocol  # traced values behave like arrays  # noqa: F401
+from ..numpy import boxes  # traced values behave like arrays  # noqa: F401
 
 _NAMESPACES = (
     "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special",

@@ -57,12 +57,12 @@ def derive(
 
 
 def load_methods() -> None:
-    """Load what makes traced values behave like arrays in the user's code: operators, methods, NumPy's protocols.
+    """Load what makes traced values behave like arrays in the user's code: operators, methods, NumPy's protocols,
+    writes.
 
     It stands above the transforms and is loaded when one is first used, in whatever process that is.
     """
-    for module in ("ops.operators", "numpy.methods", "numpy.protocol"):
-        import_module(f"fxgrad.{module}")
+    import_module("fxgrad.numpy.boxes")
 
 
 def describe_function(fun: Any) -> str:
