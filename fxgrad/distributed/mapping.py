@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..core import pytree, source_info
-from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError
-from ..core.interpreter import api_boundary, opened
+from ..core.interpreter import CURRENT, api_boundary, opened, use_context
 from ..transforms.arguments import LeafName, admit, leaf_path, unshare_results
 from ..transforms.copies import CopyInterpreter, VaryingTracer, copy_along, unite_along
 from ..transforms.derived_function import derive
@@ -71,32 +69,31 @@ def shard_map(
         site = source_info.user_frame()
         leaves, structure = pytree.flatten(args, is_sharded)
         prefix = tuple(in_specs) if isinstance(in_specs, list) else in_specs
-        specs = specs_of(prefix, args, "shard_map: in_specs")
+        specs = specs_of(prefix, args, "shard_map: in_specs", len(leaves))
         parts = []
         for i, (leaf, spec) in enumerate(zip(leaves, specs)):
             name = LeafName("shard_map: the argument", leaf_path, structure, i)
             parts.append(enter_part(leaf, mesh, spec, name))
-        with ExitStack() as stack:
-            mesh.open_axes(stack)
+        with use_context(CURRENT.get()):  # all levels inside end together
+            mesh.open_axes()
             level = None
             if check_vma:
                 level = CopyInterpreter(site, mesh)
-                stack.enter_context(opened(level))
+                CURRENT.set(opened(level).context)
                 parts = [level.wrap(p, mesh.varying(s.names)) for p, s in zip(parts, specs)]
             result = fun(*pytree.unflatten(structure, parts))
             results, out_structure = pytree.flatten(result)
-            found = [
-                admit(r, LeafName("shard_map: the result", leaf_path, out_structure, i))
-                for i, r in enumerate(results)
+            names = [
+                LeafName("shard_map: the result", leaf_path, out_structure, i) for i in range(len(results))
             ]
-        wanted = specs_of(out_specs, result, "shard_map: out_specs")
+            found = list(map(admit, results, names))
+        wanted = specs_of(out_specs, result, "shard_map: out_specs", len(results))
         ended = []
-        for i, (value, spec) in enumerate(zip(found, wanted)):
-            name = LeafName("shard_map: the result", leaf_path, out_structure, i)
+        for value, spec, name in zip(found, wanted, names):
             if level is not None:
                 value, varying = level.unwrap(value)
                 check_varying(varying, spec, name)
-            check_spec(spec, len(aval_of(value).shape), mesh, name)
+            check_spec(spec, len(getattr(value, "shape", ())), mesh, name)
             ended.append(unite_along(value, mesh, spec.names))
         ended = unshare_results(ended, [p.primal if isinstance(p, VaryingTracer) else p for p in parts])
         return pytree.unflatten(

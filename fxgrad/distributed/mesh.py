@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from contextvars import ContextVar
 from math import prod
 from typing import Any
 
 from ..core.errors import ShapeError, StructureError, UnboundAxisError
-from ..core.interpreter import Interpreter, opened
+from ..core.interpreter import CURRENT, Context, Interpreter, opened
 from ..core.source_info import user_frame
 from ..ops import ranks  # noqa: F401  collectives along axes between processes
 from .communicator import Communicator
 from .processes import world
 
-# What is to be closed when a `with mesh:` ends.
-ENTERED: ContextVar[tuple[ExitStack, ...]] = ContextVar("fxgrad meshes", default=())
+# The Contexts that are current again when a `with mesh:` ends.
+ENTERED: ContextVar[tuple[Context, ...]] = ContextVar("fxgrad meshes", default=())
 
 
 class MeshAxis:
@@ -168,22 +167,21 @@ class Mesh:
             key = key * self.shape[name] + self.coords[name]
         return self.comm.split(color, key)
 
-    def open_axes(self, stack: ExitStack) -> None:
-        """Open a level for every axis, until the stack is closed."""
+    def open_axes(self) -> None:
+        """Open a level for every axis, which ends when another Context is made current."""
         site = user_frame()
         for name in self.axis_names:
-            stack.enter_context(opened(AxisInterpreter(site, name, self.axis(name))))
+            CURRENT.set(opened(AxisInterpreter(site, name, self.axis(name))).context)
 
     def __enter__(self) -> Mesh:
-        stack = ExitStack()
-        self.open_axes(stack)
-        ENTERED.set((*ENTERED.get(), stack))
+        ENTERED.set((*ENTERED.get(), CURRENT.get()))
+        self.open_axes()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        *rest, stack = ENTERED.get()
+        *rest, before = ENTERED.get()
         ENTERED.set(tuple(rest))
-        stack.close()
+        CURRENT.set(before)
 
 
 __all__ = ["Mesh"]

@@ -109,9 +109,9 @@ class MPICommunicator(MPIGroup):
 
     def sent(self, x: Any, out: Any) -> Any:
         """What MPI is to reduce: nothing but `out` if that is x."""
-        if x is out or (x.ctypes.data == out.ctypes.data and x.nbytes):
-            return load_mpi().IN_PLACE
-        return carrier(apart(x, out))
+        if x is not out and not np.may_share_memory(x, out):
+            return carrier(x)
+        return load_mpi().IN_PLACE if x.ctypes.data == out.ctypes.data else carrier(x.copy())
 
     # -- arrays of equal shapes ---------------------------------------------------------------------------------
     def _all_gather(self, x: Any, out: Any) -> Work:

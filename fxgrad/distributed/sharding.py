@@ -27,6 +27,9 @@ class PartitionSpec:
     names (the first slowest), or None. Axes that are not mentioned are not divided, and along unused axes of the mesh
     every process has a copy.
 
+    `names` are the axes of the mesh that divide something, `key` is what the spec says, without trailing axes that are
+    not divided.
+
     Raises:
         StructureError: an axis of the mesh is named twice.
 
@@ -35,32 +38,24 @@ class PartitionSpec:
     P('data', None, ('model', 'expert'))
     """
 
-    __slots__ = ("dims",)
+    __slots__ = ("dims", "key", "names")
 
     dims: tuple[str | tuple[str, ...] | None, ...]
+    names: tuple[str, ...]
+    key: tuple[Any, ...]
 
     def __init__(self, *dims: str | Sequence[str] | None):
         self.dims = tuple([d if d is None or isinstance(d, str) else tuple(d) or None for d in dims])
+        named = [(d,) if isinstance(d, str) else d for d in self.dims]
+        self.names = tuple([name for names in named for name in names or ()])
+        while named and named[-1] is None:
+            named.pop()
+        self.key = tuple(named)
         if len({*self.names}) < len(self.names):
             raise StructureError(
                 f"{self!r}: an axis of the mesh divides one axis of the array only",
                 hint="P(('a', 'b'), None) divides one axis by two of the mesh",
             )
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The axes of the mesh that divide something."""
-        return tuple(
-            [name for d in self.dims if d is not None for name in ((d,) if isinstance(d, str) else d)]
-        )
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """What the spec says, without trailing axes that are not divided."""
-        dims = [(d,) if isinstance(d, str) else d for d in self.dims]
-        while dims and dims[-1] is None:
-            dims.pop()
-        return tuple(dims)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PartitionSpec) and self.key == other.key
@@ -160,8 +155,11 @@ def is_sharded(value: Any) -> bool:
     return isinstance(value, Sharded)
 
 
-def specs_of(specs: Any, tree: PyTree, what: str) -> list[PartitionSpec]:
-    """Return the spec of every leaf, of which a `Sharded` is one; None is that of copies."""
+def specs_of(specs: Any, tree: PyTree, what: str, count: int | None = None) -> list[PartitionSpec]:
+    """Return the spec of every leaf, of which a `Sharded` is one; None is that of copies. `count` is the number of
+    leaves, if it is known."""
+    if isinstance(specs, PartitionSpec) and count is not None:  # one for all
+        return [specs] * count
     found = pytree._broadcast_leaves(specs, tree, what, lambda s: s is None, is_sharded)
     for spec in found:
         if spec is not None and not isinstance(spec, PartitionSpec):
@@ -172,32 +170,30 @@ def specs_of(specs: Any, tree: PyTree, what: str) -> list[PartitionSpec]:
     return [P() if spec is None else spec for spec in found]
 
 
-def check_spec(spec: PartitionSpec, rank: int, mesh: Mesh, name: object) -> None:
-    """Raise unless an array of this rank can be divided so."""
+def check_spec(spec: PartitionSpec, rank: int, mesh: Mesh, name: object) -> list[int]:
+    """Return the number of parts along the first axes; raise unless an array of this rank can be divided so."""
     if len(spec.key) > rank:
         raise ShapeError(
             f"{name} has {rank} axes, and the spec {spec!r} divides more",
             hint=f"a spec of {rank} entries at most",
         )
-    for names in spec.key:
-        mesh.count(names or ())
+    return [mesh.count(names) if names else 1 for names in spec.key]
 
 
 def check_division(shape: tuple[int, ...], mesh: Mesh, spec: PartitionSpec, name: object) -> None:
     """Raise unless an array of this shape can be divided into equal parts."""
-    check_spec(spec, len(shape), mesh, name)
-    for dim, names in enumerate(spec.key):
-        if names is not None and shape[dim] % mesh.count(names):
+    for dim, count in enumerate(check_spec(spec, len(shape), mesh, name)):
+        if shape[dim] % count:
             raise ShapeError(
-                f"{name}: axis {dim} of shape {shape} cannot be divided into {mesh.count(names)} equal parts, "
-                f"along {', '.join(names)} of {mesh!r}",
+                f"{name}: axis {dim} of shape {shape} cannot be divided into {count} equal parts, along "
+                f"{', '.join(spec.key[dim])} of {mesh!r}",
                 hint="fx.distributed.shard(x, mesh, spec, pad=True) appends zeros",
             )
 
 
 def take_local(value: Any, mesh: Mesh, spec: PartitionSpec, name: object) -> Any:
     """Return this process's part of a value that is the same on all of them."""
-    check_division(aval_of(value).shape, mesh, spec, name)
+    check_division(getattr(value, "shape", ()), mesh, spec, name)
     for dim, names in enumerate(spec.key):
         if names is not None:
             value = scatter_part(value, axis=mesh.axis(names), dim=dim)

@@ -19,6 +19,7 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import SCALARS
 from ..core.errors import ShapeError, UnsupportedError
+from ..core.interpreter import VALUES
 from ..core.typing import PyTree
 from ..numpy.composite import cast, composite, operand
 from ..numpy.composite import normalize_axis as normalized
@@ -142,7 +143,7 @@ def psum(x: PyTree, axis_name: Any, *, axis_index_groups: Groups = None) -> PyTr
             x = collective.psum(x, axis_name=name)
         return x
 
-    return sum_leaf(x) if type(x) is np.ndarray else pytree.map(sum_leaf, x)  # most often one array
+    return sum_leaf(x) if type(x) in VALUES else pytree.map(sum_leaf, x)  # most often one array
 
 
 @composite()

@@ -560,7 +560,7 @@ class General(Primitive):
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, Any]:
         y = self.batch_rule(
-            *[ensure_batched(v, b, size) for v, b in zip(values, is_batched)], size=size, **params
+            *[v if b else ensure_batched(v, b, size) for v, b in zip(values, is_batched)], size=size, **params
         )
         return y, [True] * len(y) if self.multiple_results else True
 

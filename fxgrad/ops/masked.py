@@ -71,7 +71,11 @@ def add_cotangents(a: Any, b: Any) -> Any:
     """Add two cotangents of one value; the sum is masked if both are."""
     if type(a) is Masked and type(b) is Masked:
         return Masked(ops.add(a.densify(), b.densify()), Support(ops.logical_or, a.support, b.support), True)
-    return ops.add(densify(a), densify(b))
+    if type(a) is Masked:
+        a = a.densify()
+    elif type(b) is Masked:
+        b = b.densify()
+    return ops.add(a, b)
 
 
 def restore_support(result: Any, ct: Masked, finite: bool) -> Masked:

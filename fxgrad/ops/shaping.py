@@ -177,8 +177,15 @@ pad = linear(
 
 def full_like_kernel(xp: Any) -> Any:
     if xp is np:
-        return lambda x, *, value: np.full_like(x, value, subok=False)
+        return fill_new
     return lambda x, *, value: xp.full_like(x, value)
+
+
+def fill_new(x: Any, *, value: Any) -> Any:
+    """Implement `np.full_like`, which takes twice as long."""
+    y = np.empty_like(x, subok=False)
+    np.copyto(y, value, casting="unsafe")
+    return y
 
 
 # A constant of the operand's shape, dtype and array library.

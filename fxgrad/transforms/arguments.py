@@ -230,9 +230,10 @@ def unshare_results(results: Sequence[Any], arguments: Sequence[Any]) -> list[An
     released = []
     for r in results:
         if type(r) is np.ndarray:
-            if not r.flags.writeable or id(owning_array(r)) in taken:
-                r = r.copy()
-            taken.add(id(owning_array(r)))
+            owner = owning_array(r)
+            if not r.flags.writeable or id(owner) in taken:
+                r = owner = r.copy()
+            taken.add(id(owner))
         released.append(r if type(r) in PLAIN else release(r))
     return released
 

@@ -245,6 +245,8 @@ def value_and_grad(
         except BaseException as error:
             leave_library(error, outer)
             raise
+        if type(value) not in PLAIN:
+            value = release(value)
         return ((value, aux), gradients) if has_aux else (value, gradients)
 
     return derive(
@@ -330,8 +332,8 @@ def differentiator(
             gradients = input_cotangents([node], [seed], leaves, values, True)
         else:
             value, gradients = pull(value, node, seed, leaves, values)
-        if type(value) not in PLAIN or kind in OBJECTS:
-            value = make_object(kind, value) if kind in OBJECTS else release(value)
+        if kind in OBJECTS:
+            value = make_object(kind, value)
         return value, structure.unflatten(gradients), strip_tracers(aux, interpreter) if has_aux else None
 
     def compute_and_check(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:

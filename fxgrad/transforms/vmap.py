@@ -242,10 +242,12 @@ def vmap(
                 hint="in_axes=0, or one entry for every argument",
             )
         leaves, structure = pytree.flatten((args, kwargs))
-        axes = pytree.flatten_prefix(
-            tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "vmap: in_axes"
-        )
-        axes += [0] * (len(leaves) - len(axes))
+        if type(in_axes) is int and not kwargs:  # one for all
+            axes = [in_axes] * len(leaves)
+        else:
+            prefix = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+            axes = pytree.flatten_prefix(prefix, args, "vmap: in_axes")
+            axes += [0] * (len(leaves) - len(axes))
         read = admit_or_float0
         if None in axes:  # what is not mapped may be a function or a text
             places = iter(axes)
@@ -286,9 +288,11 @@ def vmap(
                     map_entries, values, is_batched, count, site, lambda: flat_fun.out_structure
                 )
             out_structure = flat_fun.out_structure
-            out_places[:] = pytree.flatten_prefix(
-                out_axes, pytree.unflatten(out_structure, results), "vmap: out_axes"
-            )
+            if type(out_axes) is int:
+                out_places[:] = [out_axes] * len(results)
+            else:
+                tree = pytree.unflatten(out_structure, results)
+                out_places[:] = pytree.flatten_prefix(out_axes, tree, "vmap: out_axes")
             return [
                 place_batch_axis(r, f, p, count, out_structure, i)
                 for i, (r, f, p) in enumerate(zip(results, flags, out_places))
@@ -348,7 +352,7 @@ def common_size(
                 f"vmap: in_axes has an entry {axis!r}; axes are integers or None",
                 hint="in_axes=0, None for what is not mapped, or a tuple of these",
             )
-        shape = aval_of(leaf).shape
+        shape = getattr(leaf, "shape", ())  # which Python's numbers lack
         if not -len(shape) <= axis < len(shape):
             raise AxisError(
                 f"vmap: axis {axis} is out of bounds for argument {parameter_path(fun, structure, index)} of "
