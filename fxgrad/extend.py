@@ -32,7 +32,7 @@ Namespaces:
     derive: Pullbacks that are derived from tangent rules and transposes.
     masked: Cotangents that are zero outside a support.
     projection: Cotangents brought to the shape and dtype of what they are cotangents of.
-    library: Ufuncs of SciPy's as primitives.
+    costs: Sizes that decide between two ways to compute the same.
     pytree: Nested containers of values: `fxgrad.tree`, to which an object of a surface is its value.
     source_info: The user's lines, for messages and tracebacks.
     errors: All classes of errors, and how values are described in messages.
@@ -115,12 +115,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 _NAMESPACES = {
     "bessel_kernels": "kernels.bessel",
     "beta_kernels": "kernels.beta",
+    "costs": "core.costs",
     "derive": "ops.derive",
     "devices": "core.devices",
     "errors": "core.errors",
     "finite_differences": "checking.finite_differences",
     "graph_text": "core.graph_text",
-    "library": "ops.library",
     "masked": "ops.masked",
     "normalization_kernels": "kernels.normalization",
     "ops": "ops",
@@ -135,7 +135,7 @@ if TYPE_CHECKING:
     from . import ops
     from .checking import finite_differences
     from .control.stepwise import run_scan
-    from .core import devices, errors, graph_text, pytree, source_info
+    from .core import costs, devices, errors, graph_text, pytree, source_info
     from .core import picture as pictures
     from .core.advice import fit_broadcast, fit_product
     from .core.arrays import CONSTANTS_FOLLOW, as_value, has_own_operations, namespace_of, use_device_of
@@ -196,7 +196,7 @@ if TYPE_CHECKING:
     from .kernels.registry import native_function
     from .kernels.space import reduces_an_end
     from .kernels.special import real_kernel
-    from .ops import derive, library, masked, projection
+    from .ops import derive, masked, projection
     from .ops.activation import blockwise_kernel
     from .ops.kinds import (
         Bilinear,

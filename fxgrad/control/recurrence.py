@@ -8,12 +8,11 @@ from itertools import repeat
 from operator import length_hint
 from typing import Any
 
-from ..core.costs import COMPILATION
+from ..core.costs import COMPILATION, ENTRY_TIME, OPERATION_TIME, ROUND_TIME, SLOW_OPERATION_TIME
 from ..core.graph import Equation, Graph, iter_subgraphs
 from ..core.interpreter import CURRENT
 from ..core.observer import observed_code
 from ..kernels.codegen.loops import compile_scan, compile_while, inline_groups
-from ..kernels.group import ENTRY, OPERATION
 from ..kernels.native import engine
 from ..kernels.native.tier import Tier
 from ..passes import fusion
@@ -24,8 +23,6 @@ GUESS = 8  # steps of an inner while loop
 SLOW = frozenset(
     {"cholesky", "fold_in", "random_bits", "random_log_gamma", "random_real", "solve", "triangular_solve"}
 )
-CALL = 8e3
-ROUND = 4e6  # nanoseconds that NumPy takes about for the steps after which is asked for machine code
 
 
 class Recurrence:
@@ -67,7 +64,7 @@ class Recurrence:
         """Take steps in Python until there is machine code."""
         end = self.consts + self.carry
         fixed, state, stacks = operands[: self.consts], operands[self.consts : end], operands[end:]
-        count = max(int(ROUND / self.cost), 1)
+        count = max(int(ROUND_TIME / self.cost), 1)
         while steps:
             if self.native is None:
                 self.native = self.tier.ask(self.cost * min(count, len(steps)))
@@ -88,7 +85,7 @@ class Iteration:
         self.by_numpy = compile_while(cond, body, consts, None, by_rounds=True)
         self.native: Callable[..., list[Any] | None] | None = None
         self.cost = step_cost(cond) + step_cost(body)
-        self.round = max(int(ROUND / self.cost), 1)
+        self.round = max(int(ROUND_TIME / self.cost), 1)
         make = partial(make_native_while, cond, body, consts)
         self.tier = Tier(make, 2 * COMPILATION, f"a while loop of {len(body.equations)} operations")
 
@@ -124,15 +121,17 @@ def copy_graph(graph: Graph) -> Graph:
 
 def step_cost(graph: Graph) -> float:
     """Return the nanoseconds that NumPy takes about for the equations of a Graph, and for a step of a loop."""
-    return OPERATION + sum(map(equation_cost, inline_groups(graph).equations))
+    return OPERATION_TIME + sum(map(equation_cost, inline_groups(graph).equations))
 
 
 def equation_cost(equation: Equation) -> float:
     """Return the nanoseconds that NumPy takes about for an equation. Nobody knows how many steps a while loop takes."""
     inner = sum(step_cost(graph) for _, graph in iter_subgraphs(equation.params))
     steps = equation.params.get("length", GUESS if equation.primitive.name == "while_loop" else 1)
-    call = CALL if equation.primitive.name in SLOW else OPERATION
-    return inner * steps + call + ENTRY * max([a.aval.size for a in (*equation.inputs, *equation.outputs)])
+    call = SLOW_OPERATION_TIME if equation.primitive.name in SLOW else OPERATION_TIME
+    return (
+        inner * steps + call + ENTRY_TIME * max([a.aval.size for a in (*equation.inputs, *equation.outputs)])
+    )
 
 
 def gather(graph: Graph) -> Graph:

@@ -16,6 +16,7 @@ import numpy as np
 
 from .aval import PLAIN, SCALARS, check_dtype
 from .cache import Cache
+from .costs import KEPT_BYTES
 from .devices import device_of, is_on_cuda
 from .errors import DeviceError, DTypeError, FxgradError, UnsupportedError
 from .interpreter import VALUES, Tracer
@@ -120,7 +121,6 @@ def evaluate(primitive: Any, args: Any, params: dict) -> Any:
 
 
 NO_DEVICE = nullcontext()
-SMALL = 1 << 12  # bytes
 # Small arrays on devices by device, dtype, shape and entries. No operation writes into them or returns one of them.
 MOVED = Cache(1024)
 
@@ -143,7 +143,7 @@ def use_device_of(args: Sequence[Any], operation: str) -> AbstractContextManager
 def move_constant(xp: Any, a: Any) -> Any:
     """Move a scalar of NumPy's, positions or a mask to the device in use. Rules make the same small ones again and
     again: these stay there."""
-    if not has_devices(xp) or a.nbytes > SMALL:
+    if not has_devices(xp) or a.nbytes > KEPT_BYTES:
         return xp.asarray(a)
     key = (xp, xp.cuda.runtime.getDevice(), a.dtype, a.shape, a.tobytes())
     moved = MOVED.get(key)

@@ -1,7 +1,8 @@
-"""Sizes that decide between two ways to compute the same.
+"""Sizes that decide between two ways to compute the same, and the times by which they are decided.
 
-`python -m benchmarks.costs` measures on this machine what each number loses against smaller and larger ones. They
-come from machines with two cores and AVX-512, in 2026; `benchmarks/results/costs.md` has the last table.
+`python -m benchmarks.costs` measures on this machine what each number loses against smaller and larger ones, and what
+the times are. They come from machines with two cores and AVX-512, in 2026; `benchmarks/results/costs.md` has the last
+tables, with their dates.
 """
 
 from __future__ import annotations
@@ -9,23 +10,54 @@ from __future__ import annotations
 # -- machine code in place of NumPy --------------------------------------
 FUSED_ENTRIES = 1 << 14  # entries from which on a group of elementwise operations is worth compiling
 FUSED_OPERATIONS = 5  # operations from which on it is, whatever the number of entries
+GROUP_OPERATIONS = 400  # operations of a group at most: the time of compilation grows faster
 DEFERRED_ENTRIES = (
     100_000  # entries of an argument from which on elementwise work under `grad` waits to be fused
 )
 DEFERRED_OPERATIONS = 6  # operations from which on what has waited is compiled
+SEGMENT_OPERATIONS = 64  # operations that wait at most: what is kept shrinks with their number
 SPECIAL_ENTRIES = 1 << 10  # entries of a special function that NumPy computes in many passes
 LIBRARY_ENTRIES = 1 << 13  # entries of a special function that SciPy computes
 OUTER_ENTRIES = 1 << 16  # entries of an outer product
 OUTER_ROW = 32  # entries of its rows: more than a vector
+STREAMED_BYTES = 1 << 26  # bytes of its result that no cache keeps until somebody reads it
 CUMULATED_ENTRIES = 1 << 9  # entries of a running result
+ACCUMULATED_ENTRIES = 1 << 12  # entries of one that NumPy computes in a single loop
 CUMULATED_ROW = 256  # entries of a row up to which NumPy, which combines whole rows, is slower
 POOLED_ENTRIES = 64  # results of pooling
 CONVOLVED_PRODUCTS = 1 << 19  # products of a convolution
 RECURRENT_STATE = 128  # size of a recurrent state up to which BLAS multiplies more slowly
 SOLVED_ORDER = 32  # order of a system up to which LAPACK is slower
-COMPILATION = 2e7  # nanoseconds that the compilation of a group takes: NumPy computes as long before
+SORTED_ROW = 64  # entries of a row up to which insertion sorts faster
+STEP_ENTRIES = 1 << 13  # entries of a value in a step of a loop, beyond which a call of NumPy does not count
+STEP_PRODUCTS = 1 << 18  # the same of a product of matrices
+STEP_INSTRUCTIONS = 6000  # instructions of a step at most: the time of compilation grows faster
+FEWEST_DRAWS = 64  # calls that draw random numbers before machine code is loaded for it
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 THREAD_WORK = 1 << 22  # entries times operations for which another thread pays: about a millisecond
+
+# -- nanoseconds that NumPy takes about: it computes as long as a compilation would take ----------------------
+COMPILATION = 2e7  # the compilation of a group
+KERNEL_COMPILATION = 4e6  # that of a kernel which is written by hand
+ROUND_TIME = 4e6  # steps of a loop between two questions whether to compile it
+OPERATION_TIME = 600  # an operation on a few numbers
+SLOW_OPERATION_TIME = 8e3  # one that has ten times as much to prepare, such as `solve`
+ENTRY_TIME = 0.5  # an entry of a sum or product
+FUNCTION_TIME = 3.0  # an entry of exp and its kin
+SPECIAL_PASSES = 50  # sums that a special function takes as long as
+OUTER_TIME = 0.7  # an entry of an outer product
+CUMULATION_TIME = 2.0  # an entry of a running sum
+SCATTER_TIME = 5.0  # an entry that is added at an index
+PRODUCT_TIME = 0.05  # a product of a convolution
+POOL_TIME = 2e4  # a call of pooling
+TAP_TIME = 3.0  # an entry of a window
+RECURRENT_STEP_TIME = 2e4  # a step of an LSTM
+STATE_TIME = 15.0  # an entry of a state in it
+DRAW_TIME = 2e5  # a call that draws random numbers for many keys
+KEY_TIME = 9e3  # a key of a few
+WORD_TIME = 20.0  # a word of 64 bits
+NUMBER_TIME = 60.0  # a normal number made of it
+REJECTION_TIME = 150.0  # a sample by rejection
 
 # -- one way of NumPy's in place of another -------------------------------
 INDEXED_ENTRIES = 4096  # entries of indexed sums and choices from which on preparations pay
@@ -35,11 +67,43 @@ ROW_ENTRIES = (
     4096  # entries of softmax and its kin from which on they are computed in blocks, or by machine code
 )
 SCANNED_ENTRIES = 4096  # entries from which on a pass over them costs more than a call
-CACHE_ENTRIES = 1 << 15  # entries of a block, whose intermediate results stay in the cache
-FEWEST_TILES = 4  # blocks below which whole arrays are computed at once
-HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ahead, still in the cache
-HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
+SEEN_ENTRIES = (
+    1 << 16
+)  # entries of a captured array up to which it is looked at whether they are all one number
+SEEN_ORDER = 4096  # order of a captured matrix up to which it is looked at whether it is the identity
+NARROW_COLUMNS = 64  # columns up to which NumPy's sums over rows take several times as long
+SUMMED_BY_ONES = 1024  # rows up to which a product with a row of ones sums them faster
+SCALED_ROW = 64  # entries of a row from which on it does not matter that others are longer
+REPEATED_STEPS = 3  # steps that are repeated rather than kept
+REPEATED_ENTRIES = 64  # entries of what is reduced from which on they are
+REORDERED_GAIN = 2  # how many times fewer products another order of matrices takes, from which on it pays
+COEFFICIENT_RATIO = 8  # how many times smaller a coefficient is than what it multiplies
+LOOKING_PASSES = 2  # passes over what it multiplies that take as long as to look at its factors
+PRUNED_EQUATIONS = 4  # equations of a pullback from which on it pays to look for some that are not needed
+MULTIPLIED_EXPONENT = 64  # exponent beyond which products are not faster than `pow`
 DOUBLED_ORDER = 8  # order of a matrix up to which fewer steps on one of twice the order are faster
+STEIN_ORDER = 10  # order from which on a discrete Lyapunov equation is not solved as a system of its square
+FOURIER_PRODUCTS = 20_000  # products of a convolution that take as long as a call of Fourier transforms
+LAPACK_ORDER = 24  # order of a matrix below which a call of LAPACK takes longer than what NumPy does
+STACKED_LAPACK_ORDER = 100  # the same in a stack of matrices
+ONE_THREAD_ENTRIES = 1 << 10  # entries for which OpenBLAS wakes no threads
+ONE_THREAD_PRODUCTS = 1 << 18  # products from which on it may
 
-# -- many processes -------------------------------------------------------
+# -- blocks, whose intermediate results stay in the cache -----------------------------------------------------
+CACHE_ENTRIES = 1 << 15  # entries of a block, or of a row that is read several times
+NEAR_CACHE_ENTRIES = 1 << 14  # the same where only the nearest caches are fast enough
+FAR_CACHE_ENTRIES = 1 << 16  # the same where there are few intermediate results
+NODE_ENTRIES = 1 << 12  # the same where each entry has the nodes of a quadrature
+WINDOW_BYTES = 1 << 20  # bytes of the windows of a convolution that are laid out at once
+PLANE_ENTRIES = 2048  # entries of an image over which a convolution sums at a time
+FEWEST_TILES = 4  # blocks below which whole arrays are computed at once
+TRIANGLE_ORDER = 32  # order of a block of a triangular matrix
+CHOLESKY_ORDER = 64  # order of a block of a pullback of Cholesky's
+HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ahead
+HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
+DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
+WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time
+
+# -- devices and processes -------------------------------------------------------
+KEPT_BYTES = 1 << 12  # bytes of a constant whose copy on a device is kept
 ONE_STEP_BYTES = 1 << 15  # bytes on all ranks up to which a reduction sends everything to everybody

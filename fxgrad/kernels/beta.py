@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 12  # entries and nodes that are computed together
+from ..core.costs import NODE_ENTRIES
 
 
 def double_exponential(step: float, reach: float) -> tuple[np.ndarray, np.ndarray]:
@@ -47,7 +47,7 @@ def beta_moment(
     scale = 1 / (xp.abs((a + b) * x - a) + xp.sqrt((a + b) * x * (1 - x)))
     left, right = log_sigmoids(xp, u)
     total = xp.zeros_like(u)
-    count = max(1, BLOCK // max(1, u.shape[0]))
+    count = max(1, NODE_ENTRIES // max(1, u.shape[0]))
     for start in range(0, len(rule[0]), count):
         nodes, weights = (xp.asarray(v[start : start + count, None]) for v in rule)
         v = u + sign * (scale * nodes)

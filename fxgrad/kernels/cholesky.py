@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..core.costs import CHOLESKY_ORDER
 from .lapack import solve_triangular
-
-BLOCK = 64
 
 
 def half_triangle(a: np.ndarray) -> np.ndarray:
@@ -49,12 +48,12 @@ def cholesky_slope_transpose(factor: np.ndarray, ct: np.ndarray) -> np.ndarray:
         f = transpose(divide_transposed(np.conj(factor), transpose(f))) * 0.5
         return f + np.conj(transpose(f))
     n = factor.shape[-1]
-    if n <= BLOCK:
+    if n <= CHOLESKY_ORDER:
         m = of_block(np.tril(factor), ct) * 0.25
         return m + transpose(m)
     m = np.tril(ct)
-    for stop in range(n, 0, -BLOCK):
-        start = max(0, stop - BLOCK)
+    for stop in range(n, 0, -CHOLESKY_ORDER):
+        start = max(0, stop - CHOLESKY_ORDER)
         here, left, below = slice(start, stop), slice(0, start), slice(stop, n)
         block, cts = np.tril(factor[..., here, here]), m[..., here, here]
         if stop < n:

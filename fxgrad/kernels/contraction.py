@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.aval import check_kind
-from ..core.costs import OUTER_ENTRIES
+from ..core.costs import OUTER_ENTRIES, SCALED_ROW
 from .registry import native_function
 
 NUMBERS = frozenset("biufc")
-LONG = 64  # entries of a row from which on it does not matter that others are longer
 
 
 @lru_cache(4096)
@@ -120,7 +119,7 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
             a, b, order = arrange(a, order_left), arrange(b, order_right), order_out
             if is_pair:  # the order that is asked for, unless its rows are short
                 m, n = a.shape[-1], b.shape[-1]
-                if m >= min(LONG, n) if is_mirrored else n < min(LONG, m):
+                if m >= min(SCALED_ROW, n) if is_mirrored else n < min(SCALED_ROW, m):
                     a, b, order = b, a, mirror
             y = multiply_outer(xp, a, b, k)
             return y if order == tuple(range(len(out))) else transpose(y, order)

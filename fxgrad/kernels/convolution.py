@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.costs import WINDOW_BYTES
 from .registry import native_function
 from .windows import tap_slices, window_counts, windows_kernel
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     Numbers = Sequence[int]
     Pads = Sequence[tuple[int, int]]
-
-BLOCK = (
-    1 << 20
-)  # bytes of windows that are laid out at once: they stay in the cache until they are multiplied
 
 
 def dilated_length(n: int, dilation: int) -> int:
@@ -81,13 +78,13 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
         w = xp.reshape(w, (g, f, prod(inner)))
         row = g * prod(inner) * prod(counts[1:])  # entries of a row of windows
         size = row * view.dtype.itemsize if xp is np else 0
-        if size * b * counts[0] <= BLOCK:
+        if size * b * counts[0] <= WINDOW_BYTES:
             columns = xp.reshape(view, (b, g, prod(inner), prod(counts)))
             return xp.reshape(xp.matmul(w, columns), (b, g, f, *counts))
         y = np.empty((b, g, f, *counts), np.result_type(view, w))
-        rows = max(min(BLOCK // size, counts[0]), 1)
+        rows = max(min(WINDOW_BYTES // size, counts[0]), 1)
         lead = (slice(None),) * (view.ndim - 1 - len(counts))
-        for samples in parts(b, BLOCK // (size * counts[0])):
+        for samples in parts(b, WINDOW_BYTES // (size * counts[0])):
             for part in parts(counts[0], rows):
                 columns = view[(samples, *lead, part)]
                 shape = (len(columns), g, prod(inner), -1)
@@ -106,12 +103,12 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
             return xp.matmul(xp.reshape(w, (len(w), features, -1)), permute(rows, (0, 2, 1)))
 
         size = b * prod(counts) * inner * view.dtype.itemsize if xp is np else 0  # of a channel
-        if size * g * channels <= BLOCK:
+        if size * g * channels <= WINDOW_BYTES:
             y = multiply(rows, w)
         else:
             y = np.zeros((g, features, b * prod(counts)), np.result_type(view, w))
-            for groups in parts(g, BLOCK // (size * channels)):
-                for part in parts(channels, BLOCK // size):
+            for groups in parts(g, WINDOW_BYTES // (size * channels)):
+                for part in parts(channels, WINDOW_BYTES // size):
                     y[groups] += multiply(rows[(groups, *(slice(None),) * (1 + k), part)], w[groups, :, part])
         return permute(xp.reshape(y, (g, features, b, *counts)), (2, 0, 1, *range(3, 3 + k)))
 
@@ -126,7 +123,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
             for m, n, count, (low, _), d in zip(sizes, extent, counts, pads, dilations)
         ]
         places = [*itertools.product(*axes)]
-        for samples in parts(b, BLOCK // size if size else b):
+        for samples in parts(b, WINDOW_BYTES // size if size else b):
             part = x[samples, ...]
             u = xp.matmul(taps, xp.reshape(part, (-1, g, c, prod(extent))))
             u = xp.reshape(u, (-1, g, f, prod(sizes), *extent))

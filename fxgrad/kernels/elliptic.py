@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 16  # nodes and entries that are computed together
+from ..core.costs import FAR_CACHE_ENTRIES
+
 SMALL = 40.0  # e⁻⁴⁰ is nothing beside 1
 STEP, COMPLEX_STEP = 0.5, 0.2
 
@@ -36,7 +37,7 @@ def symmetric_integral(xp: Any, *operands: Any, halves: tuple[int, ...], q: int)
     step = COMPLEX_STEP if any(v.dtype.kind == "c" for v in operands) else STEP
     nodes = np.arange(low, high + step, step)
     count, total = operands[0].shape[0], []
-    width = max(1, BLOCK // len(nodes))
+    width = max(1, FAR_CACHE_ENTRIES // len(nodes))
     for start in range(0, max(count, 1), width):
         part = [v[start : start + width] for v in operands]
         exponent = (q + 1) * xp.asarray(nodes)[:, None]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import NODE_ENTRIES
 from .special import chebyshev, polynomial, replace_where, to_float64
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -178,7 +179,6 @@ def zeta_negative_q(xp: Any, s: Any, q: Any) -> Any:
 # -- the gamma distribution ------------------------------------------
 TINY = float(np.finfo(float).tiny)
 NODES = 32  # of the quadrature
-BLOCK = 1 << 12  # entries and nodes that are computed together
 
 
 @cache
@@ -248,7 +248,7 @@ def moment_by_quadrature(xp: Any, a: Any, z: Any, sign: Any, n: int) -> Any:
             s = node * end
             total = total + weight * s**n * xp.exp(exponent(s))
         return total * end
-    count = max(1, BLOCK // max(1, z.shape[0]))
+    count = max(1, NODE_ENTRIES // max(1, z.shape[0]))
     for start in range(0, NODES, count):
         nodes, weights = (v[start : start + count] for v in quadrature(NODES))
         s = nodes * end

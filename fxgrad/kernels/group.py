@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import COMPILATION
+from ..core.costs import COMPILATION, ENTRY_TIME, OPERATION_TIME
 from ..core.graph import Graph
 from .codegen.source import compile_graph
 from .native.tier import Tier
 from .row_space import RowSpace, uses_reductions
 from .space import Space
 from .tiles import Tiles
-
-# Nanoseconds that NumPy takes about for an operation and for an entry of its result, and those of a compilation.
-OPERATION, ENTRY = 600, 0.5
 
 
 class Group:
@@ -36,7 +33,7 @@ class Group:
         self.tiles: Tiles | None = None
         self.native: Callable[..., list[Any]] | None = None
         passes = sum(getattr(e.primitive.kernel, "passes", 1) for e in graph.equations)
-        self.cost = len(graph.equations) * OPERATION + passes * ENTRY * self.space.size
+        self.cost = len(graph.equations) * OPERATION_TIME + passes * ENTRY_TIME * self.space.size
         self.tier: Tier | None = None
         if native:
             make = partial(compile_group, self.space, self.code, freedom)

@@ -23,6 +23,14 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import (
+    LAPACK_ORDER,
+    ONE_THREAD_ENTRIES,
+    ONE_THREAD_PRODUCTS,
+    STACKED_LAPACK_ORDER,
+    TRIANGLE_ORDER,
+)
+
 LETTERS = {np.dtype("f4"): "s", np.dtype("f8"): "d", np.dtype("c8"): "c", np.dtype("c16"): "z"}
 # How builds spell the name of a routine, and how many bytes its integers may have.
 SPELLINGS = (
@@ -170,18 +178,14 @@ def stacked(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
         yield tuple([a[index] for a in arrays])
 
 
-# The order below which a call of a routine takes longer than what NumPy does, of one matrix and of a stack.
-SMALL, SMALL_IN_STACKS = 24, 100
-
-
 def is_worth_factors(n: int) -> bool:
     """Return whether square matrices of order n may be for `factor_system`, which decides when it sees a stack."""
-    return n >= SMALL and has_library()
+    return n >= LAPACK_ORDER and has_library()
 
 
 def library_for(a: np.ndarray) -> Library | None:
     """Return the library for these matrices: none for stacks of small ones, over which NumPy loops faster."""
-    return find_library() if a.ndim == 2 or a.shape[-1] >= SMALL_IN_STACKS else None
+    return find_library() if a.ndim == 2 or a.shape[-1] >= STACKED_LAPACK_ORDER else None
 
 
 # -- triangular systems ------------------------------------------
@@ -214,10 +218,6 @@ def substitute(
         substitute_in(library, one, right, lower, unit_diagonal, transposed)
 
 
-SINGLE = 1 << 10  # entries for which OpenBLAS wakes no threads
-THREADED = 1 << 18  # products for which it may
-
-
 def substitute_in(
     library: Library, a: np.ndarray, x: np.ndarray, lower: bool, unit_diagonal: bool, transposed: bool
 ) -> None:
@@ -232,7 +232,11 @@ def substitute_in(
             "trsv", dtype, uplo, same, diag, n, a, lda, x, x.strides[0] // x.itemsize if n > 1 else 1
         )
         return
-    wide = max(1, SINGLE // (n * (2 if dtype.kind == "c" else 1))) if n * n * k < THREADED else k
+    wide = (
+        max(1, ONE_THREAD_ENTRIES // (n * (2 if dtype.kind == "c" else 1)))
+        if n * n * k < ONE_THREAD_PRODUCTS
+        else k
+    )
     by_rows = x.flags.c_contiguous
     for start in range(0, k, wide):
         part = x[:, start : start + wide]
@@ -243,15 +247,12 @@ def substitute_in(
             library.call("trsm", dtype, b"L", uplo, same, diag, n, count, one, a, lda, part, n)
 
 
-BLOCK = 32
-
-
 def substitute_blocks(a: np.ndarray, x: np.ndarray, lower: bool, unit_diagonal: bool) -> None:
     """Do what `substitute` does by NumPy alone: a system for each block of the diagonal, and products beside it."""
     n = a.shape[-1]
-    starts = range(0, n, BLOCK)
+    starts = range(0, n, TRIANGLE_ORDER)
     for start in starts if lower else reversed(starts):
-        here = slice(start, min(start + BLOCK, n))
+        here = slice(start, min(start + TRIANGLE_ORDER, n))
         known = slice(0, start) if lower else slice(here.stop, n)
         block, rest = a[..., here, here], x[..., here, :]
         block = np.tril(block) if lower else np.triu(block)

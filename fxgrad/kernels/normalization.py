@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 16  # entries
+from ..core.costs import FAR_CACHE_ENTRIES
+
 BLAS = {np.dtype("f4"), np.dtype("f8")}  # sums by products with ones are a quarter of the time
 
 
@@ -21,7 +22,7 @@ def row_layout(xp: Any, x: Any, axes: tuple[int, ...]) -> tuple[int, int] | None
 
 
 def row_blocks(count: int, width: int) -> Iterator[slice]:
-    step = max(BLOCK // width, 1)
+    step = max(FAR_CACHE_ENTRIES // width, 1)
     return (slice(start, start + step) for start in range(0, count, step))
 
 
@@ -71,7 +72,7 @@ def deflate_kernel(xp: Any) -> Callable[..., Any]:
         t, u = t.reshape(count, width), u.reshape(count, width)
         y = np.empty_like(t)
         ones = np.ones(width, t.dtype)
-        buffer = np.empty_like(t[: max(BLOCK // width, 1)])
+        buffer = np.empty_like(t[: max(FAR_CACHE_ENTRIES // width, 1)])
         for part in row_blocks(count, width):
             base, out = u[part], y[part]
             along = buffer[: len(out)]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import FEWEST_DRAWS, NEAR_CACHE_ENTRIES
 from .registry import native_function
 
 DRAW, SPLIT, FOLD = range(3)
@@ -22,14 +23,12 @@ LOW = 0xFFFFFFFF
 MULTIPLIERS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 WEYL = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 ROUNDS = 10
-CHUNK = 1 << 14  # entries at a time, so that intermediate results stay in the processor's cache
-FIRST = 64  # draws that NumPy makes in any case: machine code takes longer to load
 DRAWS = itertools.count()
 
 
 def native_stream(name: str) -> Callable[..., Any]:
     """Return the function of machine code of this name in `streams`, or one that leaves the first draws to NumPy."""
-    return decline if next(DRAWS) < FIRST else native_function(f"streams.{name}")
+    return decline if next(DRAWS) < FEWEST_DRAWS else native_function(f"streams.{name}")
 
 
 def decline(*operands: Any) -> None:
@@ -64,8 +63,8 @@ def blocks(xp: Any, keys: Any, domain: int, first: Any, second: Any = None, thir
     if xp is not np:
         return xp.stack(block(xp, keys, domain, first, second, third), axis=-1)
     out = np.empty((len(keys), 4), np.uint64)
-    for start in range(0, len(keys), CHUNK):
-        part = slice(start, start + CHUNK)
+    for start in range(0, len(keys), NEAR_CACHE_ENTRIES):
+        part = slice(start, start + NEAR_CACHE_ENTRIES)
         for i, word in enumerate(block(np, keys[part], domain, first[part], second[part], third)):
             out[part, i] = word
     return out

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..core.costs import MULTIPLIED_EXPONENT, NEAR_CACHE_ENTRIES
 from ..core.fp_errors import is_silent
 
-MOST = 64  # an exponent beyond which pow is as fast
-BLOCK = 1 << 14  # entries
 NARROW = {np.dtype(np.float16), np.dtype(np.float32)}
 DOUBLE = np.dtype(np.float64)
 
@@ -28,7 +27,7 @@ def real_power(x: np.ndarray, p: float) -> Any:
         return x**p
     if p == -2 and x.itemsize > 2:
         return 1 / (x * x)
-    if x.dtype in NARROW and -MOST <= p <= MOST:
+    if x.dtype in NARROW and -MULTIPLIED_EXPONENT <= p <= MULTIPLIED_EXPONENT:
         return product_power(x, int(p))
     power = np.abs(x) ** p
     return np.copysign(power, x) if p % 2 else power
@@ -48,12 +47,12 @@ def product_power(x: np.ndarray, n: int) -> Any:
 
 def multiply_blocks(x: np.ndarray, n: int) -> Any:
     """Return xⁿ, computed block by block where entries lie in a row."""
-    if x.size <= BLOCK or not x.flags.c_contiguous:
+    if x.size <= NEAR_CACHE_ENTRIES or not x.flags.c_contiguous:
         return repeat_product(x.astype(DOUBLE), n).astype(x.dtype)
     y = np.empty_like(x)
     flat, out = x.reshape(-1), y.reshape(-1)
-    for start in range(0, x.size, BLOCK):
-        part = slice(start, start + BLOCK)
+    for start in range(0, x.size, NEAR_CACHE_ENTRIES):
+        part = slice(start, start + NEAR_CACHE_ENTRIES)
         out[part] = repeat_product(flat[part].astype(DOUBLE), n)
     return y
 

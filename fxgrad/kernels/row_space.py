@@ -15,6 +15,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ..core.costs import CACHE_ENTRIES
 from .space import REDUCTIONS, runs_along
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ..core.graph import Equation, Graph
 
 MOVES = frozenset({"reshape", "broadcast_to"})  # between the forms of a value that has an entry for each row
-LONGEST = 1 << 15  # entries of a row, which is read several times and is to stay in the cache
 
 
 def uses_reductions(graph: Graph) -> bool:
@@ -85,7 +85,7 @@ class RowRules:
 
     def admit_space(self) -> bool:
         """Whether there are rows, which are not too long."""
-        return prod(self.outer) > 1 and 1 < prod(self.shape[len(self.outer) :]) <= LONGEST
+        return prod(self.outer) > 1 and 1 < prod(self.shape[len(self.outer) :]) <= CACHE_ENTRIES
 
     def is_number(self, shape: tuple[int, ...]) -> bool:
         """Whether a value has one entry for each row."""

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.costs import INDEXED_ENTRIES, WHERE_ENTRIES
+from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, WHERE_ENTRIES
 from ..core.fp_errors import is_silent
 from .registry import native_function
 
-BLOCK = 1 << 14  # entries, which stay in the cache
 BOOL = np.dtype(bool)
 WORDS = {2: np.dtype("i2"), 4: np.dtype("i4"), 8: np.dtype("i8")}  # integers by their number of bytes
 
@@ -80,7 +79,7 @@ def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.n
     the others, which is what `np.copyto` is fast for, they are copied.
     """
     zero_first, zero_second = ((not x.ndim and not x) for x in (p, q))
-    step = max(1, BLOCK * len(out) // max(1, out.size))
+    step = max(1, NEAR_CACHE_ENTRIES * len(out) // max(1, out.size))
     for start in range(0, len(out), step):
         part = slice(start, start + step)
         here, mask = out[part], condition[part]

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import aval_of, kind_of
-from ..core.costs import CACHE_ENTRIES, SPECIAL_ENTRIES
+from ..core.costs import CACHE_ENTRIES, ENTRY_TIME, SPECIAL_ENTRIES, SPECIAL_PASSES
 from ..core.errors import DTypeError
 from .registry import native_function
-
-PASSES = 50  # over arrays that a function takes about: as many additions
 
 
 def map_chunks(xp: Any, function: Callable[..., Any], *flat: Any) -> Any:
@@ -49,7 +47,7 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
                 )
             if xp is np and len(arrays) == 1 and arrays[0].size > SPECIAL_ENTRIES:
                 compute = native_function("entrywise.compute_entrywise")
-                result = compute(name, arrays[0], cost=0.5 * PASSES, **params)
+                result = compute(name, arrays[0], cost=ENTRY_TIME * SPECIAL_PASSES, **params)
                 if result is not None:
                     return result
             floating = [x for x, kind in zip(arrays, kinds) if kind == "f"]
@@ -62,7 +60,7 @@ def real_kernel(function: Callable[..., Any], name: str) -> Callable[[Any], Call
             with np.errstate(over="ignore"):
                 return result.astype(dtype, copy=False)[()]
 
-        kernel.passes = PASSES  # type: ignore[attr-defined]
+        kernel.passes = SPECIAL_PASSES  # type: ignore[attr-defined]
         return kernel
 
     return make_kernel

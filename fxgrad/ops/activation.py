@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import SCALARS, aval_of, kind_of
-from ..core.costs import ROW_ENTRIES
+from ..core.costs import FAR_CACHE_ENTRIES, ROW_ENTRIES
 from ..kernels.registry import native_function
 from .kinds import elementwise
 from .masked import Masked
 from .vocabulary import ops
-
-BLOCK = 1 << 16  # entries
 
 
 def zero_like(xp: Any, x: Any) -> Any:
@@ -58,15 +56,15 @@ def blockwise_kernel(name: str, formula: Any) -> Any:
     def make_kernel(xp: Any) -> Any:
         def kernel(x: Any) -> Any:
             x = as_floating(xp, x)
-            if xp is not np or x.size <= BLOCK or x.dtype.kind not in "fc":
+            if xp is not np or x.size <= FAR_CACHE_ENTRIES or x.dtype.kind not in "fc":
                 return formula(xp, x)
             result = native_function("entrywise.compute_entrywise")(name, x)
             if result is not None:
                 return result
             result = np.empty(x.shape, x.dtype)
             flat, out = x.reshape(-1), result.reshape(-1)
-            for start in range(0, x.size, BLOCK):
-                out[start : start + BLOCK] = formula(np, flat[start : start + BLOCK])
+            for start in range(0, x.size, FAR_CACHE_ENTRIES):
+                out[start : start + FAR_CACHE_ENTRIES] = formula(np, flat[start : start + FAR_CACHE_ENTRIES])
             return result
 
         return kernel

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
-from ..core.costs import FUSED_ENTRIES
+from ..core.costs import FUSED_ENTRIES, PRUNED_EQUATIONS
 from ..core.graph import Equation, Graph, Var
 from ..core.interpreter import is_plain
 from ..core.pullback import PullbackRule
@@ -22,8 +22,6 @@ from ..kernels.codegen.source import INDENT, FunctionBuilder, compile_graph
 from .masked import Masked, Support, densify, restore_support
 from .projection import project
 from .transpose import transpose_graph
-
-WORTH_PASSES = 4  # equations of a pullback from which on it is worth to look for some that are not needed
 
 
 class Pullback(PullbackRule):
@@ -232,7 +230,7 @@ class LargePullback:
 
 def simplify_values(graph: Graph, shaped: bool) -> Graph:
     """Return what computes the values of a pullback, with as few equations as passes make of it."""
-    if len(graph.equations) < (2 if shaped else WORTH_PASSES):
+    if len(graph.equations) < (2 if shaped else PRUNED_EQUATIONS):
         return graph
     from ..passes import compact, simplify_any_shapes  # most pullbacks are too short for them
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.aval import SCALARS
 from ..core.common_errors import no_kernel
-from ..core.costs import LIBRARY_ENTRIES
+from ..core.costs import FUNCTION_TIME, LIBRARY_ENTRIES
 from ..core.errors import UnsupportedError
 from ..core.library import load_library
 from ..core.primitive import Primitive, register
@@ -25,7 +25,6 @@ from .kinds import Elementwise
 from .vocabulary import ops
 
 LIBRARY_FUNCTIONS: dict[str, Primitive] = {}
-ENTRY = 3.0  # nanoseconds that SciPy takes about for an entry of what machine code knows
 BOOL, SINGLE, DOUBLE = map(np.dtype, ("?", "f4", "f8"))
 REAL = {SINGLE, DOUBLE}
 # Functions whose loops for single precision give NaN, or take whole numbers for real ones.
@@ -102,7 +101,7 @@ def library_kernel(name: str, output: int | None = None, native: str | None = No
                     return narrow(call(*wide), operands)
             if native and getattr(operands[0], "size", 0) > LIBRARY_ENTRIES and operands[0].dtype in REAL:
                 compute = native_function("entrywise.compute_entrywise")
-                result = compute(native, operands[0], cost=ENTRY, **params)
+                result = compute(native, operands[0], cost=FUNCTION_TIME, **params)
                 if result is not None:
                     return result
             return call(*operands)

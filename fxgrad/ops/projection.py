@@ -10,20 +10,20 @@ import numpy as np
 
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.cache import Cache
+from ..core.costs import SUMMED_BY_ONES
 from ..core.interpreter import CURRENT
 from .masked import Masked, Support, densify
 from .vocabulary import ops
 
 add_reduce = np.add.reduce
 BLAS_DTYPES = {np.dtype("f4"), np.dtype("f8"), np.dtype("c8"), np.dtype("c16")}
-MAX_ONES = 1024
 ONES = Cache(64)
 
 
 def sum_rows(array: np.ndarray) -> Any:
     """Sum an array over its first axis. A product with a row of ones takes a third of the time of small sums."""
     dtype, count = array.dtype, len(array)
-    if array.ndim != 2 or dtype not in BLAS_DTYPES or not 1 < count <= MAX_ONES:
+    if array.ndim != 2 or dtype not in BLAS_DTYPES or not 1 < count <= SUMMED_BY_ONES:
         return add_reduce(array, 0)
     row = ONES.get((count, dtype))
     if row is None:

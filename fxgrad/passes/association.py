@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from ..core.costs import REORDERED_GAIN
 from ..kernels.contraction import parse_spec
 from .draft import Draft, rewrite
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from ..core.graph import Equation, Graph
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-GAIN = 2  # how many times fewer multiplications another order has to take
 
 
 def associate_contractions(graph: Graph) -> Graph:
@@ -56,7 +56,7 @@ def best_order(inner: Equation, outer: Equation, i: int, draft: Draft) -> Sequen
 
     now = cost((0, 1), 2)
     pair, last = min((((0, 2), 1), ((1, 2), 0)), key=lambda order: cost(*order))
-    if GAIN * cost(pair, last) > now:
+    if REORDERED_GAIN * cost(pair, last) > now:
         return None
     middle = between(texts, pair, last, out)
     p, q = pair

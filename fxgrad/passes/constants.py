@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.aval import PLAIN, SCALARS, aval_of
+from ..core.costs import SEEN_ENTRIES
 from ..core.graph import Equation, Graph, Literal
 from .draft import Draft, is_ours, with_inputs
 
 if TYPE_CHECKING:
     from ..core.aval import Aval
 
-LARGEST = 2**16  # entries of a captured array up to which it is worth a look whether they are all one number
 NUMBERS = frozenset("biufc")
 # Operations whose result has the entries of their first operand, and no others.
 SELECTIONS = frozenset({"reshape", "broadcast_to", "permute", "flip", "getitem", "reduce_max", "reduce_min"})
@@ -181,7 +181,7 @@ def single_number(value: Any) -> Any:
     """Return the number that all entries of a captured value are, or None."""
     if type(value) in SCALARS:
         return value
-    if type(value) not in PLAIN or value.dtype.kind not in NUMBERS or not 0 < value.size <= LARGEST:
+    if type(value) not in PLAIN or value.dtype.kind not in NUMBERS or not 0 < value.size <= SEEN_ENTRIES:
         return None
     flat = np.ravel(value)
     entries = flat.view(np.uint8).reshape(len(flat), -1)  # NaN is like itself, and −0.0 unlike 0.0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.costs import SEEN_ORDER
 from ..core.graph import Literal
 from ..kernels.contraction import parse_spec
 from .draft import Draft, has_any, rewrite
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..core.graph import Equation, Graph
-
-LARGEST_SIDE = 4096  # of a matrix that is worth a look whether it is the identity
 
 
 def simplify_contractions(graph: Graph) -> Graph:
@@ -141,6 +140,6 @@ def is_identity(atom: Any, draft: Draft) -> bool:
     if type(value) is not np.ndarray or value.ndim != 2 or value.dtype.kind not in "fc":
         return False
     n = len(value)
-    if value.shape[1] != n or not 0 < n <= LARGEST_SIDE or np.count_nonzero(value) != n:
+    if value.shape[1] != n or not 0 < n <= SEEN_ORDER or np.count_nonzero(value) != n:
         return False
     return bool((value.diagonal() == 1).all())

@@ -23,15 +23,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.costs import CACHE_ENTRIES, FEWEST_TILES, FUSED_ENTRIES, FUSED_OPERATIONS
+from ..core.costs import (
+    CACHE_ENTRIES,
+    FEWEST_TILES,
+    FUSED_ENTRIES,
+    FUSED_OPERATIONS,
+    GROUP_OPERATIONS,
+    NARROW_COLUMNS,
+)
 from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.row_space import MOVES, RowRules, row_axes
 from ..kernels.space import REDUCTIONS, admits_reduction
 from .fused import FUSED
 
-NARROW = 64  # columns up to which NumPy's sums over rows take several times as long
-MOST = 400  # equations of a group: the time of compilation grows faster
 REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
 FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
 
@@ -170,7 +175,7 @@ class Fusion:
             outside = [v for v in sources(e) if v in self.blockers and self.member.get(v) != kind]
             if outside:
                 self.close(self.blocked_by(outside))
-            elif len(self.open.get(kind, ())) < MOST and self.keeps_rules(e, kind):
+            elif len(self.open.get(kind, ())) < GROUP_OPERATIONS and self.keeps_rules(e, kind):
                 return kind
             else:
                 self.close([kind])
@@ -291,7 +296,9 @@ def reduces_columns(e: Equation) -> bool:
     """Whether an equation reduces leading axes of an array with few columns, each of which costs NumPy a call."""
     shape = e.inputs[0].aval.shape
     return (
-        e.primitive.name in REDUCTIONS and not row_axes(e) and e.outputs[0].aval.size <= NARROW < prod(shape)
+        e.primitive.name in REDUCTIONS
+        and not row_axes(e)
+        and e.outputs[0].aval.size <= NARROW_COLUMNS < prod(shape)
     )
 
 

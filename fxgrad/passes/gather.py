@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.costs import SCANNED_ENTRIES
+from ..core.costs import COEFFICIENT_RATIO, LOOKING_PASSES, SCANNED_ENTRIES
 from ..core.graph import Equation, Graph, Literal, Var
 from .draft import Draft, is_ours, is_zero
 from .gathered import GATHERED
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..core.aval import Aval
-
-RATIO = 8  # how many times smaller a coefficient is than what it multiplies
-LOOKING = 2  # passes over a big operand that cost as much as to look at the factors
 
 
 class Form(NamedTuple):
@@ -95,7 +92,10 @@ def find_forms(graph: Graph) -> dict[Any, Form]:
         rule = RULES.get(e.primitive.name)
         if rule is not None and is_ours(e) and worth_a_look(e.outputs[0].aval):
             form = rule(e, place, forms)
-            if form is not None and RATIO * np.prod(form.shape, dtype=int) <= e.outputs[0].aval.size:
+            if (
+                form is not None
+                and COEFFICIENT_RATIO * np.prod(form.shape, dtype=int) <= e.outputs[0].aval.size
+            ):
                 forms[e.outputs[0]] = form
     return forms
 
@@ -117,7 +117,7 @@ def find_ends(graph: Graph, forms: dict[Any, Form]) -> dict[Any, Form]:
             continue
         done = [p for p in form.places if readers.get(graph.equations[p].outputs[0], set()) <= form.places]
         saved = len({*done, place}) - 1 - (form.support != EVERYWHERE)
-        if saved > (LOOKING if form.factors else 0):
+        if saved > (LOOKING_PASSES if form.factors else 0):
             ends[out] = form
             inner.update(done)
     return ends
@@ -263,7 +263,7 @@ def remember(make: Callable[[Draft, Equation], Any]) -> Callable[[Draft, Equatio
 
 
 def is_small(atom: Any, result: Aval) -> bool:
-    return type(atom) is Literal or RATIO * atom.aval.size <= result.size
+    return type(atom) is Literal or COEFFICIENT_RATIO * atom.aval.size <= result.size
 
 
 def is_factor(atom: Any, result: Aval) -> bool:

@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..core.costs import REPEATED_ENTRIES, REPEATED_STEPS
 from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.space import REDUCTIONS
 
 CHEAP = frozenset({"add", "subtract", "multiply", "negative", "square"})
-MOST = 3  # steps that are repeated
-FEW = 64  # entries of what is reduced, up to which there are no loops to speak of
 
 
 def repeat_cheap_steps(graph: Graph) -> Graph:
@@ -32,7 +31,7 @@ def repeat_cheap_steps(graph: Graph) -> Graph:
 
 
 def is_reduction(e: Equation) -> bool:
-    return e.primitive.name in REDUCTIONS and e.inputs[0].aval.size > FEW
+    return e.primitive.name in REDUCTIONS and e.inputs[0].aval.size > REPEATED_ENTRIES
 
 
 class Repetition:
@@ -66,14 +65,14 @@ class Repetition:
 
     def is_large(self, e: Equation) -> bool:
         """Whether an equation is part of a loop."""
-        return is_reduction(e) or (e.primitive.entrywise and e.outputs[0].aval.size > FEW)
+        return is_reduction(e) or (e.primitive.entrywise and e.outputs[0].aval.size > REPEATED_ENTRIES)
 
     def stand_in(self, atom: Any, loop: int) -> Any:
         """Return the variable that a loop reads in the place of one: a copy if it is made in an earlier loop."""
         if type(atom) is Literal or atom not in self.makers or self.loops[atom] == loop:
             return atom
         steps = list(self.find_steps(atom, self.makers[atom].outputs[0].aval.shape))
-        if not 0 < len(steps) <= MOST or any(e.primitive.name not in CHEAP for e in steps):
+        if not 0 < len(steps) <= REPEATED_STEPS or any(e.primitive.name not in CHEAP for e in steps):
             return atom
         return self.copy(atom, loop, {e.outputs[0] for e in steps})
 

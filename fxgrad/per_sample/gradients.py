@@ -22,11 +22,11 @@ import numpy as np
 
 from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
+from ..core.costs import WRITTEN_GRADIENTS
 from ..ops.contraction import parse_spec
 from ..ops.indexing import ARRAY
 from ..ops.shaping import inverse_permutation
 
-BLOCK = 1 << 22  # entries of gradients that are written out at a time
 ALL = slice(None)
 
 
@@ -114,7 +114,7 @@ def join_rows(parts: Sequence[Any]) -> Any:
 
 def blocks(count: int, size: int) -> Iterator[tuple[int, int]]:
     """Cut the examples, of `size` entries each, into blocks of bounded size."""
-    step = max(1, BLOCK // max(size, 1))
+    step = max(1, WRITTEN_GRADIENTS // max(size, 1))
     for start in range(0, max(count, 1), step):
         yield start, min(start + step, count)
 

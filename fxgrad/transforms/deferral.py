@@ -29,7 +29,7 @@ import numpy as np
 from .. import ops
 from ..core.aval import PLAIN, SCALARS, STRONG, Aval, aval_of
 from ..core.cache import Cache
-from ..core.costs import DEFERRED_ENTRIES, DEFERRED_OPERATIONS
+from ..core.costs import DEFERRED_ENTRIES, DEFERRED_OPERATIONS, SEGMENT_OPERATIONS
 from ..core.fp_errors import DEFAULT, ERROR_STATE
 from ..core.interpreter import CURRENT, opened
 from ..core.key import params_key
@@ -40,7 +40,6 @@ from ..ops.masked import Masked, densify
 from .jit import jit
 from .reverse import ResultCotangents, ReverseInterpreter, ReverseTracer, backward, next_order
 
-LONGEST = 64  # operations of a segment: the time of compilation grows with it, and what is kept shrinks
 LARGEST_INT = 1 << 53  # of those which a float64 can be
 REDUCE_SUM = ops.reduce_sum.primitive
 DTYPES = frozenset(map(np.dtype, ("float32", "float64")))
@@ -198,7 +197,7 @@ class DeferringInterpreter(ReverseInterpreter):
             return None
         if CURRENT.get().observer is not None:
             return None
-        if len(self.pending) >= LONGEST:
+        if len(self.pending) >= SEGMENT_OPERATIONS:
             self.compute()
         is_sum, waits = primitive is REDUCE_SUM, False
         operands: list[Any] = []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fxgrad.compat as torch
-from fxgrad.compat.optim import blocks
+from fxgrad.core import costs
 
 SHAPE = (70, 60)
 OPTIMIZERS = {
@@ -31,7 +31,7 @@ LAYOUTS = {
 
 def run(name, block, dtype, layout, monkeypatch, steps=3):
     """The parameter and the state of its optimizer after some steps."""
-    monkeypatch.setattr(blocks, "BLOCK", block)
+    monkeypatch.setattr(costs, "CACHE_ENTRIES", block)
     rng = np.random.default_rng(0)
     w = torch.from_numpy(LAYOUTS[layout](rng.standard_normal(SHAPE).astype(dtype))).requires_grad_()
     optimizer = getattr(torch.optim, name.split(",")[0])([w], lr=0.01, **OPTIMIZERS[name])
@@ -55,7 +55,7 @@ def test_blocks_give_the_numbers_of_the_whole(name, layout, monkeypatch):
 
 
 def test_a_block_is_updated_once_and_in_place(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", 1000)
+    monkeypatch.setattr(costs, "CACHE_ENTRIES", 1000)
     array = np.ones(4500, np.float32)
     w = torch.from_numpy(array).requires_grad_()
     optimizer = torch.optim.Adam([w], lr=0.5)

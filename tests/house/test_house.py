@@ -85,6 +85,22 @@ LARGEST_CONTRACT = 105  # names beside those of `fxgrad`; the number may only sh
 # Files that lead to one another, be it by imports that are late or for annotations, and how many they are at most.
 LARGEST_CIRCLE = 4
 
+# Constants that sound as if they decided between two ways to compute the same, and what they are.
+SIZES_OF_OTHER_KINDS = {
+    "compat/_make/mersenne_twister.py": {"BLOCK": "the state of the generator"},
+    "compat/_make/variates.py": {"SHORT": "torch's, on which the numbers of a seed depend"},
+    "compat/serialization/writer.py": {"BATCH": "the format's"},
+    "kernels/cuda/kernel.py": {"BLOCK": "threads of a block of CUDA's"},
+    "kernels/cuda/source.py": {"WARP": "of the hardware"},
+    "kernels/native/accumulation.py": {"TOGETHER": "as many as there are registers"},
+    "kernels/native/streams.py": {"CHUNK": "the size of a buffer"},
+    "kernels/sampling.py": {"LARGE": "the numbers of a key depend on it"},
+}
+ARITHMETIC = {
+    ast.Constant, ast.UnaryOp, ast.USub, ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.LShift,
+    ast.Tuple, ast.Load,
+}  # fmt: skip
+
 LOADED_AT_IMPORT = {"fxgrad", "numpy", "optree"}
 DEPENDENCIES = {"attrs", "ml_dtypes", "opt_einsum", "tqdm"}
 IMPORTED_IN_ONE_FILE = {"cupy", "llvmlite", "mpi4py", "safetensors"}
@@ -279,16 +295,36 @@ def test_nothing_unpickles_or_touches_the_network(module):
     assert {name for name in names if name.split(".")[0] in FORBIDDEN} == set()
 
 
+def numbers_of(module: Path) -> dict[str, str]:
+    """The constants of a module that are numbers, each with the comment in its lines."""
+    source = (PACKAGE / module).read_text(encoding="utf-8")
+    lines, found = source.splitlines(), {}
+    for node in ast.parse(source).body:
+        if not isinstance(node, ast.Assign) or {type(n) for n in ast.walk(node.value)} - ARITHMETIC:
+            continue
+        names = [n.id for n in ast.walk(node.targets[0]) if isinstance(n, ast.Name)]
+        comment = " ".join(line.partition("#")[2] for line in lines[node.lineno - 1 : node.end_lineno])
+        found |= {name: comment for name in names if name.isupper()}
+    return found
+
+
 def test_sizes_that_decide_between_two_ways_are_in_one_file():
-    """Another constant of this kind shows itself by its comment."""
-    decides = re.compile(r"^[A-Z][A-Z_]* = [\d*<._e ]+# .*(pays|worth the|machine code is asked)", re.M)
-    found = {str(m) for m in MODULES if decides.search((PACKAGE / m).read_text(encoding="utf-8"))}
-    assert found <= {"core/costs.py"}
-    names = re.findall(r"^([A-Z_]+) = ", (PACKAGE / "core/costs.py").read_text(encoding="utf-8"), re.M)
-    again = re.compile(rf"^({'|'.join(names)}) = ", re.M)
-    assert {str(m) for m in MODULES if again.search((PACKAGE / m).read_text(encoding="utf-8"))} == {
-        "core/costs.py"
-    }
+    """Another constant of this kind shows itself by its comment, or by its name."""
+    costs = Path("core/costs.py")
+    decides = re.compile(
+        r"nanoseconds|faster|slower|pays|worth|cache|wakes|at once|at a time|a look"
+    )
+    for module in MODULES:
+        if module == costs or room(module) in PROGRAMS:
+            continue
+        found = {n for n, c in numbers_of(module).items() if decides.search(c) or n in ("BLOCK", "CHUNK")}
+        assert found == SIZES_OF_OTHER_KINDS.get(str(module), {}).keys(), module
+    assert {str(m) for m in MODULES if numbers_of(costs).keys() & numbers_of(m).keys()} == {str(costs)}
+
+
+def test_every_size_is_of_use():
+    sources = "".join((PACKAGE / m).read_text(encoding="utf-8") for m in MODULES if m.name != "costs.py")
+    assert [n for n in numbers_of(Path("core/costs.py")) if not re.search(rf"\b{n}\b", sources)] == []
 
 
 @pytest.mark.parametrize(

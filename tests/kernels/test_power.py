@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from fxgrad.kernels.power import BLOCK, real_power
+from fxgrad.core.costs import NEAR_CACHE_ENTRIES
+from fxgrad.kernels.power import real_power
 
 LONG = np.finfo(np.longdouble).nmant > 52
 WHOLE = [0, 1, 2, 3, 4, 5, 7, 8, 31, 65, -1, -2, -3, -4, -65]
@@ -29,7 +30,7 @@ def bases(dtype):
     ]
     rng = np.random.default_rng(0)
     wide = np.exp(rng.uniform(np.log(float(info.tiny)), np.log(float(info.max)), 500))
-    return np.concatenate([rng.standard_normal(BLOCK), wide, ends]).astype(dtype)
+    return np.concatenate([rng.standard_normal(NEAR_CACHE_ENTRIES), wide, ends]).astype(dtype)
 
 
 @pytest.mark.skipif(not LONG, reason="long doubles are doubles here")
@@ -52,7 +53,7 @@ def test_powers_are_exact_to_rounding(dtype, p):
     np.testing.assert_array_equal(np.signbit(y)[normal], np.signbit(rounded)[normal])
 
 
-@pytest.mark.parametrize("shape", [(), (0, 3), (3, 4), (2, BLOCK)])
+@pytest.mark.parametrize("shape", [(), (0, 3), (3, 4), (2, NEAR_CACHE_ENTRIES)])
 def test_shapes_and_layouts(shape):
     x = np.asarray(np.random.default_rng(0).standard_normal(shape), "f4")
     np.testing.assert_allclose(real_power(x, 4), x.astype(float) ** 4, rtol=1e-6)

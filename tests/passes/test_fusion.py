@@ -183,7 +183,7 @@ def test_a_very_long_chain():
         return x
 
     graph = fused(program, np.ones(16))
-    assert max(map(len, groups(graph))) <= fusion.MOST
+    assert max(map(len, groups(graph))) <= fusion.GROUP_OPERATIONS
 
 
 def test_rows_end_where_a_number_of_theirs_meets_what_waits_for_them():

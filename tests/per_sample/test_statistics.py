@@ -51,7 +51,7 @@ def way(request, monkeypatch):
     """The way that parameters go: the best for their sizes, or one that is forced, with few gradients at a time."""
     if request.param == "chosen":
         return
-    monkeypatch.setattr(gradients, "BLOCK", 60)
+    monkeypatch.setattr(gradients, "WRITTEN_GRADIENTS", 60)
 
     def ways(problem):
         if request.param == "factored":

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...extend import kind_of
+from ...extend import costs, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .generators import Generator
 
-PIECE = 1 << 13  # numbers made at once, a multiple of 16
 HALVES = ("float16", "bfloat16")
 SMALL_RANGE = 1 << 28  # whole numbers of ranges below it are made of one word, others of two
 SHORT = 16  # arrays of fewer normal numbers are made pair by pair, from 16 on eight pairs at once
@@ -31,11 +30,11 @@ MANY_SWAPS = (1 << 32) // 20  # permutations of this length and above take two w
 
 def make_in_pieces(count: int, numpy: Any, make: Callable[[int], np.ndarray]) -> np.ndarray:
     """Make an array of this dtype out of pieces make(their length)."""
-    if count <= PIECE:
+    if count <= costs.DRAWN_ENTRIES:
         return make(count).astype(numpy, copy=False)
     made = np.empty(count, numpy)
-    for start in range(0, count, PIECE):
-        part = made[start : start + PIECE]
+    for start in range(0, count, costs.DRAWN_ENTRIES):
+        part = made[start : start + costs.DRAWN_ENTRIES]
         part[...] = make(len(part))
     return made
 
@@ -128,8 +127,8 @@ def normal(
         )
 
     made = np.empty(count, numpy)
-    for start in range(0, whole, PIECE):
-        part = made[start : min(start + PIECE, whole)]
+    for start in range(0, whole, costs.DRAWN_ENTRIES):
+        part = made[start : min(start + costs.DRAWN_ENTRIES, whole)]
         part[...] = make(len(part))
     if whole < count:  # the last sixteen are made anew
         if numpy.name not in HALVES:
@@ -161,7 +160,7 @@ def normals_by_pairs(rng: Generator, count: int) -> np.ndarray:
     if rng._fx_spare_normal is not None:
         made[0], rng._fx_spare_normal, start = rng._fx_spare_normal, None, 1
     while count - start > 1:
-        pairs = min((count - start) // 2, PIECE // 2)
+        pairs = min((count - start) // 2, costs.DRAWN_ENTRIES // 2)
         units = rng._fx_twister.doubles(2 * pairs)
         radius, angle = np.sqrt(-2 * np.log1p(-units[1::2])), 2 * math.pi * units[0::2]
         made[start : start + 2 * pairs : 2] = radius * np.cos(angle)

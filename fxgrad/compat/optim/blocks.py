@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 15  # entries
-FEWEST = 4  # blocks, below which the array is updated as a whole
+from ...extend import costs
 
 
 def is_for_blocks(value, gradient, state: dict[str, Any]) -> bool:
     """Whether there are enough entries, which lie in memory as those of the gradient and of the state do."""
-    if type(value) is not np.ndarray or value.size < FEWEST * BLOCK:
+    if type(value) is not np.ndarray or value.size < costs.FEWEST_TILES * costs.CACHE_ENTRIES:
         return False
     beside = [x for x in state.values() if np.ndim(x)]
     return all(
@@ -32,8 +31,8 @@ def update_blocks(
     known = {name: x.reshape(-1) for name, x in state.items() if np.ndim(x)}
     begun: dict[str, np.ndarray] = {}  # what the first step adds to the state
     numbers: dict[str, Any] = {}
-    for start in range(0, values.size, BLOCK):
-        here = slice(start, start + BLOCK)
+    for start in range(0, values.size, costs.CACHE_ENTRIES):
+        here = slice(start, start + costs.CACHE_ENTRIES)
         parts = {name: x[here] for name, x in known.items()}
         inside = {**state, **parts}
         part = values[here]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import CUMULATED_ROW
+from ...core.costs import ACCUMULATED_ENTRIES, CUMULATED_ROW, CUMULATION_TIME
 from ..memory import allocate
 from . import engine, exceptions, math
 from .conv import address
@@ -22,8 +22,6 @@ from .runner import concerns_somebody
 
 RECURRENCE = "recurrence"
 DTYPES = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))  # that NumPy adds up as they are
-LEAST_ENTRIES = {"auto": 1 << 12, "always": 1}  # from which on a call is worth the preparations
-ENTRY = 2.0  # nanoseconds that NumPy takes about for a step
 TOGETHER = 8  # lines that are worked on at once
 
 
@@ -85,13 +83,14 @@ def accumulate_natively(combination: str, *operands: Any, axis: int) -> np.ndarr
     shape, dtype = last.shape, last.dtype
     width = prod(shape[axis + 1 :])
     asked = engine.mode()
-    if asked == "never" or width >= CUMULATED_ROW or shape[axis] < 2 or last.size < LEAST_ENTRIES[asked]:
+    least = 1 if asked == "always" else ACCUMULATED_ENTRIES
+    if asked == "never" or width >= CUMULATED_ROW or shape[axis] < 2 or last.size < least:
         return None
     if dtype not in DTYPES or (combination == RECURRENCE and dtype.kind != "f"):
         return None
     if any(type(v) is not np.ndarray or v.shape != shape or v.dtype != dtype for v in operands):
         return None
-    run = ask_kernel(ENTRY * last.size, accumulate_function, dtype, combination)
+    run = ask_kernel(CUMULATION_TIME * last.size, accumulate_function, dtype, combination)
     if run is None:
         return None
     y = allocate(shape, dtype)

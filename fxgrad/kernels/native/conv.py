@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import CONVOLVED_PRODUCTS, THREAD_WORK
+from ...core.costs import CONVOLVED_PRODUCTS, PLANE_ENTRIES, PRODUCT_TIME, THREAD_WORK
 from ..memory import allocate
 from ..windows import tap_slices
 from . import engine
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     Numbers = Sequence[int]
 
 EXPONENT = {"float": 0x7F800000, "double": 0x7FF0000000000000}  # all set in what is not finite
-PRODUCTS = 20  # that NumPy computes in a nanosecond
 _planes: Cache = Cache(256)  # geometry → Planes
 
 
@@ -251,7 +250,6 @@ TAPS = [
     "w_rows", "w_stride", "w_pitch", "taps", "length",
 ]  # fmt: skip
 TAP_STRIDES = ["x_group", "x_sample", "x_channel", "w_group", "w_sample", "w_feature"]
-CHUNK = 2048  # places that are summed over at a time, whose entries stay in the nearest cache
 
 
 def taps_function(name: str, element: str, block: int, taps: int) -> Function:
@@ -285,7 +283,7 @@ def taps_function(name: str, element: str, block: int, taps: int) -> Function:
                 target = f.place(a["w_planes"], feature.index * w_pitch + one.index * a["plane"], element)
                 copy_rows(f, element, source, target, a["w_rows"], a["w_row_table"], a["w_stride"])
         with (
-            f.loop(a["length"], step=CHUNK) as chunk,
+            f.loop(a["length"], step=PLANE_ENTRIES) as chunk,
             f.loop(a["features"], step=block) as first,
             f.loop(a["taps"], step=taps) as tap,
         ):
@@ -293,7 +291,7 @@ def taps_function(name: str, element: str, block: int, taps: int) -> Function:
             entries = [
                 f.place(a["planes"], f.load(a["offsets"], I64, tap.index + k), element) for k in range(taps)
             ]
-            stop = smaller(chunk.index + CHUNK, a["length"])
+            stop = smaller(chunk.index + PLANE_ENTRIES, a["length"])
             zeros = [f.constant(0.0, vector)] * (block * taps)
             with f.loop(stop, start=chunk.index, step=width, carry=zeros) as place:
                 left = [f.load(pointer, vector, place.index) for pointer in features]
@@ -378,7 +376,7 @@ def correlate(
 
 def share_work(work: Callable[[int, int], bool], count: int, unit: int, products: int) -> bool:
     """Have threads do parts of some work, multiples of `unit` each; return whether all have succeeded."""
-    threads = min(thread_count(), int(products / (THREAD_WORK * PRODUCTS)), -(-count // unit))
+    threads = min(thread_count(), int(products * PRODUCT_TIME / THREAD_WORK), -(-count // unit))
     if threads <= 1:
         return work(0, count)
     bounds = [-(-count * i // (threads * unit)) * unit for i in range(threads)] + [count]
@@ -420,7 +418,7 @@ def correlate_windows(
     """Correlate with small kernels."""
     (b, g, c), f = x.shape[:3], w.shape[1]
     block, vectors = feature_block(f)
-    run = ask_kernel(products / PRODUCTS, windows_function, x.dtype, block, vectors)
+    run = ask_kernel(products * PRODUCT_TIME, windows_function, x.dtype, block, vectors)
     if run is None:
         return None
     tile = vectors * lanes(ELEMENTS[x.dtype])
@@ -450,11 +448,11 @@ def correlate_taps(
     """Correlate with large kernels, of few results."""
     (c, g, n), f, sizes = x.shape[:3], w.shape[1], w.shape[3:]
     block, step = (4, 6) if registers() == 32 else (2, 6)
-    run = ask_kernel(products / PRODUCTS, taps_function, x.dtype, block, step)
+    run = ask_kernel(products * PRODUCT_TIME, taps_function, x.dtype, block, step)
     if run is None:
         return None
     width, taps = lanes(ELEMENTS[x.dtype]), c * len(planes.offsets)
-    together = max(k for k in range(1, n + 1) if n % k == 0 and (k == 1 or k * planes.plane <= CHUNK))
+    together = max(k for k in range(1, n + 1) if n % k == 0 and (k == 1 or k * planes.plane <= PLANE_ENTRIES))
     length = -(-((together - 1) * planes.plane + planes.length) // width) * width
     pitch = max(together * planes.plane, length)
     offsets = np.zeros(-(-taps // step) * step, np.int64)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.costs import STEP_PRODUCTS
 from ...core.graph import Literal
 from ..contraction import parse_spec
 from ..row_space import strides
 from . import lanes
 from .ir import Type, Value, fma
 from .steps import (
-    TERMS,
     StepWriter,
     is_held,
     product_of,
@@ -143,7 +143,7 @@ def admits_contraction(e: Equation) -> bool:
     (dtype, *others) = dtypes
     if others or dtype.kind not in "iuf" or dtype.itemsize < 4 or any(type(a) is Literal for a in e.inputs):
         return False
-    return prod(lengths_of(e).values()) <= TERMS
+    return prod(lengths_of(e).values()) <= STEP_PRODUCTS
 
 
 def lengths_of(e: Equation) -> dict[str, int]:

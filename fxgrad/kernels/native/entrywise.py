@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import COMPILATION, FUSED_ENTRIES
+from ...core.costs import COMPILATION, FUNCTION_TIME, FUSED_ENTRIES
 from ...core.graph import Literal
 from ..memory import allocate
 from . import arrays, exceptions, lanes, math
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from ...core.graph import Graph
     from .ir import Value
 
-ENTRY = 3.0  # nanoseconds that NumPy takes about for an entry
 _tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
 
 
-def compute_entrywise(name: str, x: np.ndarray, cost: float = ENTRY, **params: Any) -> np.ndarray | None:
+def compute_entrywise(
+    name: str, x: np.ndarray, cost: float = FUNCTION_TIME, **params: Any
+) -> np.ndarray | None:
     """Return the function of a primitive of an array that is dense and large, or None where NumPy is to compute it,
     which takes `cost` nanoseconds for an entry."""
-    if x.size * cost < FUSED_ENTRIES * ENTRY or not (x.flags.c_contiguous and x.flags.aligned):
+    if x.size * cost < FUSED_ENTRIES * FUNCTION_TIME or not (x.flags.c_contiguous and x.flags.aligned):
         return None
     key = name, x.dtype, *params.items()
     tier = _tiers.get(key)

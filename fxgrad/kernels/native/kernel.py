@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.cache import Cache
+from ...core.costs import KERNEL_COMPILATION
 from . import engine, math
 from .ir import I64
 from .tier import Tier
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from .ir import Function
 
 ELEMENTS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
-PATIENCE = 4e6  # nanoseconds that NumPy computes before a kernel is compiled, and once more before it is used
 _kernels: Cache = Cache(64)  # (builder, dtype, options) → Tier
 
 
@@ -42,5 +42,7 @@ def ask_kernel(
     key = (build, dtype, options)
     found = _kernels.get(key)
     if found is None:
-        found = _kernels[key] = Tier(partial(make_kernel, build, dtype, options), PATIENCE, build.__name__)
+        found = _kernels[key] = Tier(
+            partial(make_kernel, build, dtype, options), KERNEL_COMPILATION, build.__name__
+        )
     return found.ask(cost)

@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ...core.costs import RECURRENT_STATE
+from ...core.costs import RECURRENT_STATE, RECURRENT_STEP_TIME, STATE_TIME
 from . import engine, math
 from .conv import address, lanes
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
 
 ROWS, VECTORS = 4, 4  # of a block of a product
-STEP, ENTRY = 2e4, 15.0  # nanoseconds that NumPy takes about for a step, and for an entry of a state in it
 
 NUMBERS = ["steps", "size", "batch", "start", "stride", "multiplies"]
 FORWARD = [*NUMBERS, "counts", "gates", "weight", "states", "cells", "inner"]
@@ -171,7 +170,7 @@ def ask_loop(
     take them."""
     if dtype not in ELEMENTS or engine.mode() == "never":
         return None
-    return ask_kernel(steps * (STEP + ENTRY * entries), build, dtype)
+    return ask_kernel(steps * (RECURRENT_STEP_TIME + STATE_TIME * entries), build, dtype)
 
 
 def run_forward(

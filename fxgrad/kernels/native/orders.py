@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.costs import SORTED_ROW
 from ...core.graph import Literal
 from ..row_space import strides
 from .entries import Operand, Position, flat_number, walk, write_entries
@@ -74,11 +75,10 @@ def write_search(w: StepWriter, e: Equation) -> None:
     w.bind(e.outputs[0], [entry(position) for position in np.ndindex(*e.outputs[0].aval.shape)])
 
 
-SORTED = 64  # entries of a row that is sorted by insertion
-
-
 @step_rule(
-    "sort", "argsort", admits=lambda e: is_orderable(e) and e.inputs[0].aval.shape[e.params["axis"]] <= SORTED
+    "sort",
+    "argsort",
+    admits=lambda e: is_orderable(e) and e.inputs[0].aval.shape[e.params["axis"]] <= SORTED_ROW,
 )
 def write_sort(w: StepWriter, e: Equation) -> None:
     """Write stable sorting by insertion, of numbers or of their positions."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import COMPILATION, OUTER_ROW
+from ...core.costs import COMPILATION, OUTER_ROW, OUTER_TIME, STREAMED_BYTES
 from ..memory import allocate
 from . import arrays, exceptions
 from .engine import compile_functions
@@ -29,8 +29,6 @@ from .runner import concerns_somebody
 from .threads import Crew
 from .tier import Tier
 
-PAST_CACHES = 1 << 26  # bytes of a result that no cache keeps until somebody reads it
-ENTRY = 0.7  # nanoseconds that NumPy takes about for an entry
 _tiers: Cache = Cache(8)  # dtype, whether results are streamed → Tier
 
 
@@ -40,11 +38,11 @@ def multiply_outer(a: np.ndarray, b: np.ndarray, shared: int) -> np.ndarray | No
     size = a.size * length
     if length < OUTER_ROW or a.dtype != b.dtype or a.dtype not in ELEMENTS:
         return None
-    key = a.dtype, size * a.itemsize >= PAST_CACHES
+    key = a.dtype, size * a.itemsize >= STREAMED_BYTES
     tier = _tiers.get(key)
     if tier is None:
         tier = _tiers[key] = Tier(partial(compile_outer, *key), COMPILATION, "an outer product")
-    native = tier.ask(ENTRY * size)
+    native = tier.ask(OUTER_TIME * size)
     if native is None:
         return None
     x, y = (np.require(v, requirements=("C", "A")) for v in (a, b))

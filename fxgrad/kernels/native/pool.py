@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.costs import POOLED_ENTRIES
+from ...core.costs import POOL_TIME, POOLED_ENTRIES, TAP_TIME
 from ..memory import allocate
 from ..windows import window_counts
 from . import engine
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     Numbers = Sequence[int]
 
-CALL, TAP = 2e4, 3.0  # nanoseconds that NumPy takes about for a call, and for an entry of a window
 
 PLACES = [
     "images", "height", "width", "rows", "columns",
@@ -135,7 +134,10 @@ def window_places(
         (count - 1) * step + (size - 1) * d - low >= n or low > 0
         for n, count, size, step, (low, _), d in zip(shape, counts, sizes, steps, pads, dilations)
     )
-    cost, options = CALL + TAP * prod(lead) * prod(counts) * prod(sizes), (steps[-1] == 1, padded, least)
+    cost, options = (
+        POOL_TIME + TAP_TIME * prod(lead) * prod(counts) * prod(sizes),
+        (steps[-1] == 1, padded, least),
+    )
     run = ask_kernel(cost, places_function, x.dtype, *map(int, options))
     if run is None:
         return None
@@ -155,7 +157,7 @@ def pick(x: np.ndarray, places: np.ndarray, rank: int) -> np.ndarray | None:
     """Return the entries of images at places, or None where NumPy is to take them."""
     if (
         not is_for_native(x, places.size)
-        or (run := ask_kernel(CALL + TAP * places.size, pick_function, x.dtype)) is None
+        or (run := ask_kernel(POOL_TIME + TAP_TIME * places.size, pick_function, x.dtype)) is None
     ):
         return None
     lead = x.ndim - rank
@@ -169,7 +171,7 @@ def deposit(u: np.ndarray, places: np.ndarray, shape: Numbers) -> np.ndarray | N
     """Return zeros with entries added at their places in each image, or None where NumPy is to do so."""
     if (
         not is_for_native(u, places.size)
-        or (run := ask_kernel(CALL + TAP * u.size, deposit_function, u.dtype)) is None
+        or (run := ask_kernel(POOL_TIME + TAP_TIME * u.size, deposit_function, u.dtype)) is None
     ):
         return None
     lead = u.ndim - len(shape)

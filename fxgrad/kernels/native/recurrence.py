@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.costs import STEP_INSTRUCTIONS
 from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, steps, systems
 from .engine import compile_functions
 from .interruption import INTERRUPTED, addresses, let_go, poll_function, take_back
@@ -40,7 +41,7 @@ def admits(body: Graph, consts: int, cond: Graph | None = None) -> bool:
     return (
         held <= flow.NUMBERS
         and all(steps.admits_graph(graph, consts) for graph in graphs)
-        and sum(map(steps.count_instructions, graphs)) <= steps.INSTRUCTIONS
+        and sum(map(steps.count_instructions, graphs)) <= STEP_INSTRUCTIONS
     )
 
 

@@ -6,12 +6,11 @@ from math import prod
 
 import numpy as np
 
+from ...core.costs import SCATTER_TIME
 from . import engine
 from .conv import address, lanes
 from .ir import I64, PTR, Function, Type
 from .kernel import ELEMENTS, ask_kernel
-
-ENTRY = 5.0  # nanoseconds that NumPy takes about to add an entry
 
 
 def add_slices_function(name: str, element: str) -> Function:
@@ -41,7 +40,7 @@ def add_slices(out: np.ndarray, rows: np.ndarray, u: np.ndarray, axis: int) -> b
         return False
     if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
         return False
-    run = ask_kernel(ENTRY * u.size, add_slices_function, out.dtype)
+    run = ask_kernel(SCATTER_TIME * u.size, add_slices_function, out.dtype)
     if run is None:
         return False
     rows, u = np.ascontiguousarray(rows, np.int64), np.require(u, requirements=("C", "A"))

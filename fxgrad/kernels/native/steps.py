@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...core.costs import STEP_ENTRIES, STEP_PRODUCTS
 from ...core.graph import Literal
 from .. import space
 from ..row_space import RowSpace, uses_reductions
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from ...core.graph import Equation, Graph, Var
 
 HELD = 36  # entries of a value that is held in registers at most
-LARGEST = 1 << 13  # entries of a value that is made in a step, and
-TERMS = 1 << 18  # products of numbers in a product of matrices, beyond which a call of NumPy does not count
-INSTRUCTIONS = 6000  # of all equations on values in registers, about: the time of compilation grows faster
 REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
 PAIRWISE = 128  # entries up to which NumPy adds what lies in a row in one go
 LINE = 64  # bytes: where places in the scratch memory begin
@@ -80,7 +78,7 @@ def is_held(aval: Aval) -> bool:
     return aval.size <= HELD
 
 
-def admits_aval(aval: Aval, most: float = LARGEST) -> bool:
+def admits_aval(aval: Aval, most: float = STEP_ENTRIES) -> bool:
     """Whether a value can be in registers or in memory as the steps have it."""
     return aval.dtype.kind in REAL and 0 < aval.size <= most and lanes.is_known(aval.dtype)
 
@@ -442,7 +440,7 @@ def product_of(e: Equation) -> Any:
     plan = plan_product(e.params["spec"], left.shape, right.shape)
     if plan is None or left.dtype not in (np.float32, np.float64):
         return None
-    return plan if plan.rows * plan.columns * plan.terms <= TERMS else None
+    return plan if plan.rows * plan.columns * plan.terms <= STEP_PRODUCTS else None
 
 
 def write_matrix_product(w: StepWriter, e: Equation, plan: Any) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...core.costs import DRAW_TIME, KEY_TIME, NUMBER_TIME, REJECTION_TIME, WORD_TIME
 from .. import philox
 from . import engine, math
 from .ir import F64, I64, PTR, Function, Type, Value
@@ -21,13 +22,6 @@ from .math.formats import guard
 from .processor import vector_bytes
 
 CHUNK = 1024  # words that are made before they become numbers
-KEY, WORD, NUMBER = (
-    9e3,
-    20.0,
-    60.0,
-)  # nanoseconds that NumPy takes for a key, a word, and to make another number of it
-VECTORS = 2e5  # and for a call that works on many keys at once
-ROUND = 150.0  # and for a sample by rejection
 LAWS: dict[str, Callable[[Value], Value]] = {
     "fraction": lambda words: as_double(words.logical_shift(11)) * 2.0**-53,
     "unit": lambda words: as_double(words.logical_shift(12)) * 2.0**-52 + 2.0**-53,
@@ -146,7 +140,7 @@ def draw(keys: np.ndarray, domain: int, count: int, law: str | None = None) -> n
     n = len(keys)
     if not n or not count or engine.mode() == "never":
         return None
-    cost = min(n * KEY, VECTORS) + n * count * (WORD + NUMBER * (law in LAWS))
+    cost = min(n * KEY_TIME, DRAW_TIME) + n * count * (WORD_TIME + NUMBER_TIME * (law in LAWS))
     run = ask_kernel(cost, stream_function, np.dtype(float), domain, law or "bits")
     if run is None:
         return None
@@ -160,7 +154,7 @@ def fold(keys: np.ndarray, data: np.ndarray) -> np.ndarray | None:
     """Return the children of keys for as many integers of 64 bits, or None as `draw` does."""
     if not keys.size or engine.mode() == "never":
         return None
-    run = ask_kernel(VECTORS + WORD * keys.size, fold_function, np.dtype(float))
+    run = ask_kernel(DRAW_TIME + WORD_TIME * keys.size, fold_function, np.dtype(float))
     if run is None:
         return None
     keys, data = np.ascontiguousarray(keys), np.ascontiguousarray(data)
@@ -174,7 +168,7 @@ def draw_log_gamma(keys: np.ndarray, shapes: np.ndarray) -> np.ndarray | None:
     n = keys.size
     if not shapes.size or shapes.dtype != np.float64 or engine.mode() == "never":
         return None
-    run = ask_kernel(VECTORS + shapes.size * ROUND, log_gamma_function, np.dtype(float))
+    run = ask_kernel(DRAW_TIME + shapes.size * REJECTION_TIME, log_gamma_function, np.dtype(float))
     if run is None:
         return None
     out = np.empty(shapes.shape)

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ops, unknown_option
+from ...extend import Array, ArrayLike, costs, ops, unknown_option
 from ...numpy.composite import dtype_of
 from ..reference import scipy_function
 from .arguments import as_matrix, as_square_matrix
-
-DIRECT = 10  # the order from which on the system of n² equations is not made
 
 
 def broadcast_matrices(*matrices: Any) -> list[Any]:
@@ -74,7 +72,7 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = Non
     """
     a, q = broadcast_matrices(as_square_matrix(a), as_square_matrix(q))
     n = a.shape[-1]
-    method = ("direct" if n < DIRECT else "bilinear") if method is None else method.lower()
+    method = ("direct" if n < costs.STEIN_ORDER else "bilinear") if method is None else method.lower()
     if method == "bilinear":
         return ops.solve_stein(a, q)
     if method != "direct":

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, Axis, ShapeError, fit_broadcast, ops, unknown_option
+from ...extend import Array, ArrayLike, Axis, ShapeError, costs, fit_broadcast, ops, unknown_option
 from ...lax.convolution import conv_general_dilated
 from ...numpy.composite import kind, normalize_axes, operands
 from ..fft import next_fast_len
 from ..reference import scipy_function
 
 MODES = ("full", "same", "valid")
-# So many products of entries take as long as a call of Fourier transforms.
-CALL = 20_000
 
 
 # -- sizes ------------------------------------------
@@ -96,7 +94,7 @@ def convolve_spectra(x: Any, y: Any, axes: Sequence[int]) -> Any:
 def is_direct(x: Any, y: Any) -> bool:
     """Whether products of entries take less time than Fourier transforms."""
     full = prod(n + m - 1 for n, m in zip(x.shape, y.shape))
-    return x.size * y.size <= full * np.log2(max(full, 2)) + CALL
+    return x.size * y.size <= full * np.log2(max(full, 2)) + costs.FOURIER_PRODUCTS
 
 
 # -- convolution ------------------------------------------

@@ -25,7 +25,7 @@ def products_are_compiled(monkeypatch):
 @pytest.fixture(params=[0, 1 << 62], ids=["streamed", "stored"])
 def way(request, monkeypatch):
     """Whether results are written past the caches."""
-    monkeypatch.setattr(outer, "PAST_CACHES", request.param)
+    monkeypatch.setattr(outer, "STREAMED_BYTES", request.param)
 
 
 @pytest.mark.usefixtures("way")
