@@ -311,9 +311,7 @@ def numbers_of(module: Path) -> dict[str, str]:
 def test_sizes_that_decide_between_two_ways_are_in_one_file():
     """Another constant of this kind shows itself by its comment, or by its name."""
     costs = Path("core/costs.py")
-    decides = re.compile(
-        r"nanoseconds|faster|slower|pays|worth|cache|wakes|at once|at a time|a look"
-    )
+    decides = re.compile(r"nanoseconds|faster|slower|pays|worth|cache|wakes|at once|at a time|a look")
     for module in MODULES:
         if module == costs or room(module) in PROGRAMS:
             continue
