@@ -27,7 +27,6 @@ from ..ops.reflections import apply_reflections, multiply_reflections
 class SvdAlgorithm(enum.Enum):
     """Implementations of singular values, accepted for JAX's signatures; all mean the same here.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.svd(fnp.eye(1), compute_uv=False, algorithm=lax.linalg.SvdAlgorithm.QR)
     array([1.])
     """
@@ -41,7 +40,6 @@ class SvdAlgorithm(enum.Enum):
 class EighImplementation(enum.Enum):
     """Implementations of eigenvalues of Hermitian matrices, accepted for JAX's signatures; all mean the same here.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.eigh(fnp.eye(1), implementation=lax.linalg.EighImplementation.QDWH)[1]
     array([1.])
     """
@@ -54,7 +52,6 @@ class EighImplementation(enum.Enum):
 class EigImplementation(enum.Enum):
     """Implementations of eigenvalues, accepted for JAX's signatures; all mean the same here.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.eig(fnp.eye(1), implementation=lax.linalg.EigImplementation.LAPACK)[0]
     array([1.+0.j])
     """
@@ -78,7 +75,6 @@ def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.cholesky(a)[1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.0625, -0.125 ],
            [-0.125 ,  0.25  ]])
@@ -97,7 +93,6 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Raises:
         ShapeError: the vector has not as many entries as the factor has rows.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda w: lax.linalg.cholesky_update(fnp.array([[3.0]]), w)[0, 0])(fnp.array([4.0]))
     array([0.8])
     """
@@ -135,7 +130,6 @@ def triangular_solve(
         transpose_a, conjugate_a: what op does to a.
         unit_diagonal: ones stand on the diagonal, which is not read.
 
-    >>> from fxgrad import lax
     >>> a, b = fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([[2.0, 4.0]])
     >>> fx.grad(lambda a: lax.linalg.triangular_solve(a, b, lower=True).sum())(a)
     array([[-0.5 ,  0.  ],
@@ -173,7 +167,6 @@ def tridiagonal_solve(
         ShapeError: the diagonals and right-hand sides do not fit each other.
         UnsupportedError: `perturb_singular=True`.
 
-    >>> from fxgrad import lax
     >>> z, b = fnp.zeros(2), fnp.array([[2.0], [4.0]])
     >>> fx.grad(lambda d: lax.linalg.tridiagonal_solve(z, d, z, b).sum())(fnp.array([2.0, 4.0]))
     array([-0.5 , -0.25])
@@ -199,7 +192,6 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
     triangular factorization", 2011.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.lu(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
            [-0.5 ,  1.  ]])
@@ -213,7 +205,6 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The row of A for each row of PA, from the exchanges `pivots` that `lu` gives; `permutation_size` is the number of
     rows.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.lu_pivots_to_permutation(np.array([2, 1], np.int32), 3)
     array([2, 1, 0], dtype=int32)
     """
@@ -235,7 +226,6 @@ def qr(
         full_matrices: whether Q is (m, m), which has no derivative for m > n, or (m, min(m, n)).
         use_magma: accepted for JAX's sake; results do not depend on it.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.qr(a, full_matrices=False)[1][0, 0])(fnp.array([[3.0], [4.0]]))
     array([[-0.6],
            [-0.8]])
@@ -254,7 +244,6 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda t: lax.linalg.householder_product(fnp.array([[1.0], [1.0]]), t).sum())(fnp.array([0.5]))
     array([-2.])
     """
@@ -270,7 +259,6 @@ def ormqr(
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.ormqr(fnp.array([[1.0], [1.0]]), fnp.array([1.0]), fnp.eye(2))
     array([[ 0., -1.],
            [-1.,  0.]])
@@ -302,7 +290,6 @@ def eig(
         compute_left_eigenvectors, compute_right_eigenvectors: what is asked for.
         enable_eigvec_derivs, implementation, use_magma: accepted for JAX's sake; vectors always have derivatives.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: fnp.max(lax.linalg.eig(a)[0].real))(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
            [1., 1.]])
@@ -342,7 +329,6 @@ def eigh(
         sort_eigenvalues, implementation: accepted for JAX's sake; the order is always ascending.
         subset_by_index: from which up to which of the eigenvalues, without the last.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.eigh(a)[1][1])(fnp.array([[2.0, 1.0], [1.0, 2.0]]))
     array([[0.5, 0.5],
            [0.5, 0.5]])
@@ -378,7 +364,6 @@ def svd(
     Raises:
         ValueError: `subset_by_index` with `full_matrices`.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
     array([[1., 0.],
            [0., 1.]])
@@ -406,7 +391,6 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.hessenberg(fnp.array([[1.0, 2.0], [3.0, 4.0]]))[0]
     array([[1., 2.],
            [3., 4.]])
@@ -426,7 +410,6 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
     Raises:
         UnsupportedError: `lower=False`.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.tridiagonal(fnp.array([[1.0, 2.0], [2.0, 4.0]]))[1]
     array([1., 4.])
     """
@@ -459,7 +442,6 @@ def schur(
     Raises:
         UnsupportedError: an order of the eigenvalues is asked for.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.schur(a)[0][1, 1])(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
            [1., 1.]])
@@ -489,7 +471,6 @@ def qdwh(
         x: A.
         is_hermitian, max_iterations, eps, dynamic_shape: accepted for JAX's sake; results do not depend on them.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.qdwh(fnp.array([[3.0, 0.0], [0.0, -2.0]]))[1].round(6)
     array([[3., 0.],
            [0., 2.]])
@@ -521,7 +502,6 @@ def symmetric_product(
     Raises:
         ShapeError: the matrices do not fit each other.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.symmetric_product(a, fnp.eye(1)).sum())(fnp.array([[3.0, 4.0]]))
     array([[6., 8.]])
     """

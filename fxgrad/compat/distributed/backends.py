@@ -21,7 +21,6 @@ class DistError(TensorError):
     Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
     Programs that catch it by this name run unchanged.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> raise dist.DistError("no answer")
     Traceback (most recent call last):
         ...
@@ -44,7 +43,6 @@ class DistBackendError(DistError):
     Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
     Programs that catch it by this name run unchanged.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> raise dist.DistBackendError("no answer")
     Traceback (most recent call last):
         ...
@@ -67,7 +65,6 @@ class DistNetworkError(DistError):
     Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
     Programs that catch it by this name run unchanged.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> raise dist.DistNetworkError("no answer")
     Traceback (most recent call last):
         ...
@@ -88,7 +85,6 @@ class DistStoreError(DistError):
     """The error of a store: a key that nobody has set in time.
 
     >>> from datetime import timedelta
-    >>> import fxgrad.compat.distributed as dist
     >>> store = dist.HashStore()
     >>> store.set_timeout(timedelta(milliseconds=10))
     >>> store.get("address")
@@ -108,7 +104,6 @@ class DistStoreError(DistError):
 class QueueEmptyError(DistStoreError):
     """The error of a queue of a store with nothing in it.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> store = dist.HashStore()
     >>> store.queue_pop("jobs", block=False)
     Traceback (most recent call last):
@@ -129,7 +124,6 @@ class Backend(str):
     Raises:
         ValueError: the name is no text.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.Backend("GLOO")
     'gloo'
     """
@@ -150,7 +144,6 @@ class BackendConfig:
     Raises:
         ValueError: a pair is not "device:backend".
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.BackendConfig("gloo").device_backend_map["cpu"]
     'gloo'
     """
@@ -217,7 +210,6 @@ def is_mpi_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_mpi_available() in (True, False)
     True
     """
@@ -230,7 +222,6 @@ def is_gloo_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_gloo_available()
     True
     """
@@ -243,7 +234,6 @@ def is_nccl_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_nccl_available() in (True, False)
     True
     """
@@ -256,7 +246,6 @@ def is_ucc_available() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_ucc_available() in (True, False)
     True
     """
@@ -272,7 +261,6 @@ def is_torchelastic_launched() -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_torchelastic_launched() in (True, False)
     True
     """
@@ -288,7 +276,6 @@ def is_backend_available(backend: str) -> bool:
     Returns:
         A bool.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_backend_available("gloo"), dist.is_backend_available("carrier pigeons")
     (True, False)
     """
@@ -302,7 +289,6 @@ def get_default_backend_for_device(device: Any) -> str:
     Raises:
         ArgumentValueError: there is none.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.get_default_backend_for_device("cpu")
     'gloo'
     """
@@ -317,7 +303,6 @@ def get_default_backend_for_device(device: Any) -> str:
 class DebugLevel(Enum):
     """How much is checked and told of: see `get_debug_level`.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.DebugLevel.OFF.name
     'OFF'
     """
@@ -336,7 +321,6 @@ LEVEL: list[DebugLevel] = []  # once it was asked for
 def get_debug_level() -> DebugLevel:
     """Return the level that was set, or that of the environment's TORCH_DISTRIBUTED_DEBUG.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> print(dist.get_debug_level())
     DebugLevel.OFF
     """
@@ -351,7 +335,6 @@ def set_debug_level(level: DebugLevel) -> None:
     Returns:
         None.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.set_debug_level(dist.get_debug_level())
     """
     LEVEL[:] = [level]
@@ -363,7 +346,6 @@ def set_debug_level_from_env() -> None:
     Raises:
         TensorError: it is none of OFF, INFO and DETAIL.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.set_debug_level_from_env()
     """
     text = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()

@@ -48,13 +48,10 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
         TypeError: it is no Tensor.
         ValueError, RuntimeError: numbers of this dtype are not reduced in this way.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> loss = torch.tensor(3.0)
     >>> dist.all_reduce(loss)
     >>> loss
     tensor(3.)
-    >>> dist.destroy_process_group()
     """
     x, reduction = find_reduction(op, read(tensor, "tensor"), "all_reduce")
     found = find_member_group(group, "all_reduce")
@@ -78,13 +75,10 @@ def all_reduce_coalesced(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> values = [torch.ones(2), torch.ones(1)]
     >>> dist.all_reduce_coalesced(values)
     >>> values
     [tensor([1., 1.]), tensor([1.])]
-    >>> dist.destroy_process_group()
     """
     ensure_tensors(tensors, "tensors")
     ensure_one_dtype(*tensors)
@@ -122,13 +116,10 @@ def reduce(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.ones(2)
     >>> dist.reduce(x, dst=0)
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     x, reduction = find_reduction(op, read(tensor, "tensor"), "reduce")
     found = find_member_group(group, "reduce")
@@ -161,10 +152,7 @@ def broadcast(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.broadcast(torch.ones(2), src=0)
-    >>> dist.destroy_process_group()
     """
     x = read(tensor, "tensor")
     found = find_member_group(group, "broadcast")
@@ -193,13 +181,10 @@ def all_gather(
         RuntimeError: there are not as many Tensors as processes, or one is of another shape.
         ValueError: the dtypes differ.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> parts = [torch.zeros(2)]
     >>> dist.all_gather(parts, torch.ones(2))
     >>> parts
     [tensor([1., 1.])]
-    >>> dist.destroy_process_group()
     """
     ensure_tensors(tensor_list, "tensor_list")
     x = read(tensor, "tensor")
@@ -228,13 +213,10 @@ def all_gather_single(
     Raises:
         RuntimeError: `output_tensor` is not of such a shape.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> whole = torch.zeros(2)
     >>> dist.all_gather_into_tensor(whole, torch.ones(2))
     >>> whole
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     ensure_tensor(output_tensor, "output_tensor")
     x = read(input_tensor, "input_tensor")
@@ -274,13 +256,10 @@ def all_gather_coalesced(
     Raises:
         ValueError: `output_tensor_lists` is no list.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> parts = [[torch.zeros(2)]]
     >>> dist.all_gather_coalesced(parts, [torch.ones(2)])
     >>> parts
     [[tensor([1., 1.])]]
-    >>> dist.destroy_process_group()
     """
     if not isinstance(output_tensor_lists, list | tuple):
         raise ArgumentValueError(
@@ -318,13 +297,10 @@ def gather(
     Raises:
         ValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> parts = [torch.zeros(2)]
     >>> dist.gather(torch.ones(2), parts, dst=0)
     >>> parts
     [tensor([1., 1.])]
-    >>> dist.destroy_process_group()
     """
     x = read(tensor, "tensor")
     found = find_member_group(group, "gather")
@@ -366,13 +342,10 @@ def scatter(
     Raises:
         ValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.scatter(x, [torch.ones(2)], src=0)
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     read(tensor, "tensor")
     found = find_member_group(group, "scatter")
@@ -409,13 +382,10 @@ def reduce_scatter(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.reduce_scatter(x, [torch.ones(2)])
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     ensure_tensor(output, "output")
     ensure_tensors(input_list, "input_list")
@@ -442,13 +412,10 @@ def reduce_scatter_single(
     Raises:
         RuntimeError: `input` is not of as many entries as all outputs together.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.reduce_scatter_tensor(x, torch.ones(2))
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     ensure_tensor(output, "output")
     x = read(input, "input")
@@ -489,10 +456,7 @@ def barrier(
     Returns:
         None, or a Work if `async_op`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.barrier()
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "barrier")
     if found is None:
@@ -511,10 +475,7 @@ def monitored_barrier(
     Raises:
         CollectiveTimeoutError: some have not come; a TimeoutError.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.monitored_barrier()
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "monitored_barrier")
     if found is None:

@@ -37,7 +37,6 @@ def isend(
     Raises:
         ValueError: there is no such process, or it is this one.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.isend(x, dst=1).wait()
@@ -74,7 +73,6 @@ def irecv(
     Raises:
         ValueError: `src` is this process.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.isend(x, dst=1).wait()
@@ -111,7 +109,6 @@ def send(
     Returns:
         None.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)
@@ -138,7 +135,6 @@ def recv(
         tag: a number that both sides give.
         group_src: the number of the process in the group, in the place of `src`.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)
@@ -162,7 +158,6 @@ class P2POp:
     Raises:
         ArgumentValueError: `op` is another function.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def swap(x, y):  # on two processes
     ...     other = 1 - dist.get_rank()
     ...     messages = [dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, y, other)]
@@ -206,7 +201,6 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     Raises:
         ArgumentValueError: there are none, or they are of several groups.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def swap(x, y):  # on two processes
     ...     other = 1 - dist.get_rank()
     ...     messages = [dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, y, other)]

@@ -21,13 +21,10 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     Raises:
         TensorError: the list is not of that length.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> losses = [None]
     >>> dist.all_gather_object(losses, {"loss": 0.5})
     >>> losses
     [{'loss': 0.5}]
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "all_gather_object")
     if found is None:
@@ -58,13 +55,10 @@ def gather_object(
     Raises:
         ArgumentValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> objects = [None]
     >>> dist.gather_object("a", objects, dst=0)
     >>> objects
     ['a']
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "gather_object")
     if found is None:
@@ -97,13 +91,10 @@ def broadcast_object_list(
     Raises:
         RuntimeError: the list has another length than that of `src`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> objects = ["a"]
     >>> dist.broadcast_object_list(objects, src=0)
     >>> objects
     ['a']
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "broadcast_object_list")
     if found is None:
@@ -137,13 +128,10 @@ def scatter_object_list(
         TensorError: there is no place.
         ArgumentValueError: the process that is to have the objects has none.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> received = [None]
     >>> dist.scatter_object_list(received, ["a"], src=0)
     >>> received
     ['a']
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "scatter_object_list")
     if found is None:
@@ -182,7 +170,6 @@ def send_object_list(
     Raises:
         ArgumentValueError: it is this process.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(objects):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send_object_list(objects, dst=1)
@@ -220,7 +207,6 @@ def recv_object_list(
     Raises:
         ArgumentError: it is no list of their number.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(objects):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send_object_list(objects, dst=1)

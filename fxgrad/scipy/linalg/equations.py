@@ -28,7 +28,6 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Array:
 
     By Schur's forms: R. H. Bartels and G. W. Stewart, Comm. ACM 15 (1972).
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[1.0]]), fnp.array([[3.0]])
     >>> fx.grad(lambda a: linalg.solve_sylvester(a, b, fnp.array([[8.0]])).sum())(a)
     array([[-0.5]])
@@ -43,7 +42,6 @@ def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Array:
     Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
     linear one of Lyapunov's kind.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.solve_continuous_lyapunov(a, fnp.array([[8.0]])).sum())(fnp.array([[2.0]]))
     array([[-1.]])
     """
@@ -68,7 +66,6 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = Non
     Raises:
         ValueError: there is no such `method`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.solve_discrete_lyapunov(a, fnp.array([[3.0]])).sum())(fnp.array([[0.5]])).round(12)
     array([[5.33333333]])
     """
@@ -126,7 +123,6 @@ def solve_continuous_are(
     Raises:
         numpy.linalg.LinAlgError: there is no such x.
 
-    >>> from fxgrad.scipy import linalg
     >>> one = fnp.array([[1.0]])
     >>> fx.grad(lambda q: linalg.solve_continuous_are(0 * one, one, q, one).sum())(4 * one).round(12)
     array([[0.25]])
@@ -149,7 +145,6 @@ def solve_discrete_are(
     Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
     linear one of Lyapunov's kind.
 
-    >>> from fxgrad.scipy import linalg
     >>> one = fnp.array([[1.0]])
     >>> fx.grad(lambda q: linalg.solve_discrete_are(one, one, q, one).sum())(2 * one).round(12)
     array([[1.07735027]])

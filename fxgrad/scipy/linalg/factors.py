@@ -29,7 +29,6 @@ def cholesky(
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cholesky(a)[1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.0625, -0.125 ],
            [-0.125 ,  0.25  ]])
@@ -47,7 +46,6 @@ def cho_factor(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cho_factor(a)[0][0, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
@@ -64,7 +62,6 @@ def cho_solve(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> factor = linalg.cho_factor(fnp.array([[4.0, 0.0], [0.0, 1.0]]))
     >>> fx.grad(lambda b: linalg.cho_solve(factor, b).sum())(fnp.ones(2))
     array([0.25, 1.  ])
@@ -87,7 +84,6 @@ def cholesky_banded(
     Raises:
         numpy.linalg.LinAlgError: the matrix is not positive definite.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda ab: linalg.cholesky_banded(ab)[1, 0])(fnp.array([[0.0, 1.0], [4.0, 2.0]]))
     array([[0.  , 0.  ],
            [0.25, 0.  ]])
@@ -123,7 +119,6 @@ def lu(
         permute_l: return (PL, U).
         p_indices: P as positions, with A = L[P] U.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.lu(a)[1][1, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[-0.125,  0.   ],
            [ 0.25 ,  0.   ]])
@@ -145,7 +140,6 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
     Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
     triangular factorization", 2011.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.lu_factor(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
            [-0.5 ,  1.  ]])
@@ -170,7 +164,6 @@ def lu_solve(
     Raises:
         ValueError: the right-hand side does not fit the factors.
 
-    >>> from fxgrad.scipy import linalg
     >>> def solution(a):
     ...     return linalg.lu_solve(linalg.lu_factor(a), fnp.ones(2))
     >>> fx.jacobian(solution)(fnp.array([[2.0, 0.0], [0.0, 4.0]]))[1]
@@ -221,7 +214,6 @@ def ldl(
         lower: which triangle is read; without it L is an upper triangle.
         hermitian: whether a complex A is Hermitian, or symmetric.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.ldl(a)[1][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
            [-0.5 ,  1.  ]])
@@ -267,7 +259,6 @@ def qr(
         ValueError: there is no such `mode`.
         UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.qr(a, mode="economic")[1][0, 0])(fnp.array([[3.0], [4.0]]))
     array([[-0.6],
            [-0.8]])
@@ -310,7 +301,6 @@ def qr_multiply(
         ValueError: `mode` is neither "left" nor "right".
         UnsupportedError: the product takes columns of Q beyond those of R, which are an arbitrary basis.
 
-    >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[3.0], [4.0]])
     >>> fx.grad(lambda c: linalg.qr_multiply(a, c)[0].sum())(fnp.ones((1, 2)))
     array([[-0.6, -0.8]])
@@ -347,7 +337,6 @@ def rq(
         ValueError: there is no such `mode`.
         UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.rq(a, mode="economic")[0][0, 0])(fnp.array([[3.0, 4.0]]))
     array([[-0.6, -0.8]])
     """

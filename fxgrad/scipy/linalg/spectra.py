@@ -39,7 +39,6 @@ def svd(
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
     array([[1., 0.],
            [0., 1.]])
@@ -84,7 +83,6 @@ def orth(A: ArrayLike, rcond: float | None = None) -> Array:
     Raises:
         ConcretizationError: under `jit` and `vmap`, where the rank is not known.
 
-    >>> from fxgrad.scipy import linalg
     >>> def shadow(a):
     ...     q = linalg.orth(a)
     ...     return (q @ q.T)[0, 1]
@@ -127,7 +125,6 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Array:
     Raises:
         ValueError: the matrices have different numbers of rows.
 
-    >>> from fxgrad.scipy import linalg
     >>> b = fnp.array([[1.0], [0.0]])
     >>> fx.grad(lambda a: linalg.subspace_angles(a, b)[0])(fnp.array([[1.0], [1.0]]))
     array([[-0.5],
@@ -184,7 +181,6 @@ def eig(
     Raises:
         UnsupportedError: `homogeneous_eigvals` of traced values.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: fnp.max(linalg.eig(a)[0].real))(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
            [1., 1.]])
@@ -300,7 +296,6 @@ def eigh(
         ConcretizationError: those between bounds are asked for, of a traced matrix: their number is not known.
         StructureError: positions of eigenvalues that a traced matrix has not.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 1.0], [1.0, 2.0]]), 2 * fnp.eye(2)
     >>> fx.grad(lambda a: linalg.eigh(a, b, eigvals_only=True)[1])(a)
     array([[0.25, 0.25],
@@ -448,7 +443,6 @@ def eigh_tridiagonal(
     Raises:
         ValueError: `d` has not one entry more than `e`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda e: linalg.eigh_tridiagonal(fnp.ones(2), e, eigvals_only=True)[1])(fnp.array([3.0]))
     array([1.])
     """

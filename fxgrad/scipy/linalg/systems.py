@@ -125,7 +125,6 @@ def solve(
         numpy.linalg.LinAlgError: a matrix is singular, or not positive definite where that is assumed.
         ValueError: NaN or infinity with `check_finite`, where values are known.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([2.0, 4.0])
     >>> fx.grad(lambda a: linalg.solve(a, b, assume_a="pos").sum())(a)
     array([[-0.5  , -0.375],
@@ -172,7 +171,6 @@ def solve_triangular(
         numpy.linalg.LinAlgError: a zero on the diagonal, where values are known; elsewhere x is NaN then.
         ValueError: the right-hand side does not fit the matrix, or there is no such `trans`.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 0.0], [1.0, 4.0]]), fnp.array([2.0, 5.0])
     >>> fx.grad(lambda a: linalg.solve_triangular(a, b, lower=True).sum())(a)
     array([[-0.375,  0.   ],
@@ -218,7 +216,6 @@ def solve_banded(
         numpy.linalg.LinAlgError: the matrix is singular.
         ValueError: `ab` has another number of rows.
 
-    >>> from fxgrad.scipy import linalg
     >>> ab = fnp.array([[0.0, 1.0], [2.0, 4.0]])  # [[2, 1], [0, 4]]
     >>> fx.grad(lambda ab: linalg.solve_banded((0, 1), ab, fnp.array([3.0, 4.0])).sum())(ab)
     array([[ 0.   , -0.5  ],
@@ -270,7 +267,6 @@ def solveh_banded(
     Raises:
         ValueError: the right-hand side does not fit the matrix.
 
-    >>> from fxgrad.scipy import linalg
     >>> ab = fnp.array([[0.0, 1.0], [2.0, 2.0]])  # [[2, 1], [1, 2]]
     >>> fx.grad(lambda ab: linalg.solveh_banded(ab, fnp.array([3.0, 3.0])).sum())(ab).round(12)
     array([[ 0.        , -0.66666667],
@@ -294,7 +290,6 @@ def cho_solve_banded(
     Raises:
         ValueError: the right-hand side does not fit the matrix.
 
-    >>> from fxgrad.scipy import linalg
     >>> def solution(ab):
     ...     return linalg.cho_solve_banded((linalg.cholesky_banded(ab), False), fnp.array([3.0, 3.0]))
     >>> fx.jvp(solution, (fnp.array([[0.0, 1.0], [2.0, 2.0]]),), (fnp.ones((2, 2)),))[1].round(12)
@@ -329,7 +324,6 @@ def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Arr
     Raises:
         ValueError: the right-hand side does not fit the matrix.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.solve_toeplitz(c, fnp.array([3.0, 3.0])).sum())(fnp.array([2.0, 1.0])).round(12)
     array([-0.66666667, -0.66666667])
     """
@@ -340,7 +334,6 @@ def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Arr
 def matmul_toeplitz(c_or_cr: Any, x: ArrayLike, check_finite: bool = False, workers: Any = None) -> Array:
     """The product of a Toeplitz matrix (see `solve_toeplitz`) and x of (n,) or (…, n, k).
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.matmul_toeplitz((c, fnp.array([1.0, 5.0])), fnp.ones(2)).sum())(fnp.ones(2))
     array([2., 1.])
     """
@@ -369,7 +362,6 @@ def solve_circulant(
         numpy.linalg.LinAlgError: an eigenvalue counts as zero.
         ValueError: the shapes do not fit, or there is no such `singular`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.solve_circulant(c, fnp.array([3.0, 3.0])).sum())(fnp.array([2.0, 1.0])).round(12)
     array([-0.66666667, -0.66666667])
     """
@@ -415,7 +407,6 @@ def inv(
         numpy.linalg.LinAlgError: a matrix is singular.
         ValueError: there is no such structure `assume_a`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.inv(a).sum())(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[-0.25  , -0.125 ],
            [-0.125 , -0.0625]])
@@ -431,7 +422,6 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
     Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
     mode algorithmic differentiation", 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
     array([[0., 0.],
            [0., 1.]])
@@ -483,7 +473,6 @@ def pinv(
     Raises:
         ValueError: a tolerance is negative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.pinv(a).sum())(fnp.array([[1.0], [1.0]]))
     array([[-0.5],
            [-0.5]])
@@ -508,7 +497,6 @@ def pinvh(
     Raises:
         ValueError: a tolerance is negative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.pinvh(a)[1, 1])(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[ 0.    ,  0.    ],
            [ 0.    , -0.0625]])
@@ -538,7 +526,6 @@ def lstsq(
         (x, sums of squared residuals, rank, singular values). The second is empty if m ≤ n or the rank is less than n;
         under `jit` and `vmap`, where the rank is not known, it has its entries if m > n.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[1.0], [1.0], [1.0], [1.0]]), fnp.array([1.0, 3.0, 5.0, 3.0])
     >>> fx.grad(lambda b: linalg.lstsq(a, b)[0][0])(b).round(12)
     array([0.25, 0.25, 0.25, 0.25])
@@ -556,7 +543,6 @@ def norm(
 ) -> Array:
     """The norm of vectors or matrices: see `fxgrad.numpy.linalg.norm`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(linalg.norm)(fnp.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
