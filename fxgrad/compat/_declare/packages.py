@@ -1,0 +1,29 @@
+"""Docstrings that take what is the same throughout a package from its entry in `texts/packages.txt`: what parameters
+mean, what is returned, and frames of examples.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from .late_text import complete_late
+
+
+def complete_by_package(subject: Any, package: str) -> None:
+    """Have the docstring of a function or class completed by the entry of a package when it is read."""
+    complete_late(subject, partial(write_docstring, package))
+
+
+def complete_module(names: dict[str, Any], package: str) -> None:
+    """Have the docstrings of a module's own functions and classes completed so; `names` are its globals."""
+    for subject in names.values():
+        if getattr(subject, "__module__", "") == names["__name__"] and type(subject.__doc__) is str:
+            complete_by_package(subject, package)
+
+
+def write_docstring(package: str, subject: Any, declared: str) -> str:
+    """Return the whole docstring."""
+    from .package_documentation import document_by_package  # loaded with the first docstring that is read
+
+    return document_by_package(package, subject, declared)
