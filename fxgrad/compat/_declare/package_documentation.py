@@ -29,7 +29,7 @@ def document_by_package(package: str, subject: Any, declared: str) -> str:
     if args != described:
         text = insert_section(ARGS.sub("", text), "Args", args, AFTER_ARGS)
     if entry.returns and "\nReturns:\n" not in text:
-        text = insert_section(text, "Returns", entry.returns, AFTER_RETURNS)
+        text = insert_section(text, "Returns", wrap(entry.returns), AFTER_RETURNS)
     return frame_example(text, "\n".join(entry.example))
 
 

@@ -16,8 +16,9 @@ def complete_by_package(subject: Any, package: str) -> None:
 
 
 def complete_module(names: dict[str, Any], package: str) -> None:
-    """Have the docstrings of a module's own functions and classes completed so; `names` are its globals."""
-    for subject in names.values():
+    """Have the docstrings of a module's public functions and classes completed so; `names` are its globals."""
+    for name in names.get("__all__", list(names)):
+        subject = names[name]
         if getattr(subject, "__module__", "") == names["__name__"] and type(subject.__doc__) is str:
             complete_by_package(subject, package)
 

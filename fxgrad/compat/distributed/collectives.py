@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...distributed.communicator import Done
 from .._core.errors import ArgumentValueError, TensorError
+from .._declare.packages import complete_module
 from .arrays import (
     check_list,
     choose_rank,
@@ -36,13 +37,6 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
 
     Args:
         tensor: what this process gives, and where the result comes.
-        op: a `ReduceOp`.
-        group: a group of processes; None: all.
-        async_op: whether to go on at once.
-
-    Returns:
-        With `async_op` a Work, after whose `wait()` the result is there; otherwise None. None also outside of the
-        group.
 
     Raises:
         TypeError: it is no Tensor.
@@ -68,12 +62,6 @@ def all_reduce_coalesced(
 
     Args:
         tensors: the Tensors.
-        op: the way of reduction: see `ReduceOp`.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     >>> values = [torch.ones(2), torch.ones(1)]
     >>> dist.all_reduce_coalesced(values)
@@ -106,15 +94,8 @@ def reduce(
 ) -> Any:
     """Reduce the Tensors of all processes into that of one, `dst`; those of the others stay as they are.
 
-    For the other arguments see `all_reduce`; `group_dst` is the number of that process in the group.
-
     Args:
         tensor: the Tensor.
-        op: the way of reduction: see `ReduceOp`.
-        async_op: whether to return a Work at once, for `wait()`.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     >>> x = torch.ones(2)
     >>> dist.reduce(x, dst=0)
@@ -143,14 +124,8 @@ def broadcast(
 ) -> Any:
     """Write the Tensor of one process, `src`, into those of all, which have its shape and dtype.
 
-    For the other arguments see `all_reduce`; `group_src` is the number of that process in the group.
-
     Args:
         tensor: the Tensor.
-        async_op: whether to return a Work at once, for `wait()`.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     >>> dist.broadcast(torch.ones(2), src=0)
     """
@@ -175,7 +150,6 @@ def all_gather(
     Args:
         tensor_list: a Tensor for each process, of the shape and dtype of `tensor`.
         tensor: what this process gives.
-        group, async_op: see `all_reduce`.
 
     Raises:
         RuntimeError: there are not as many Tensors as processes, or one is of another shape.
@@ -208,7 +182,6 @@ def all_gather_single(
     Args:
         output_tensor: of as many entries as all of them have together.
         input_tensor: what this process gives.
-        group, async_op: see `all_reduce`.
 
     Raises:
         RuntimeError: `output_tensor` is not of such a shape.
@@ -247,11 +220,6 @@ def all_gather_coalesced(
 
     Args:
         input_tensor_list: the Tensors of this process.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     Raises:
         ValueError: `output_tensor_lists` is no list.
@@ -290,9 +258,6 @@ def gather(
     Args:
         tensor: the Tensor.
         gather_list: a Tensor for each process; None where nothing is received.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-        group_dst: the number of the process in the group, in the place of `dst`.
 
     Raises:
         ValueError: the list is not given there, or given elsewhere.
@@ -335,9 +300,6 @@ def scatter(
     Args:
         tensor: the Tensor.
         scatter_list: a Tensor for each process; None where nothing is sent.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-        group_src: the number of the process in the group, in the place of `src`.
 
     Raises:
         ValueError: the list is not given there, or given elsewhere.
@@ -377,10 +339,6 @@ def reduce_scatter(
     Args:
         output: where the result comes.
         input_list: a Tensor for each process, of the shape and dtype of `output`.
-        op, group, async_op: see `all_reduce`.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     >>> x = torch.zeros(2)
     >>> dist.reduce_scatter(x, [torch.ones(2)])
@@ -403,11 +361,6 @@ def reduce_scatter_single(
 ) -> Any:
     """Reduce the Tensors of all processes, and write into `output` of each its part of the result: `input` is cut along
     the first axis into as many parts as there are processes.
-
-    Args:
-        op: the way of reduction: see `ReduceOp`.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
 
     Raises:
         RuntimeError: `input` is not of as many entries as all outputs together.
@@ -448,13 +401,7 @@ def barrier(
     """Wait until all processes have come here.
 
     Args:
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
         device_ids: accepted and without effect.
-        timeout: how long to wait; None: as long as the group says.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     >>> dist.barrier()
     """
@@ -471,6 +418,9 @@ def monitored_barrier(
 
     Args:
         wait_all_ranks: accepted and without effect.
+
+    Returns:
+        None.
 
     Raises:
         CollectiveTimeoutError: some have not come; a TimeoutError.
@@ -505,3 +455,6 @@ __all__ = [
     "reduce_scatter_tensor",
     "scatter",
 ]
+
+
+complete_module(globals(), "distributed.collectives")

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentValueError, TensorError
+from .._declare.packages import complete_module
 from .backends import Backend, BackendConfig
 from .launch import find_variable
 
@@ -27,7 +28,6 @@ class ProcessGroup:
 
     Args:
         communicator: what carries out collectives.
-        backend: the name of the backend.
         name: the name of the group.
         description: a text.
 
@@ -358,9 +358,7 @@ def new_group(
     Args:
         ranks: the numbers of the members; None: all.
         timeout, pg_options, device_id: accepted.
-        backend: the name of what is to communicate; None: as in the group of all.
         use_local_synchronization: to be False.
-        group_desc: kept.
         sort_ranks: whether the members stand in the order of their numbers, and not in that of `ranks`.
 
     Returns:
@@ -395,10 +393,6 @@ def new_subgroups_by_enumeration(
 
     Args:
         ranks_per_subgroup_list: lists of numbers of processes.
-        timeout: how long to wait; None: as long as the group says.
-        backend: the name of the backend.
-        pg_options: accepted and without effect.
-        group_desc: a text about the group.
 
     Returns:
         The group of this process, or None, and all that were made.
@@ -438,12 +432,6 @@ def new_subgroups(
     group_desc: str | None = None,
 ) -> tuple[Any, list[Any]]:
     """Make groups of `group_size` neighbouring processes each.
-
-    Args:
-        timeout: how long to wait; None: as long as the group says.
-        backend: the name of the backend.
-        pg_options: accepted and without effect.
-        group_desc: a text about the group.
 
     Returns:
         The group of this process, and all that were made.
@@ -490,8 +478,6 @@ def split_group(
         parent_pg: the group; None: that of all.
         split_ranks: the members of each part, by their numbers in the parent.
         timeout, pg_options: accepted.
-        group_desc: kept.
-        backend: as in `new_group`.
 
     Returns:
         The part in which this process is, or None.
@@ -539,3 +525,6 @@ __all__ = [
     "new_subgroups_by_enumeration",
     "split_group",
 ]
+
+
+complete_module(globals(), "distributed")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentValueError
+from .._declare.packages import complete_module
 from .arrays import choose_rank, ensure_other, read, write
 from .groups import find_group, find_member_group
 from .work import Work
@@ -27,9 +28,6 @@ def isend(
     Args:
         tensor: what is sent; it must not be modified before the Work is done.
         dst: the number of the process that is to receive it.
-        group: a group of processes; None: all.
-        tag: a number by which the receiver tells messages apart.
-        group_dst: the number of the receiver in the group, in place of `dst`.
 
     Returns:
         A Work; None outside of the group.
@@ -64,8 +62,6 @@ def irecv(
     Args:
         tensor: what is filled.
         src: the number of the process that sends; None: any.
-        group, tag: see `isend`.
-        group_src: the number of the sender in the group, in place of `src`.
 
     Returns:
         A Work; None outside of the group.
@@ -102,9 +98,6 @@ def send(
     Args:
         tensor: the Tensor.
         dst: the number of the receiver in the group of all.
-        group: the group of processes; None: all.
-        tag: a number that both sides give.
-        group_dst: the number of the process in the group, in the place of `dst`.
 
     Returns:
         None.
@@ -132,8 +125,6 @@ def recv(
     Args:
         tensor: the Tensor.
         src: the number of the sender in the group of all; None: any.
-        tag: a number that both sides give.
-        group_src: the number of the process in the group, in the place of `src`.
 
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
@@ -152,7 +143,6 @@ class P2POp:
         op: `isend` or `irecv`.
         tensor: what is sent or filled.
         peer: the number of the other process.
-        group, tag: see `isend`.
         group_peer: the number of the other process in the group, in place of `peer`.
 
     Raises:
@@ -223,3 +213,6 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
 
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
+
+
+complete_module(globals(), "distributed")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._declare.packages import complete_module
 from .arrays import check_list, choose_rank, ensure_other
 from .groups import find_member_group
 
@@ -16,7 +17,6 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     Args:
         object_list: the list.
         obj: the object of this process, which can be pickled.
-        group: the group of processes; None: all.
 
     Raises:
         TensorError: the list is not of that length.
@@ -49,8 +49,6 @@ def gather_object(
     Args:
         obj: the object of this process, which can be pickled.
         object_gather_list: the list; None where nothing is received.
-        group: the group of processes; None: all.
-        group_dst: the number of the process in the group, in the place of `dst`.
 
     Raises:
         ArgumentValueError: the list is not given there, or given elsewhere.
@@ -81,9 +79,6 @@ def broadcast_object_list(
 
     Args:
         object_list: the list.
-        group: the group of processes; None: all.
-        device: the device, by its number or name; None: the one in use.
-        group_src: the number of the process in the group, in the place of `src`.
 
     Returns:
         None.
@@ -121,8 +116,6 @@ def scatter_object_list(
     Args:
         scatter_object_output_list: a list, whose first place gets the object.
         scatter_object_input_list: an object for each process.
-        group: the group of processes; None: all.
-        group_src: the number of the process in the group, in the place of `src`.
 
     Raises:
         TensorError: there is no place.
@@ -162,10 +155,6 @@ def send_object_list(
     Args:
         object_list: the list.
         dst: the number of the receiver in the group of all.
-        group: the group of processes; None: all.
-        device: the device, by its number or name; None: the one in use.
-        group_dst: the number of the process in the group, in the place of `dst`.
-        use_batch: accepted and without effect.
 
     Raises:
         ArgumentValueError: it is this process.
@@ -197,9 +186,6 @@ def recv_object_list(
     Args:
         object_list: the list.
         src: the number of the sender in the group of all; None: any.
-        device: the device, by its number or name; None: the one in use.
-        group_src: the number of the process in the group, in the place of `src`.
-        use_batch: accepted and without effect.
 
     Returns:
         The number of the sender; -1 outside of the group.
@@ -236,3 +222,6 @@ __all__ = [
     "scatter_object_list",
     "send_object_list",
 ]
+
+
+complete_module(globals(), "distributed")
