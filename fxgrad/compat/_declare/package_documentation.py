@@ -65,12 +65,13 @@ def names_of(item: str) -> list[str]:
 
 
 def frame_example(text: str, frame: str) -> str:
-    """Put an example into the frame of its package if it ends as the frame does: `{}` in the frame stands for the
-    example's lines above that end."""
-    above, mark, below = frame.partition("{}")
-    question = below.rpartition("\n")[2]
-    before, asked, answer = text.rpartition(f"\n{question}\n")
-    if not (mark and asked):
+    """Put an example into that of its package if both end with the same question. The lines above that question take
+    the place of the frame's line that assigns the same name."""
+    prose, prompt, example = text.partition("\n>>> ")
+    above, assignment, rest = frame.partition(f">>> {example.partition(' = ')[0]} = ")
+    between = rest.partition("\n")[2].rpartition("\n")[0]
+    question = between.rpartition("\n")[2]
+    made, asked, answer = example.partition(f"\n{question}\n")
+    if not (prompt and assignment and asked):
         return text
-    prose, prompt, code = before.partition("\n>>> ")
-    return f"{prose}\n{above}>>> {code}{below}\n{answer}" if prompt else text
+    return f"{prose}\n{above}>>> {made}\n{between}\n{answer}"

@@ -7,77 +7,52 @@ from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, TensorError, public
+from .._core.errors import ArgumentValueError, Kind, TensorError, public
 from .._make.devices import device_count
 
 # Served by the communicator on CPUs; "undefined" is what torch calls the choice by itself.
 ON_CPUS = ("gloo", "mpi", "ucc", "undefined")
 
 
-@public
+UNRAISED = """
+
+Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
+Programs that catch it by this name run unchanged.
+
+>>> raise torch.distributed.{name}("no answer")
+Traceback (most recent call last):
+    ...
+fxgrad.compat.errors.{name}: no answer
+  at:  ...
+  see: errors/compat/{name}
+
+>>> try:
+...     raise torch.distributed.{name}("no answer")
+... except RuntimeError:
+...     print("caught")
+caught
+"""
+
+
+def unraised(kind: Kind) -> Kind:
+    """Say in the docstring of an error that it is there for programs that catch it."""
+    kind.__doc__ = f"{kind.__doc__}{UNRAISED.format(name=kind.__name__)}"
+    return public(kind)
+
+
+@unraised
 class DistError(TensorError):
-    """The base of the errors of communication.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> raise dist.DistError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistError: no answer
-      at:  ...
-      see: errors/compat/DistError
-
-    >>> try:
-    ...     raise dist.DistError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
+    """The base of the errors of communication."""
 
 
-@public
+@unraised
 class DistBackendError(DistError):
-    """The error for a library that communicates and fails.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> raise dist.DistBackendError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistBackendError: no answer
-      at:  ...
-      see: errors/compat/DistBackendError
-
-    >>> try:
-    ...     raise dist.DistBackendError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
+    """The error for a library that communicates and fails."""
 
 
-@public
+@unraised
 class DistNetworkError(DistError):
-    """The error of the network.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> raise dist.DistNetworkError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistNetworkError: no answer
-      at:  ...
-      see: errors/compat/DistNetworkError
-
-    >>> try:
-    ...     raise dist.DistNetworkError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
+    """The error of the network."""
 
 
 @public
@@ -85,7 +60,7 @@ class DistStoreError(DistError):
     """The error of a store: a key that nobody has set in time.
 
     >>> from datetime import timedelta
-    >>> store = dist.HashStore()
+    >>> store = torch.distributed.HashStore()
     >>> store.set_timeout(timedelta(milliseconds=10))
     >>> store.get("address")
     Traceback (most recent call last):
@@ -104,7 +79,7 @@ class DistStoreError(DistError):
 class QueueEmptyError(DistStoreError):
     """The error of a queue of a store with nothing in it.
 
-    >>> store = dist.HashStore()
+    >>> store = torch.distributed.HashStore()
     >>> store.queue_pop("jobs", block=False)
     Traceback (most recent call last):
         ...

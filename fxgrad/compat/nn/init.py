@@ -9,7 +9,7 @@ from functools import wraps
 
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
-from .._declare.packages import complete_by_package
+from .._declare import packages
 from .._make.creation import empty_like
 from .._make.sampling import randperm
 from ..autograd.grad_mode import no_grad
@@ -39,7 +39,7 @@ def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         with no_grad():
             return function(*args, **kwargs)
 
-    complete_by_package(wrapper, "nn.init")
+    packages.complete_by_package(wrapper, "nn.init")
     return wrapper
 
 

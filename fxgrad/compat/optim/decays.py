@@ -17,13 +17,9 @@ from .scheduler import LRScheduler, load_functions, save_functions
 class StepLR(LRScheduler):
     """Multiply the learning rate by `gamma` after every `step_size` epochs.
 
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
-    >>> for epoch in range(4):
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.25]
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5]
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
