@@ -14,7 +14,17 @@ from .documentation import indent, list_parameters, wrap
 ARGS = re.compile(r"(?m)^Args:\n((?: +.*\n?|\n(?= ))+)")
 NAMES = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \(.*?\))?: ")
 AFTER_ARGS = re.compile(r"(?m)^(?:Attributes|Returns|Yields|Raises|Warns):\n|^>>> |\Z")
+SAYS_RESULT = re.compile(r"^(?:Returns|Yields):\n|^\W*Return |\b(?:and return|returns) ", re.MULTILINE)
 AFTER_RETURNS = re.compile(r"(?m)^(?:Raises|Warns):\n|^>>> |\Z")
+
+# What a function returns, by the annotation of its result.
+RESULTS = {
+    "None": "None.",
+    "RemovableHandle": "A handle whose `remove()` takes it away again.",
+    "bool": "A bool.",
+    "int": "An int.",
+    "str": "A str.",
+}
 
 
 @cache
@@ -28,8 +38,9 @@ def document_by_package(package: str, subject: Any, declared: str) -> str:
     args = describe_all(list_parameters(subject), described, entry.parameters)
     if args != described:
         text = insert_section(ARGS.sub("", text), "Args", args, AFTER_ARGS)
-    if entry.returns and "\nReturns:\n" not in text:
-        text = insert_section(text, "Returns", wrap(entry.returns), AFTER_RETURNS)
+    returns = RESULTS.get(getattr(subject, "__annotations__", {}).get("return"), entry.returns)
+    if returns and not SAYS_RESULT.search(text):
+        text = insert_section(text, "Returns", wrap(returns), AFTER_RETURNS)
     return frame_example(text, "\n".join(entry.example))
 
 

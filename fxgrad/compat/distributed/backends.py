@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar
 
 from .._core.errors import ArgumentValueError, Kind, TensorError, public
+from .._declare.packages import complete_module
 from .._make.devices import device_count
 
 # Served by the communicator on CPUs; "undefined" is what torch calls the choice by itself.
@@ -170,9 +171,6 @@ def ensure_served(backend: Backend) -> None:
 def is_available() -> bool:
     """Whether processes can work together: always. Where there is no MPI the group is of one process.
 
-    Returns:
-        A bool.
-
     >>> torch.cuda.is_available() in (True, False)
     True
     """
@@ -181,9 +179,6 @@ def is_available() -> bool:
 
 def is_mpi_available() -> bool:
     """Whether MPI is installed, with mpi4py.
-
-    Returns:
-        A bool.
 
     >>> dist.is_mpi_available() in (True, False)
     True
@@ -194,9 +189,6 @@ def is_mpi_available() -> bool:
 def is_gloo_available() -> bool:
     """Whether a group may be asked for by the name "gloo": always.
 
-    Returns:
-        A bool.
-
     >>> dist.is_gloo_available()
     True
     """
@@ -206,9 +198,6 @@ def is_gloo_available() -> bool:
 def is_nccl_available() -> bool:
     """Whether GPUs can communicate: whether there is one.
 
-    Returns:
-        A bool.
-
     >>> dist.is_nccl_available() in (True, False)
     True
     """
@@ -217,9 +206,6 @@ def is_nccl_available() -> bool:
 
 def is_ucc_available() -> bool:
     """Whether UCC is there: a group of that name is one of MPI's.
-
-    Returns:
-        A bool.
 
     >>> dist.is_ucc_available() in (True, False)
     True
@@ -233,9 +219,6 @@ is_xccl_available = is_ucc_available
 def is_torchelastic_launched() -> bool:
     """Whether the process was started by `torchrun`.
 
-    Returns:
-        A bool.
-
     >>> dist.is_torchelastic_launched() in (True, False)
     True
     """
@@ -247,9 +230,6 @@ def is_backend_available(backend: str) -> bool:
 
     Args:
         backend: the name.
-
-    Returns:
-        A bool.
 
     >>> dist.is_backend_available("gloo"), dist.is_backend_available("carrier pigeons")
     (True, False)
@@ -307,9 +287,6 @@ def get_debug_level() -> DebugLevel:
 def set_debug_level(level: DebugLevel) -> None:
     """Set the level.
 
-    Returns:
-        None.
-
     >>> dist.set_debug_level(dist.get_debug_level())
     """
     LEVEL[:] = [level]
@@ -354,3 +331,5 @@ __all__ = [
     "set_debug_level",
     "set_debug_level_from_env",
 ]
+
+complete_module(globals(), "distributed")

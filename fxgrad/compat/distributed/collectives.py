@@ -419,9 +419,6 @@ def monitored_barrier(
     Args:
         wait_all_ranks: accepted and without effect.
 
-    Returns:
-        None.
-
     Raises:
         CollectiveTimeoutError: some have not come; a TimeoutError.
 

@@ -109,9 +109,6 @@ class GroupMember(metaclass=DefaultGroup):
 def is_initialized() -> bool:
     """Whether there is a group of all processes: whether `init_process_group` was called.
 
-    Returns:
-        A bool.
-
     >>> dist.is_initialized()
     True
     """

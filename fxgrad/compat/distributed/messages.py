@@ -99,9 +99,6 @@ def send(
         tensor: the Tensor.
         dst: the number of the receiver in the group of all.
 
-    Returns:
-        None.
-
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)

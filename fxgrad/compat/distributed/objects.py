@@ -80,9 +80,6 @@ def broadcast_object_list(
     Args:
         object_list: the list.
 
-    Returns:
-        None.
-
     Raises:
         RuntimeError: the list has another length than that of `src`.
 

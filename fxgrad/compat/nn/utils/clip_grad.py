@@ -54,9 +54,6 @@ def get_total_norm(
 def clip_grads_with_norm_(parameters, max_norm: float, total_norm: Tensor, foreach=None) -> None:
     """Scale the gradients so that their norm is at most `max_norm`, where it is `total_norm` now.
 
-    Returns:
-        None.
-
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, 4.0])
     >>> torch.nn.utils.clip_grads_with_norm_(x, 1.0, torch.tensor(5.0))
@@ -116,9 +113,6 @@ def clip_grad_norm_(
 @no_grad()
 def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
     """Limit the entries of the gradients to [-clip_value, clip_value].
-
-    Returns:
-        None.
 
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, -4.0])

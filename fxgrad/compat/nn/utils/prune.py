@@ -520,9 +520,6 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether a module, or one inside it, has a pruned parameter.
 
-    Returns:
-        A bool.
-
     >>> layer = torch.nn.Linear(2, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
     >>> torch.nn.utils.prune.is_pruned(layer)
