@@ -19,6 +19,7 @@ from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike
 from ..numpy.composite import cast, dtype_of, operand
 from ..numpy.linalg.matrices import as_matrix, as_square_matrix, hermitian_matrix
+from ..numpy.linalg.sources import DE_HOOG, GILES, WALTER, cite
 from ..ops.elimination import INFO, take_rows
 from ..ops.linalg import adjoint, hermitian_part, lower_triangle, matrix_transpose, real_dtype
 from ..ops.reflections import apply_reflections, multiply_reflections
@@ -63,11 +64,9 @@ class EigImplementation(enum.Enum):
 
 # -- triangles ------------------------------------------
 @api_boundary
+@cite(GILES)
 def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """L with A = LLᴴ of Hermitian positive definite matrices (…, n, n).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         symmetrize_input: factor the Hermitian part (A + Aᴴ)/2; otherwise the lower triangle is read.
@@ -108,6 +107,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
 
 
 @api_boundary
+@cite(GILES)
 def triangular_solve(
     a: ArrayLike,
     b: ArrayLike,
@@ -121,9 +121,6 @@ def triangular_solve(
     """x with op(a) x = b if `left_side`, otherwise with x op(a) = b, for triangles a (…, n, n) and matrices b.
 
     One triangle of a is read; x is NaN where a zero is on its diagonal.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         left_side, lower: where op(a) stands, and which triangle of a is read.
@@ -152,6 +149,7 @@ def triangular_solve(
 
 
 @api_boundary
+@cite(GILES)
 def tridiagonal_solve(
     dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
 ) -> Array:
@@ -159,9 +157,6 @@ def tridiagonal_solve(
 
     dl[i] stands in row i, du[i] too: dl[0] and du[n − 1] are not read. `perturb_singular=True` raises
     UnsupportedError.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         ShapeError: the diagonals and right-hand sides do not fit each other.
@@ -186,11 +181,9 @@ def tridiagonal_solve(
 
 # -- elimination and reflections ------------------------------------------
 @api_boundary
+@cite(DE_HOOG)
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """(L below the diagonal and U in one matrix, the row with which each was exchanged, the row of A for each of PA).
-
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
 
     >>> fx.grad(lambda a: lax.linalg.lu(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
@@ -212,13 +205,11 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
 
 
 @api_boundary
+@cite(WALTER)
 def qr(
     x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
 ) -> tuple[Array, ...]:
     """(Q, R) with A = QR of matrices (…, m, n), and with `pivoting` the order of columns P with A[:, P] = QR.
-
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
 
     Args:
         x: A.
@@ -271,6 +262,7 @@ def ormqr(
 
 # -- eigen- and singular values ------------------------------------------
 @api_boundary
+@cite(GILES)
 def eig(
     x: ArrayLike,
     *,
@@ -281,9 +273,6 @@ def eig(
     use_magma: bool | None = None,
 ) -> list[Array]:
     """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), as requested, all complex.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         x: the matrices.
@@ -308,6 +297,7 @@ def columns_of(by_index: tuple[int, int] | None) -> slice:
 
 
 @api_boundary
+@cite(GILES)
 def eigh(
     x: ArrayLike,
     *,
@@ -318,9 +308,6 @@ def eigh(
     implementation: EighImplementation | None = None,
 ) -> tuple[Array, Array]:
     """(V, w) with A = V·diag(w)·Vᴴ and ascending w, of Hermitian matrices (…, n, n): the vectors come first.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         x: A.
@@ -341,6 +328,7 @@ def eigh(
 
 
 @api_boundary
+@cite(GILES)
 def svd(
     x: ArrayLike,
     *,
@@ -350,9 +338,6 @@ def svd(
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
     """(U, s, Vᴴ) with A = U·diag(s)·Vᴴ, or s alone: see `fxgrad.numpy.linalg.svd`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         x: A, matrices (…, m, n).
@@ -481,6 +466,7 @@ def qdwh(
 
 
 @api_boundary
+@cite(GILES)
 def symmetric_product(
     a_matrix: ArrayLike,
     c_matrix: ArrayLike,
@@ -490,9 +476,6 @@ def symmetric_product(
     symmetrize_output: bool = False,
 ) -> Array:
     """αAAᵀ + βC, for A (…, m, n) and a symmetric C (…, m, m).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         a_matrix, c_matrix: A and C.

@@ -9,6 +9,7 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ops, unknown_option
 from ...numpy.composite import dtype_of
+from ...numpy.linalg.sources import LANCASTER, cite
 from ..reference import scipy_function
 from .arguments import as_matrix, as_square_matrix
 
@@ -36,11 +37,9 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Array:
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Array:
     """x with ax + xaᴴ = q, for matrices (…, n, n): see `solve_sylvester`.
-
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
 
     >>> fx.grad(lambda a: linalg.solve_continuous_lyapunov(a, fnp.array([[8.0]])).sum())(fnp.array([[2.0]]))
     array([[-1.]])
@@ -53,11 +52,9 @@ solve_lyapunov = solve_continuous_lyapunov
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Array:
     """x with axaᴴ − x + q = 0, for matrices (…, n, n).
-
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
 
     Args:
         method: "direct" for one system of n² equations, "bilinear" for an equation of Sylvester's; the first is the
@@ -98,6 +95,7 @@ def solve_riccati(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, discrete: bool
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_continuous_are(
     a: ArrayLike,
     b: ArrayLike,
@@ -111,9 +109,6 @@ def solve_continuous_are(
 
     The derivative is that of the implicit function theorem, an equation of Sylvester's with the closed loop; q and r
     count by their Hermitian parts.
-
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
 
     Args:
         a, q, e: (…, m, m); e is the identity unless it is given.
@@ -131,6 +126,7 @@ def solve_continuous_are(
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_discrete_are(
     a: ArrayLike,
     b: ArrayLike,
@@ -141,9 +137,6 @@ def solve_discrete_are(
     balanced: bool = True,
 ) -> Array:
     """The stabilizing x with aᴴxa − eᴴxe − (aᴴxb + s)(r + bᴴxb)⁻¹(bᴴxa + sᴴ) + q = 0: see `solve_continuous_are`.
-
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
 
     >>> one = fnp.array([[1.0]])
     >>> fx.grad(lambda q: linalg.solve_discrete_are(one, one, q, one).sum())(2 * one).round(12)

@@ -9,6 +9,7 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option
 from ...numpy.composite import cast, dtype_of
+from ...numpy.linalg.sources import DE_HOOG, GILES, WALTER, cite
 from ..reference import scipy_function
 from .arguments import as_array, as_hermitian_matrix, as_matrix, as_square_matrix, symmetric_matrix
 from .systems import apply_transposition, complete_band, solve_by_cholesky, solve_triangle
@@ -16,15 +17,13 @@ from .systems import apply_transposition, complete_band, solve_by_cholesky, solv
 
 # -- Cholesky ------------------------------------------
 @scipy_function("linalg")
+@cite(GILES)
 def cholesky(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array:
     """U with A = UᴴU, or with `lower` L with A = LLᴴ, of Hermitian positive definite matrices (…, n, n).
 
     One triangle is read, and the gradient is Hermitian: see `fxgrad.numpy.linalg.cholesky`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
@@ -38,13 +37,11 @@ def cholesky(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
     """(the factor of `cholesky`, lower), for `cho_solve`. Traced factors have zeros beside their triangle.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.grad(lambda a: linalg.cho_factor(a)[0][0, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[0.25, 0.  ],
@@ -54,13 +51,11 @@ def cho_factor(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cho_solve(
     c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """A⁻¹b, computed from the result of `cho_factor`, for b (n,) or (…, n, k).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> factor = linalg.cho_factor(fnp.array([[4.0, 0.0], [0.0, 1.0]]))
     >>> fx.grad(lambda b: linalg.cho_solve(factor, b).sum())(fnp.ones(2))
@@ -71,15 +66,13 @@ def cho_solve(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cholesky_banded(
     ab: ArrayLike, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Array:
     """The factor of a banded Hermitian matrix, as a band: see `solveh_banded` and `cho_solve_banded`.
 
     Of traced values the whole matrix is factored.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         numpy.linalg.LinAlgError: the matrix is not positive definite.
@@ -103,6 +96,7 @@ def cholesky_banded(
 
 # -- LU ------------------------------------------
 @scipy_function("linalg")
+@cite(DE_HOOG)
 def lu(
     a: ArrayLike,
     permute_l: bool = False,
@@ -111,9 +105,6 @@ def lu(
     p_indices: bool = False,
 ) -> tuple[Array, ...]:
     """(P, L, U) with A = PLU, of matrices (…, m, n): L has ones on its diagonal, and P does not move.
-
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
 
     Args:
         permute_l: return (PL, U).
@@ -134,11 +125,9 @@ def lu(
 
 
 @scipy_function("linalg")
+@cite(DE_HOOG)
 def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """(L below the diagonal and U in one matrix, the row with which each was exchanged), of matrices (…, m, n).
-
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
 
     >>> fx.grad(lambda a: linalg.lu_factor(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
@@ -149,6 +138,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def lu_solve(
     lu_and_piv: tuple[ArrayLike, ArrayLike],
     b: ArrayLike,
@@ -157,9 +147,6 @@ def lu_solve(
     check_finite: bool = True,
 ) -> Array:
     """A⁻¹b, computed from the result of `lu_factor`, for b (n,) or (…, n, k); with `trans` 1 or 2 for Aᵀ or Aᴴ.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         ValueError: the right-hand side does not fit the factors.
@@ -195,6 +182,7 @@ def lu_solve(
 
 # -- LDL ------------------------------------------
 @scipy_function("linalg")
+@cite(DE_HOOG)
 def ldl(
     A: ArrayLike,
     lower: bool = True,
@@ -206,9 +194,6 @@ def ldl(
 
     L[perm] is a triangle with ones on its diagonal, D has blocks of one and two; perm and the places of blocks do not
     move. One triangle of A is read, and the gradient is Hermitian or symmetric.
-
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
 
     Args:
         lower: which triangle is read; without it L is an upper triangle.
@@ -237,6 +222,7 @@ def shape_of_mode(mode: str, words: tuple[str, ...]) -> str:
 
 
 @scipy_function("linalg")
+@cite(WALTER)
 def qr(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -246,9 +232,6 @@ def qr(
     check_finite: bool = True,
 ) -> tuple[Array, ...]:
     """(Q, R) with A = QR, unitary Q and an upper triangle R, of matrices (…, m, n).
-
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
 
     Args:
         mode: "full" for shapes (m, m), (m, n); "economic" for (m, k), (k, n) with k = min(m, n); "r" for (R,) alone.
@@ -279,6 +262,7 @@ def qr(
 
 
 @scipy_function("linalg")
+@cite(WALTER)
 def qr_multiply(
     a: ArrayLike,
     c: ArrayLike,
@@ -289,9 +273,6 @@ def qr_multiply(
     overwrite_c: bool = False,
 ) -> tuple[Array, ...]:
     """(cQ, R), or with mode="left" (Qc, R), for the economic QR of a, and the pivots if they are asked for.
-
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
 
     Args:
         c: a matrix, or a vector that stands for a row, or with mode="left" for a column.
@@ -318,6 +299,7 @@ def qr_multiply(
 
 
 @scipy_function("linalg")
+@cite(WALTER)
 def rq(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -326,9 +308,6 @@ def rq(
     check_finite: bool = True,
 ) -> Any:
     """(R, Q) with A = RQ, unitary Q and an upper triangle R, of matrices (…, m, n); R alone with mode="r".
-
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
 
     Args:
         mode: "full" for shapes (m, n), (n, n); "economic" for (m, k), (k, n) with k = min(m, n).

@@ -22,6 +22,7 @@ from ...numpy import linalg as numpy_linalg
 from ...numpy.composite import dtype_of, kind
 from ...numpy.linalg.matrices import batch_identity
 from ...numpy.linalg.solving import solve_broadcast
+from ...numpy.linalg.sources import GILES, cite
 from ..reference import scipy_function
 from .arguments import (
     as_array,
@@ -98,6 +99,7 @@ def band_of_tridiagonal(a: Any) -> Any:
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def solve(
     a: ArrayLike,
     b: ArrayLike,
@@ -109,9 +111,6 @@ def solve(
     transposed: bool = False,
 ) -> Array:
     """x with ax = b, for matrices a (…, n, n) and b (…, n, k), or a vector b (n,).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         lower: which triangle is read where `assume_a` says that one is.
@@ -146,6 +145,7 @@ def solve(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def solve_triangular(
     a: ArrayLike,
     b: ArrayLike,
@@ -158,9 +158,6 @@ def solve_triangular(
     """x with ax = b for triangles a (…, n, n) and b (…, n, k), or a vector b (n,).
 
     One triangle is read, and the gradient is zero beside it.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         trans: 0 or "N" for a itself, 1 or "T" for its transpose, 2 or "C" for its adjoint.
@@ -194,6 +191,7 @@ def apply_transposition(a: Any, trans: int | str) -> tuple[Any, bool]:
 
 # -- bands ------------------------------------------
 @scipy_function("linalg")
+@cite(GILES)
 def solve_banded(
     l_and_u: tuple[int, int],
     ab: ArrayLike,
@@ -203,9 +201,6 @@ def solve_banded(
     check_finite: bool = True,
 ) -> Array:
     """x with ax = b for a banded matrix a, whose diagonals are the rows of `ab`: ab[u + i − j, j] is a[i, j].
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         l_and_u: the numbers (l, u) of diagonals below and above the main one.
@@ -244,6 +239,7 @@ def complete_band(ab: Any, lower: bool) -> Any:
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def solveh_banded(
     ab: ArrayLike,
     b: ArrayLike,
@@ -256,9 +252,6 @@ def solveh_banded(
 
     The derivative is that by the entries of `ab`, each of which stands for two of the matrix. Traced matrices are not
     checked to be definite.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         ab: (…, u + 1, n); ab[u + i − j, j] is a[i, j], or with `lower` ab[i − j, j].
@@ -279,13 +272,11 @@ def solveh_banded(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cho_solve_banded(
     cb_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """A⁻¹b, computed from the result of `cholesky_banded`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         ValueError: the right-hand side does not fit the matrix.
@@ -390,6 +381,7 @@ def solve_circulant(
 
 # -- inverses and least squares ------------------------------------------
 @scipy_function("linalg")
+@cite(GILES)
 def inv(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -399,9 +391,6 @@ def inv(
     lower: bool = False,
 ) -> Array:
     """The inverses of matrices (…, n, n); `assume_a` and `lower` as in `solve`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
@@ -416,11 +405,9 @@ def inv(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinants of matrices (…, n, n), singular ones too: see `fxgrad.numpy.linalg.det`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.grad(linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
     array([[0., 0.],
