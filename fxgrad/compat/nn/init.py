@@ -462,10 +462,7 @@ def under_older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     Returns:
         The Tensor.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     x = torch.nn.init.{old}({OF_OLDER_NAMES.get(old, "torch.empty(2, 3)")})
+    >>> x = torch.nn.init.{old}({OF_OLDER_NAMES.get(old, "torch.empty(2, 3)")})
     >>> x.requires_grad
     False
     """

@@ -73,12 +73,9 @@ def clip_grad_norm(
     Returns:
         A Tensor without dimensions: the norm that they had.
 
-    >>> import warnings
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, 4.0])
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     torch.nn.utils.clip_grad_norm(x, 1.0)
+    >>> torch.nn.utils.clip_grad_norm(x, 1.0)
     tensor(5.)
     """
     warnings.warn(
