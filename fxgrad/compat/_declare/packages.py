@@ -19,14 +19,15 @@ def complete_by_package(subject: Any, package: str) -> None:
 def complete_module(names: dict[str, Any], package: str) -> None:
     """Have the docstrings of a module's public functions and classes completed so; `names` are its globals."""
     for subject in [names[name] for name in names.get("__all__", names)]:
-        if getattr(subject, "__module__", "") == names["__name__"] and type(subject.__doc__) is str:
+        is_own = isinstance(subject, FunctionType | type) and subject.__module__ == names["__name__"]
+        if is_own and type(subject.__doc__) is str:
             complete_by_package(subject, package)
 
 
 def complete_methods(cls: type, package: str) -> None:
     """Have the docstrings of a class's own public methods completed so."""
     for name, method in vars(cls).items():
-        if type(method) is FunctionType and method.__doc__ and not name.startswith("_"):
+        if type(method) is FunctionType and type(method.__doc__) is str and not name.startswith("_"):
             complete_by_package(method, package)
 
 

@@ -37,7 +37,7 @@ caught
 
 def unraised(kind: Kind) -> Kind:
     """Say in the docstring of an error that it is there for programs that catch it."""
-    kind.__doc__ = f"{kind.__doc__}{UNRAISED.format(name=kind.__name__)}"
+    kind.__doc__ = f"{kind.__doc__ or ''}{UNRAISED.format(name=kind.__name__)}"
     return public(kind)
 
 
