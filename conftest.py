@@ -1,12 +1,12 @@
-"""The names that examples in docstrings use without an import."""
-
-from importlib import import_module
+"""Examples in docstrings are run with the names that they take as given."""
 
 import pytest
 
-from fxgrad.core.docstrings import EXAMPLE_NAMES
+from tests.given_names import given_names
 
 
-@pytest.fixture(autouse=True, scope="session")
-def give_examples_their_names(doctest_namespace):
-    doctest_namespace.update({name: import_module(module) for name, module in EXAMPLE_NAMES.items()})
+@pytest.fixture
+def doctest_namespace(request):
+    test = request.node.dtest
+    with given_names(test.globs["__name__"], test.docstring) as names:
+        yield names

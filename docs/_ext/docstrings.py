@@ -7,7 +7,7 @@ import re
 from textwrap import dedent, indent
 from typing import Any
 
-from fxgrad.core.docstrings import EXAMPLE_NAMES
+from fxgrad.core.docstrings import example_names
 
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Warns):[ ]*$")
 TITLES = {"Args": "Parameters"}
@@ -201,15 +201,16 @@ class Shown(str):
 def docstring_of(value: Any) -> str:
     """The docstring of an object, without indentation; "" where it is that of one of Python's own types."""
     text = inspect.getdoc(value) or ""
-    return "" if text in TEXTS_OF_PYTHON else add_imports(text)
+    module = getattr(value.fget if isinstance(value, property) else value, "__module__", None) or ""
+    return "" if text in TEXTS_OF_PYTHON else add_imports(text, module)
 
 
-def add_imports(text: str) -> str:
-    """Begin the first example of a docstring with the import of the `EXAMPLE_NAMES` that its examples use."""
+def add_imports(text: str, module: str) -> str:
+    """Begin the first example of a docstring with the import of the given names that its examples use."""
     code = "\n".join(re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", text, re.MULTILINE))
     used = [
         f"{module} as {name}"
-        for name, module in EXAMPLE_NAMES.items()
+        for name, module in example_names(module).items()
         if re.search(rf"\b{name}\.", code) and not re.search(rf"\bimport .*\b{name}\b", code)
     ]
     line = f">>> import {', '.join(used)}\n"

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ._core.absence import make_absent
+from ._declare.packages import complete_module
 from .nn.modules.module import Module
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ class ScriptModule(Module):
     """A Module, no more: `script` returns its argument, so that nothing else is of this class.
 
     Args:
-        args: accepted as torch has them.
         kwargs: what the class takes.
 
     >>> isinstance(torch.jit.ScriptModule(), torch.nn.Module)
@@ -58,9 +58,7 @@ def script(
     """Return the function, module or class itself: it runs as Python, with all that Python has.
 
     Args:
-        obj: any object.
         optimize: accepted and without effect.
-        example_inputs: accepted and without effect.
 
     >>> @torch.jit.script
     ... def double(x: torch.Tensor) -> torch.Tensor:
@@ -75,12 +73,6 @@ def trace(func: Any, example_inputs: Any = None, *args: object, **options: objec
     """Return the function or module itself: what it does still depends on its arguments. The examples are not looked
     at.
 
-    Args:
-        func: the function.
-        example_inputs: accepted and without effect.
-        args: accepted as torch has them.
-        options: accepted as torch has them.
-
     >>> torch.jit.trace(torch.sin, torch.zeros(2)) is torch.sin
     True
     """
@@ -91,10 +83,7 @@ def trace_module(mod: Any, inputs: Any = None, *args: object, **options: object)
     """Return the module itself.
 
     Args:
-        mod: the module.
         inputs: accepted and without effect.
-        args: accepted as torch has them.
-        options: accepted as torch has them.
 
     >>> model = torch.nn.Linear(2, 3)
     >>> torch.jit.trace_module(model, {}) is model
@@ -105,9 +94,6 @@ def trace_module(mod: Any, inputs: Any = None, *args: object, **options: object)
 
 def export(fn: Any) -> Any:
     """Return the function itself.
-
-    Args:
-        fn: the function.
 
     >>> torch.jit.export(len) is len
     True
@@ -121,9 +107,6 @@ _overload = _overload_method = _copy_to_script_wrapper = export
 
 def interface(obj: Any) -> Any:
     """Return the class itself.
-
-    Args:
-        obj: any object.
 
     >>> torch.jit.interface(dict) is dict
     True
@@ -147,7 +130,6 @@ def freeze(mod: Any, preserved_attrs: Any = None, optimize_numerics: bool = True
     """Return the module itself.
 
     Args:
-        mod: the module.
         preserved_attrs: accepted and without effect.
         optimize_numerics: accepted and without effect.
 
@@ -162,7 +144,6 @@ def optimize_for_inference(mod: Any, other_methods: Any = None) -> Any:
     """Return the module itself.
 
     Args:
-        mod: the module.
         other_methods: accepted and without effect.
 
     >>> model = torch.nn.Linear(2, 3)
@@ -189,11 +170,7 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether an object is of a class, or one of several; of a generic alias, its container.
 
     Args:
-        obj: any object.
         target_type: a class, several, or a generic alias.
-
-    Returns:
-        A bool.
 
     >>> torch.jit.isinstance([1], list[int])
     True
@@ -249,7 +226,6 @@ def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future:
     """Call a function at once, and return its result for `wait`.
 
     Args:
-        func: the function.
         args: its arguments.
         kwargs: its arguments by name.
 
@@ -301,9 +277,6 @@ def enable_onednn_fusion(enabled: bool) -> None:
     Args:
         enabled: whether it does anything.
 
-    Returns:
-        None.
-
     >>> torch.jit.enable_onednn_fusion(True)
     """
 
@@ -342,3 +315,6 @@ __all__ = [
     "unused",
     "wait",
 ]
+
+
+complete_module(globals(), "jit")

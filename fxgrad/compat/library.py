@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._core.absence import make_absent
 from ._core.errors import ArgumentValueError, TensorError
 from ._core.operation_names import OPERATIONS, find_operation
+from ._declare.packages import complete_module
 from .autograd.named_operation import EVERYWHERE, Derivative, NamedOperation
 from .autograd.schemas import Schema, infer_schema, read_schema
 
@@ -152,8 +153,6 @@ def triton_op(
 
     Args:
         name: the name, with its namespace.
-        fn: the function.
-        schema: the signature in torch's notation: "(Tensor x) -> Tensor".
 
     >>> @torch.library.triton_op("docs::negate", mutates_args=())
     ... def negate(x: torch.Tensor) -> torch.Tensor:
@@ -219,9 +218,6 @@ def register_fake(
     them.
 
     Args:
-        op: the operation, or its name.
-        func: the function.
-        lib: the Library that it belongs to, or None.
         allow_override: whether it may replace another.
 
     Raises:
@@ -254,10 +250,7 @@ def register_kernel(
     """Register the function that carries out an operation on these devices, on all if None: also a decorator.
 
     Args:
-        op: the operation, or its name.
         device_types: kinds of devices; None: all.
-        func: the function.
-        lib: the Library that it belongs to, or None.
 
     Raises:
         TensorError, a RuntimeError: there is no such operation.
@@ -289,7 +282,6 @@ def register_autograd(
     """Register the derivative of an operation.
 
     Args:
-        op: the operation, or its name.
         backward: backward(ctx, *grads) gives a gradient for each argument, None for what has none; for a list of
             Tensors a list.
         setup_context: setup_context(ctx, inputs, output) leaves in `ctx` what `backward` reads. Where there are
@@ -315,10 +307,6 @@ def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Li
     """Register what `vmap` does with an operation: func(info, in_dims, *args) returns (output, out_dims), as
     `torch.autograd.Function.vmap` does. Otherwise the entries of a batch are carried out one after another.
 
-    Args:
-        op: the operation, or its name.
-        lib: the Library that it belongs to, or None.
-
     Raises:
         TensorError, a RuntimeError: there is no such operation.
 
@@ -340,9 +328,6 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Sequ
     """Define an operation that has no kernel yet.
 
     Args:
-        qualname: the name, with its namespace: "ns::name".
-        schema: the signature in torch's notation: "(Tensor x) -> Tensor".
-        lib: the Library that it belongs to, or None.
         tags: accepted and without effect.
 
     Raises:
@@ -367,11 +352,6 @@ def impl(
 ) -> Any:
     """Register the function that carries out a defined operation on devices of these types, "default" for all: also a
     decorator.
-
-    Args:
-        qualname: the name, with its namespace: "ns::name".
-        func: the function.
-        lib: the Library that it belongs to, or None.
 
     Raises:
         TensorError, a RuntimeError: there is no such operation.
@@ -473,10 +453,6 @@ class Library:
 def fallthrough_kernel(*args: object, **options: object) -> None:
     """Stand for passing on to the next kernel, in `Library.impl`; it is not to be called.
 
-    Args:
-        args: accepted as torch has them.
-        options: accepted as torch has them.
-
     Raises:
         TensorError, a RuntimeError: always.
 
@@ -507,3 +483,6 @@ __all__ = [
     "triton_op",
     "wrap_triton",
 ]
+
+
+complete_module(globals(), "library")

@@ -18,7 +18,6 @@ LONGEST_TEXT = 10_000
 class ProcessException(Exception):
     """The error of a process that `spawn` has started.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> issubclass(mp.ProcessException, Exception)
     True
     """
@@ -31,7 +30,6 @@ class ProcessException(Exception):
 class ProcessRaisedException(ProcessException):
     """A process has raised an exception; the message is its traceback.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> issubclass(mp.ProcessRaisedException, mp.ProcessException)
     True
     """
@@ -40,7 +38,6 @@ class ProcessRaisedException(ProcessException):
 class ProcessExitedException(ProcessException):
     """A process has ended with an exit code that is not 0.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> issubclass(mp.ProcessExitedException, mp.ProcessException)
     True
     """
@@ -69,7 +66,6 @@ class ProcessContext:
     Args:
         errors: where processes write their errors.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.ProcessContext([], []).join()
     True
     """
@@ -145,7 +141,6 @@ def start_processes(
     Raises:
         ProcessRaisedException: `join`, and one has raised.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> def main():  # of a program; `work` is a function at the top of its file
     ...     mp.start_processes(work, args=(3,), nprocs=2)
     """
@@ -184,7 +179,6 @@ def spawn(
     Returns:
         A ProcessContext, or None after it was joined.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> def main():  # of a program; `work` is a function at the top of its file
     ...     mp.spawn(work, args=(3,), nprocs=2)
     """
@@ -200,7 +194,6 @@ def get_all_sharing_strategies() -> set[str]:
     Returns:
         A set.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
     True
     """
@@ -213,7 +206,6 @@ def get_sharing_strategy() -> str:
     Returns:
         A str.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.get_sharing_strategy() in mp.get_all_sharing_strategies()
     True
     """
@@ -229,7 +221,6 @@ def set_sharing_strategy(new_strategy: str) -> None:
     Raises:
         ArgumentValueError: there is no such way.
 
-    >>> import fxgrad.compat.multiprocessing as mp
     >>> mp.set_sharing_strategy(mp.get_sharing_strategy())
     """
     global STRATEGY

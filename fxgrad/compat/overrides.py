@@ -23,6 +23,7 @@ from ._core.overriding import (
     skip_next_question,
 )
 from ._core.tensor import Tensor
+from ._declare.packages import complete_module
 from ._declare.spaces import SPACES
 
 if TYPE_CHECKING:
@@ -46,9 +47,6 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     Args:
         relevant_args: the arguments.
 
-    Returns:
-        A bool.
-
     >>> torch.overrides.has_torch_function((torch.ones(1), 2))
     False
     """
@@ -61,9 +59,6 @@ def has_torch_function_unary(relevant_arg: Any) -> bool:
     Args:
         relevant_arg: the argument.
 
-    Returns:
-        A bool.
-
     >>> torch.overrides.has_torch_function_unary(torch.zeros(2))
     False
     """
@@ -75,9 +70,6 @@ def has_torch_function_variadic(*relevant_args: Any) -> bool:
 
     Args:
         relevant_args: the arguments.
-
-    Returns:
-        A bool.
 
     >>> torch.overrides.has_torch_function_variadic(torch.zeros(2), 3)
     False
@@ -181,12 +173,6 @@ def enable_reentrant_dispatch() -> AbstractContextManager[None]:
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
     """Whether a function is a method of Tensors or reads one of their properties. (A function that is there as
     `torch.add` and as `Tensor.add` is one of both.)
-
-    Args:
-        func: the function.
-
-    Returns:
-        A bool.
 
     >>> torch.overrides.is_tensor_method_or_property(torch.Tensor.add_)
     True
@@ -321,3 +307,5 @@ __all__ = [
     "resolve_name",
     "wrap_torch_function",
 ]
+
+complete_module(globals(), "overrides")

@@ -4,6 +4,28 @@ from __future__ import annotations
 
 # The names that examples use without an import, which the pages of the documentation show.
 EXAMPLE_NAMES = {"fx": "fxgrad", "fnp": "fxgrad.numpy", "np": "numpy", "torch": "fxgrad.compat"}
+# The names of packages that their own examples use as well.
+PACKAGE_NAMES = {
+    "fxgrad.compat.autograd.forward_ad": "fwAD",
+    "fxgrad.compat.distributed": "dist",
+    "fxgrad.compat.multiprocessing": "mp",
+    "fxgrad.lax": "lax",
+    "fxgrad.scipy.fft": "fft",
+    "fxgrad.scipy.integrate": "integrate",
+    "fxgrad.scipy.interpolate": "interpolate",
+    "fxgrad.scipy.linalg": "linalg",
+    "fxgrad.scipy.ndimage": "ndimage",
+    "fxgrad.scipy.optimize": "optimize",
+    "fxgrad.scipy.signal": "signal",
+    "fxgrad.scipy.sparse": "sparse",
+    "fxgrad.scipy.sparse.linalg": "linalg",
+}
+
+
+def example_names(module: str) -> dict[str, str]:
+    """The names that the examples of a module use without an import, with the modules that they stand for."""
+    own = {name: package for package, name in PACKAGE_NAMES.items() if f"{module}.".startswith(f"{package}.")}
+    return EXAMPLE_NAMES | own
 
 
 def insert_before_example(text: str, added: str) -> str:

@@ -38,7 +38,6 @@ def associative_scan(
         ShapeError: the sizes along the axis differ.
         AxisError: there is no such axis.
 
-    >>> from fxgrad import lax
     >>> lax.associative_scan(np.maximum, np.array([1.0, 3.0, 2.0, 5.0]))
     array([1., 3., 3., 5.])
     """

@@ -69,7 +69,6 @@ def cond(
         StructureError: the results of the two functions differ, or there are operands both ways.
         DTypeError: `pred` is not one boolean or number.
 
-    >>> from fxgrad import lax
     >>> root = lambda x: lax.cond(x > 0, fnp.sqrt, lambda x: 0.0 * x, x)
     >>> float(root(4.0)), float(fx.grad(root)(4.0))
     (2.0, 0.25)
@@ -102,7 +101,6 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., Any]], *operands: 
         StructureError: there is no branch, or their results differ.
         DTypeError: `index` is not one integer.
 
-    >>> from fxgrad import lax
     >>> [lax.switch(i, [lambda x: x, lambda x: -x], 2.0) for i in range(3)]
     [2.0, -2.0, -2.0]
     """
@@ -207,7 +205,6 @@ def while_loop(
         DTypeError: `cond_fun` does not give one boolean.
         NotDifferentiableError: reverse mode without `max_steps`.
 
-    >>> from fxgrad import lax
     >>> grown = lambda x: lax.while_loop(lambda v: v < 100.0, lambda v: v * v, x)
     >>> float(grown(2.0)), float(fx.jvp(grown, (2.0,), (1.0,))[1])
     (256.0, 1024.0)
@@ -298,7 +295,6 @@ def fori_loop(
         DTypeError: a bound is not one number.
         ShapeError: the state changes its shape from step to step.
 
-    >>> from fxgrad import lax
     >>> lax.fori_loop(1, 5, lambda i, product: product * i, 1)
     24
     """
@@ -365,7 +361,6 @@ def scan(
         StructureError: `f` does not return a pair, or changes the carry; the message names the leaf.
         ShapeError: the lengths differ.
 
-    >>> from fxgrad import lax
     >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0.0, np.arange(4.0))
     >>> float(total), sums
     (6.0, array([0., 1., 3., 6.]))
@@ -501,7 +496,6 @@ def map(f: Callable[[Any], Any], xs: PyTree, *, batch_size: int | None = None) -
         StructureError: `f` is no function, `xs` has no arrays, or `batch_size` is no positive integer.
         ShapeError: an array has no axis to go along, or another length than the others.
 
-    >>> from fxgrad import lax
     >>> lax.map(lambda x: x * x, np.arange(3.0))
     array([0., 1., 4.])
     """

@@ -19,6 +19,7 @@ from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike
 from ..numpy.composite import cast, dtype_of, operand
 from ..numpy.linalg.matrices import as_matrix, as_square_matrix, hermitian_matrix
+from ..numpy.linalg.sources import DE_HOOG, GILES, WALTER, cite
 from ..ops.elimination import INFO, take_rows
 from ..ops.linalg import adjoint, hermitian_part, lower_triangle, matrix_transpose, real_dtype
 from ..ops.reflections import apply_reflections, multiply_reflections
@@ -27,7 +28,6 @@ from ..ops.reflections import apply_reflections, multiply_reflections
 class SvdAlgorithm(enum.Enum):
     """Implementations of singular values, accepted for JAX's signatures; all mean the same here.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.svd(fnp.eye(1), compute_uv=False, algorithm=lax.linalg.SvdAlgorithm.QR)
     array([1.])
     """
@@ -41,7 +41,6 @@ class SvdAlgorithm(enum.Enum):
 class EighImplementation(enum.Enum):
     """Implementations of eigenvalues of Hermitian matrices, accepted for JAX's signatures; all mean the same here.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.eigh(fnp.eye(1), implementation=lax.linalg.EighImplementation.QDWH)[1]
     array([1.])
     """
@@ -54,7 +53,6 @@ class EighImplementation(enum.Enum):
 class EigImplementation(enum.Enum):
     """Implementations of eigenvalues, accepted for JAX's signatures; all mean the same here.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.eig(fnp.eye(1), implementation=lax.linalg.EigImplementation.LAPACK)[0]
     array([1.+0.j])
     """
@@ -66,11 +64,9 @@ class EigImplementation(enum.Enum):
 
 # -- triangles ------------------------------------------
 @api_boundary
+@cite(GILES)
 def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """L with A = LLᴴ of Hermitian positive definite matrices (…, n, n).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         symmetrize_input: factor the Hermitian part (A + Aᴴ)/2; otherwise the lower triangle is read.
@@ -78,7 +74,6 @@ def cholesky(a: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.cholesky(a)[1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.0625, -0.125 ],
            [-0.125 ,  0.25  ]])
@@ -97,7 +92,6 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
     Raises:
         ShapeError: the vector has not as many entries as the factor has rows.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda w: lax.linalg.cholesky_update(fnp.array([[3.0]]), w)[0, 0])(fnp.array([4.0]))
     array([0.8])
     """
@@ -113,6 +107,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
 
 
 @api_boundary
+@cite(GILES)
 def triangular_solve(
     a: ArrayLike,
     b: ArrayLike,
@@ -127,15 +122,11 @@ def triangular_solve(
 
     One triangle of a is read; x is NaN where a zero is on its diagonal.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         left_side, lower: where op(a) stands, and which triangle of a is read.
         transpose_a, conjugate_a: what op does to a.
         unit_diagonal: ones stand on the diagonal, which is not read.
 
-    >>> from fxgrad import lax
     >>> a, b = fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([[2.0, 4.0]])
     >>> fx.grad(lambda a: lax.linalg.triangular_solve(a, b, lower=True).sum())(a)
     array([[-0.5 ,  0.  ],
@@ -158,6 +149,7 @@ def triangular_solve(
 
 
 @api_boundary
+@cite(GILES)
 def tridiagonal_solve(
     dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
 ) -> Array:
@@ -166,14 +158,10 @@ def tridiagonal_solve(
     dl[i] stands in row i, du[i] too: dl[0] and du[n − 1] are not read. `perturb_singular=True` raises
     UnsupportedError.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Raises:
         ShapeError: the diagonals and right-hand sides do not fit each other.
         UnsupportedError: `perturb_singular=True`.
 
-    >>> from fxgrad import lax
     >>> z, b = fnp.zeros(2), fnp.array([[2.0], [4.0]])
     >>> fx.grad(lambda d: lax.linalg.tridiagonal_solve(z, d, z, b).sum())(fnp.array([2.0, 4.0]))
     array([-0.5 , -0.25])
@@ -193,13 +181,10 @@ def tridiagonal_solve(
 
 # -- elimination and reflections ------------------------------------------
 @api_boundary
+@cite(DE_HOOG)
 def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """(L below the diagonal and U in one matrix, the row with which each was exchanged, the row of A for each of PA).
 
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
-
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.lu(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
            [-0.5 ,  1.  ]])
@@ -213,7 +198,6 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     """The row of A for each row of PA, from the exchanges `pivots` that `lu` gives; `permutation_size` is the number of
     rows.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.lu_pivots_to_permutation(np.array([2, 1], np.int32), 3)
     array([2, 1, 0], dtype=int32)
     """
@@ -221,13 +205,11 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
 
 
 @api_boundary
+@cite(WALTER)
 def qr(
     x: ArrayLike, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
 ) -> tuple[Array, ...]:
     """(Q, R) with A = QR of matrices (…, m, n), and with `pivoting` the order of columns P with A[:, P] = QR.
-
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
 
     Args:
         x: A.
@@ -235,7 +217,6 @@ def qr(
         full_matrices: whether Q is (m, m), which has no derivative for m > n, or (m, min(m, n)).
         use_magma: accepted for JAX's sake; results do not depend on it.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.qr(a, full_matrices=False)[1][0, 0])(fnp.array([[3.0], [4.0]]))
     array([[-0.6],
            [-0.8]])
@@ -254,7 +235,6 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda t: lax.linalg.householder_product(fnp.array([[1.0], [1.0]]), t).sum())(fnp.array([0.5]))
     array([-2.])
     """
@@ -270,7 +250,6 @@ def ormqr(
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.ormqr(fnp.array([[1.0], [1.0]]), fnp.array([1.0]), fnp.eye(2))
     array([[ 0., -1.],
            [-1.,  0.]])
@@ -283,6 +262,7 @@ def ormqr(
 
 # -- eigen- and singular values ------------------------------------------
 @api_boundary
+@cite(GILES)
 def eig(
     x: ArrayLike,
     *,
@@ -294,15 +274,11 @@ def eig(
 ) -> list[Array]:
     """[w, left eigenvectors, right eigenvectors] of matrices (…, n, n), as requested, all complex.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         x: the matrices.
         compute_left_eigenvectors, compute_right_eigenvectors: what is asked for.
         enable_eigvec_derivs, implementation, use_magma: accepted for JAX's sake; vectors always have derivatives.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: fnp.max(lax.linalg.eig(a)[0].real))(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
            [1., 1.]])
@@ -321,6 +297,7 @@ def columns_of(by_index: tuple[int, int] | None) -> slice:
 
 
 @api_boundary
+@cite(GILES)
 def eigh(
     x: ArrayLike,
     *,
@@ -332,9 +309,6 @@ def eigh(
 ) -> tuple[Array, Array]:
     """(V, w) with A = V·diag(w)·Vᴴ and ascending w, of Hermitian matrices (…, n, n): the vectors come first.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         x: A.
         lower: which triangle is read, where not both are.
@@ -342,7 +316,6 @@ def eigh(
         sort_eigenvalues, implementation: accepted for JAX's sake; the order is always ascending.
         subset_by_index: from which up to which of the eigenvalues, without the last.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.eigh(a)[1][1])(fnp.array([[2.0, 1.0], [1.0, 2.0]]))
     array([[0.5, 0.5],
            [0.5, 0.5]])
@@ -355,6 +328,7 @@ def eigh(
 
 
 @api_boundary
+@cite(GILES)
 def svd(
     x: ArrayLike,
     *,
@@ -364,9 +338,6 @@ def svd(
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
     """(U, s, Vᴴ) with A = U·diag(s)·Vᴴ, or s alone: see `fxgrad.numpy.linalg.svd`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         x: A, matrices (…, m, n).
@@ -378,7 +349,6 @@ def svd(
     Raises:
         ValueError: `subset_by_index` with `full_matrices`.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
     array([[1., 0.],
            [0., 1.]])
@@ -406,7 +376,6 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.hessenberg(fnp.array([[1.0, 2.0], [3.0, 4.0]]))[0]
     array([[1., 2.],
            [3., 4.]])
@@ -426,7 +395,6 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
     Raises:
         UnsupportedError: `lower=False`.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.tridiagonal(fnp.array([[1.0, 2.0], [2.0, 4.0]]))[1]
     array([1., 4.])
     """
@@ -459,7 +427,6 @@ def schur(
     Raises:
         UnsupportedError: an order of the eigenvalues is asked for.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.schur(a)[0][1, 1])(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
            [1., 1.]])
@@ -489,7 +456,6 @@ def qdwh(
         x: A.
         is_hermitian, max_iterations, eps, dynamic_shape: accepted for JAX's sake; results do not depend on them.
 
-    >>> from fxgrad import lax
     >>> lax.linalg.qdwh(fnp.array([[3.0, 0.0], [0.0, -2.0]]))[1].round(6)
     array([[3., 0.],
            [0., 2.]])
@@ -500,6 +466,7 @@ def qdwh(
 
 
 @api_boundary
+@cite(GILES)
 def symmetric_product(
     a_matrix: ArrayLike,
     c_matrix: ArrayLike,
@@ -510,9 +477,6 @@ def symmetric_product(
 ) -> Array:
     """αAAᵀ + βC, for A (…, m, n) and a symmetric C (…, m, m).
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         a_matrix, c_matrix: A and C.
         alpha, beta: the factors.
@@ -521,7 +485,6 @@ def symmetric_product(
     Raises:
         ShapeError: the matrices do not fit each other.
 
-    >>> from fxgrad import lax
     >>> fx.grad(lambda a: lax.linalg.symmetric_product(a, fnp.eye(1)).sum())(fnp.array([[3.0, 4.0]]))
     array([[6., 8.]])
     """

@@ -62,7 +62,6 @@ def custom_linear_solve(
         StructureError: the results of `matvec` or of a solve are not like `b`.
         NotDifferentiableError: reverse mode without `transpose_solve`.
 
-    >>> from fxgrad import lax
     >>> b = np.array([1.0, 8.0])
     >>> def solution(a):
     ...     return lax.custom_linear_solve(lambda x: a * x, b, lambda mv, b: b / a, symmetric=True)
@@ -143,7 +142,6 @@ def custom_root(
     Raises:
         StructureError: the results of `f` or `solve` are not like `initial_guess`.
 
-    >>> from fxgrad import lax
     >>> def newton(f, x):
     ...     for _ in range(10):
     ...         x = x - f(x) / fx.grad(f)(x)

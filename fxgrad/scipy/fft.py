@@ -240,7 +240,6 @@ def dct(x: ArrayLike, type: int = 2, n: Any = None, axis: int = -1, norm: Any = 
     Raises:
         ValueError: there is no such `type` or `norm`, `n` is not positive, or of type 1 there is a single entry.
 
-    >>> from fxgrad.scipy import fft
     >>> energy = lambda x: (fft.dct(x, norm="ortho") ** 2).sum()
     >>> fx.grad(energy)(np.array([1.0, 2.0, 3.0])).round(12)
     array([2., 4., 6.])

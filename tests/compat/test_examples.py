@@ -13,7 +13,6 @@ from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-import numpy as np
 import pytest
 
 import fxgrad.compat as torch
@@ -22,6 +21,7 @@ from fxgrad.compat._declare.documentation import describe_result, find_entry
 from fxgrad.compat._declare.documentation import list_parameters as parameters_of
 from fxgrad.compat._declare.late_text import LateText
 from fxgrad.compat.texts import read_entries
+from tests.given_names import given_names
 from tests.house.raised_errors import list_unsaid, plain
 from tests.parity.compat.case import gathered
 
@@ -126,8 +126,9 @@ def test_examples_run(group):
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     for name, found in documented().items():
         if group_of(name) == group:
-            names = {"np": np, "torch": torch}
-            runner.run(parser.get_doctest(whole_text(found), names, name, None, None), out=failures.write)
+            text, module = whole_text(found), getattr(inspect.unwrap(found), "__module__", "")
+            with given_names(module, text) as names:
+                runner.run(parser.get_doctest(text, names, name, None, None), out=failures.write)
     assert not failures.getvalue()
 
 

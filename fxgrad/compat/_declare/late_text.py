@@ -15,13 +15,14 @@ from typing import Any, ClassVar
 class LateText(str):
     """The docstring of `subject`, a function or class: the declared sentence, completed when it is read."""
 
-    __slots__ = ("subject",)
+    __slots__ = ("own_writer", "subject")
 
     subject: Any
+    own_writer: Callable[[Any, str], str] | None  # in place of `writer`
     writer: ClassVar[Callable[[Any, str], str]]  # (subject, what is declared of it) → the whole text
 
     def __str__(self) -> str:
-        return LateText.writer(self.subject, self.declared)
+        return (self.own_writer or LateText.writer)(self.subject, self.declared)
 
     @property
     def declared(self) -> str:
@@ -32,14 +33,14 @@ class LateText(str):
         return str, (str(self),)
 
 
-def complete_late(subject: Any) -> None:
-    """Have the docstring of a function completed when it is read."""
+def complete_late(subject: Any, writer: Callable[[Any, str], str] | None = None) -> None:
+    """Have the docstring of a function completed when it is read: by `writer`, or by that of all declarations."""
     declared = subject.__doc__
     if type(declared) is not LateText:
         subject.__doc__ = text = LateText(declared or "")
     else:
         subject.__doc__ = text = LateText(declared.declared)
-    text.subject = subject
+    text.subject, text.own_writer = subject, writer
 
 
 def ask_whole_text(name: str) -> Callable[..., Any]:

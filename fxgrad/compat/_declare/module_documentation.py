@@ -35,7 +35,7 @@ def document_module(module: type, declared: str) -> str:
     """Return the docstring of a class of Modules of which `declared` is what its declaration says."""
     entry = read_entries().get(f"nn.{module.__name__}", NOTHING)
     text, sections, example = split_declared(declared)
-    paragraphs, known = [text, *entry.paragraphs], read_entries()["module_parameters"].parameters
+    paragraphs, known = [text, *entry.paragraphs], read_entries()["nn.modules"].parameters
     name = getattr(module, "_fx_function", "")
     function = SPACES["nn.functional"].get(name) or SPACES["function"].get(name)
     if function is not None:

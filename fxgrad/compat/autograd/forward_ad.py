@@ -33,7 +33,6 @@ class UnpackedDualTensor(NamedTuple):
         primal: the value.
         tangent: the tangent, a Tensor of the same shape, or None.
 
-    >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
     ...     print(fwAD.unpack_dual(x * x).tangent)
@@ -54,7 +53,6 @@ def enter_dual_level() -> int:
     Raises:
         TensorError: a level is open.
 
-    >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> level = fwAD.enter_dual_level()
     >>> x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
     >>> print(fwAD.unpack_dual(x * x).tangent)
@@ -76,7 +74,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
     Raises:
         TensorError: no level is open, or not this one.
 
-    >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> level = fwAD.enter_dual_level()
     >>> x = fwAD.make_dual(torch.tensor(2.0), torch.tensor(1.0))
     >>> fwAD.exit_dual_level()
@@ -98,7 +95,6 @@ def exit_dual_level(*, level: int | None = None) -> None:
 class dual_level:
     """Context manager: a level is open in which duals are made and carry their tangents.
 
-    >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
     ...     fwAD.unpack_dual(x * x).tangent.numpy()
@@ -133,7 +129,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         ArgumentValueError: one of them is neither floating nor complex.
         TypeError: `tensor` or `tangent` is no Tensor.
 
-    >>> import fxgrad.compat.autograd.forward_ad as fwAD
     >>> with fwAD.dual_level():
     ...     x = fwAD.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
     ...     print(fwAD.unpack_dual(x * x).tangent)

@@ -16,6 +16,7 @@ from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.modes import current_modes, with_modes
 from .._core.tape import BASE_TAPE, current_tape
 from .._core.tensor import Tensor
+from .._declare.packages import complete_module
 from .._make.creation import ones_like, zeros_like
 from ..func.forward import jvp_at
 from ..func.jacobian import split_columns, split_rows, unit_tensors
@@ -232,11 +233,7 @@ def vjp(
     """The pair (outputs, vᵀJ) of a function and its Jacobian.
 
     Args:
-        func: takes and returns Tensors.
-        inputs: its arguments.
         v: vectors of the shapes of the outputs; None for an output of one element.
-        create_graph: the results can be differentiated; inside transforms they can in any case.
-        strict: raise where an output is independent of an input.
 
     Returns:
         A tuple (outputs, products), with the structure of the outputs and of the inputs.
@@ -270,13 +267,6 @@ def jvp(
 
     Args are those of `vjp`, but for `v`, which has the shapes of the inputs.
 
-    Args:
-        func: takes and returns Tensors.
-        inputs: its arguments.
-        v: vectors of the shapes of the inputs; None for an input of one element.
-        create_graph: the results can be differentiated; inside transforms they can in any case.
-        strict: raise where an output is independent of an input.
-
     Returns:
         A tuple (outputs, products), with the structure of the outputs.
 
@@ -309,10 +299,6 @@ def vhp(
 
     Args:
         func: takes Tensors and returns one of a single element.
-        inputs: its arguments.
-        v: vectors of the shapes of the inputs; None for an input of one element.
-        create_graph: the results can be differentiated; inside transforms they can in any case.
-        strict: raise where an output is independent of an input.
 
     Returns:
         A tuple (output, products), the latter with the structure of the inputs.
@@ -337,10 +323,6 @@ def hvp(
 
     Args:
         func: takes Tensors and returns one of a single element.
-        inputs: its arguments.
-        v: vectors of the shapes of the inputs; None for an input of one element.
-        create_graph: the results can be differentiated; inside transforms they can in any case.
-        strict: raise where an output is independent of an input.
 
     Returns:
         A tuple (output, products), the latter with the structure of the inputs.
@@ -401,10 +383,7 @@ def jacobian(
     """The Jacobian of a function: for every output and input a Tensor of the shapes of both, one after the other.
 
     Args:
-        func: takes and returns Tensors.
-        inputs: its arguments.
         create_graph: the result can be differentiated.
-        strict: raise where an output is independent of an input.
         vectorize: all rows at once, by vmap of the backward pass, instead of one after the other.
         strategy: "reverse-mode", or with `vectorize` "forward-mode", which takes as many passes as the inputs have
             elements.
@@ -520,9 +499,7 @@ def hessian(
 
     Args:
         func: takes Tensors and returns one of a single element.
-        inputs: its arguments.
         create_graph: the result can be differentiated.
-        strict: raise where an output is independent of an input.
 
     Returns:
         A Tensor of shape input.shape + input.shape; a tuple of tuples of them where there are several inputs.
@@ -548,3 +525,6 @@ def hessian(
 
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+complete_module(globals(), "autograd.functional")

@@ -29,10 +29,7 @@ class autocast(autocast_mode.autocast):
         dtype: the dtype of the casts.
         cache_enabled: whether casts of weights are kept.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     context = torch.cuda.amp.autocast(enabled=False)
+    >>> context = torch.cuda.amp.autocast(enabled=False)
     >>> with context:
     ...     y = torch.zeros(2)
     """
@@ -52,10 +49,7 @@ class GradScaler(grad_scaler.GradScaler):
         growth_interval: see `torch.amp.GradScaler`.
         enabled: whether it does anything.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     scaler = torch.cuda.amp.GradScaler(enabled=False)
+    >>> scaler = torch.cuda.amp.GradScaler(enabled=False)
     >>> scaler.is_enabled()
     False
     """
@@ -82,10 +76,7 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: dtype | None = None) -> Any:
     Returns:
         The decorated function.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     decorate = torch.cuda.amp.custom_fwd(lambda ctx, x: 2 * x)
+    >>> decorate = torch.cuda.amp.custom_fwd(lambda ctx, x: 2 * x)
     >>> callable(decorate)
     True
     """
@@ -102,10 +93,7 @@ def custom_bwd(bwd: Any) -> Any:
     Returns:
         The decorated function.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     decorate = torch.cuda.amp.custom_bwd(lambda ctx, grad: 2 * grad)
+    >>> decorate = torch.cuda.amp.custom_bwd(lambda ctx, grad: 2 * grad)
     >>> callable(decorate)
     True
     """

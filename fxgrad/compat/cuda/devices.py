@@ -11,6 +11,7 @@ from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.absence import make_absent
 from .._core.errors import DeviceError
 from .._core.tensor import Tensor
+from .._declare.packages import complete_module
 from .._make import generators
 from .._make.devices import as_device, device_count, import_cupy
 
@@ -53,9 +54,6 @@ class OutOfMemoryError(RuntimeError):
 def is_available() -> bool:
     """Whether CuPy is installed and finds a device.
 
-    Returns:
-        A bool.
-
     >>> torch.cuda.is_available() in (True, False)
     True
     """
@@ -74,9 +72,6 @@ def device_number(device: Any = None) -> int:
 
 def current_device() -> int:
     """The number of the device in use.
-
-    Returns:
-        An int.
 
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.current_device()
@@ -100,9 +95,6 @@ def init() -> None:
 
 def set_device(device: Any) -> None:
     """Use another device from now on; a negative number changes nothing, nor does anything where there is no device.
-
-    Returns:
-        None.
 
     >>> torch.cuda.set_device(-1)
     """
@@ -139,9 +131,6 @@ def device_of(obj: Tensor) -> AbstractContextManager[None]:
 def synchronize(device: Any = None) -> None:
     """Wait until the device has finished all its work.
 
-    Returns:
-        None.
-
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.synchronize()
     """
@@ -172,9 +161,6 @@ def get_device_properties(device: Any = None) -> Any:
 
 def get_device_name(device: Any = None) -> str:
     """The name of a device.
-
-    Returns:
-        A str.
 
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.get_device_name()
@@ -213,9 +199,6 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     Args:
         including_emulation: whether emulation counts.
 
-    Returns:
-        A bool.
-
     >>> torch.cuda.is_bf16_supported() in (True, False)
     True
     """
@@ -231,9 +214,6 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
     Args:
         peer_device: the other device.
 
-    Returns:
-        A bool.
-
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.can_device_access_peer(0, 0)
     """
@@ -246,9 +226,6 @@ def can_device_access_peer(device: Any, peer_device: Any) -> bool:
 def manual_seed(seed: int) -> None:
     """Restart the default generator, which serves all devices, from a seed.
 
-    Returns:
-        None.
-
     >>> torch.cuda.manual_seed(0)
     """
     generators.manual_seed(seed)
@@ -257,9 +234,6 @@ def manual_seed(seed: int) -> None:
 def manual_seed_all(seed: int) -> None:
     """Restart the default generator, which serves all devices, from a seed.
 
-    Returns:
-        None.
-
     >>> torch.cuda.manual_seed_all(0)
     """
     generators.manual_seed(seed)
@@ -267,9 +241,6 @@ def manual_seed_all(seed: int) -> None:
 
 def seed() -> None:
     """Restart the default generator from a seed of the operating system, if there is a device.
-
-    Returns:
-        None.
 
     >>> torch.cuda.seed_all()
     """
@@ -283,9 +254,6 @@ seed_all = seed
 def initial_seed() -> int:
     """The seed from which the default generator started.
 
-    Returns:
-        An int.
-
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.initial_seed()
     """
@@ -295,9 +263,6 @@ def initial_seed() -> int:
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
     """The state of the default generator.
-
-    Args:
-        device: the device, by its number or name; None: the one in use.
 
     Returns:
         A vector of uint8.
@@ -314,10 +279,6 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
 
     Args:
         new_state: what `get_rng_state` gave.
-        device: the device, by its number or name; None: the one in use.
-
-    Returns:
-        None.
 
     >>> if torch.cuda.is_available():
     ...     torch.cuda.set_rng_state(torch.cuda.get_rng_state())
@@ -343,9 +304,6 @@ def set_rng_state_all(new_states: list[Tensor]) -> None:
     Args:
         new_states: what `get_rng_state_all` gave.
 
-    Returns:
-        None.
-
     >>> torch.cuda.set_rng_state_all(torch.cuda.get_rng_state_all())
     """
     for state in new_states:
@@ -363,3 +321,6 @@ __all__ = [
     "is_bf16_supported", "is_current_stream_capturing", "is_initialized", "is_tf32_supported", "set_device",
     "synchronize", *RANDOM.split(),
 ]  # fmt: skip
+
+
+complete_module(globals(), "cuda")

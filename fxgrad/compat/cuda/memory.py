@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from .._declare.packages import complete_module
 from .._make.devices import device_count, import_cupy
 from .streams import place_of
 
@@ -25,9 +26,6 @@ def ask_pool(device: Any, question: Callable[[Any], int]) -> int:
 def memory_allocated(device: Any = None) -> int:
     """How many bytes Tensors have on a device: 0 without one.
 
-    Returns:
-        An int.
-
     >>> torch.cuda.memory_allocated() >= 0
     True
     """
@@ -36,12 +34,6 @@ def memory_allocated(device: Any = None) -> int:
 
 def memory_reserved(device: Any = None) -> int:
     """How many bytes CuPy's pool has on a device: 0 without one.
-
-    Args:
-        device: the device, by its number or name; None: the one in use.
-
-    Returns:
-        An int.
 
     >>> torch.cuda.memory_reserved() >= 0
     True
@@ -53,9 +45,6 @@ def max_memory_allocated(device: Any = None) -> int:
     """The greatest number of bytes that Tensors had on a device since `reset_peak_memory_stats`, or since this was
     first asked: CuPy counts them for the thread that asks.
 
-    Returns:
-        An int.
-
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.max_memory_allocated()
     """
@@ -64,12 +53,6 @@ def max_memory_allocated(device: Any = None) -> int:
 
 def max_memory_reserved(device: Any = None) -> int:
     """The bytes of CuPy's pool, which shrinks only by `empty_cache`.
-
-    Args:
-        device: the device, by its number or name; None: the one in use.
-
-    Returns:
-        An int.
 
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.max_memory_reserved()
@@ -100,12 +83,6 @@ def watch_peaks() -> dict[int, int]:
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Count the greatest number of bytes on a device anew.
 
-    Args:
-        device: the device, by its number or name; None: the one in use.
-
-    Returns:
-        None.
-
     >>> if torch.cuda.is_available():
     ...     torch.cuda.reset_peak_memory_stats()
     """
@@ -132,9 +109,6 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 def empty_cache() -> None:
     """Give the memory that CuPy's pool holds back to the device.
-
-    Returns:
-        None.
 
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.empty_cache()
@@ -166,11 +140,7 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """The bytes of Tensors and of the pool, as a text.
 
     Args:
-        device: the device, by its number or name; None: the one in use.
         abbreviated: accepted and without effect.
-
-    Returns:
-        A str.
 
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.memory_summary()
@@ -181,9 +151,6 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
 def ipc_collect() -> None:
     """Free what other processes have shared: nothing.
 
-    Returns:
-        None.
-
     >>> torch.cuda.ipc_collect()
     """
 
@@ -193,9 +160,6 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
     Args:
         fraction: the part of the memory, from 0 to 1.
-
-    Returns:
-        None.
 
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.set_per_process_memory_fraction(0.5)
@@ -211,3 +175,6 @@ __all__ = [
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached",
     "reset_peak_memory_stats", "set_per_process_memory_fraction",
 ]  # fmt: skip
+
+
+complete_module(globals(), "cuda")

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .._declare.packages import complete_module
+
 
 def range_push(msg: str) -> int:
     """Begin a range inside those that are open, and return 0.
-
-    Args:
-        msg: the name.
 
     >>> if torch.cuda.is_available():
     ...     level = torch.cuda.nvtx.range_push("step")
@@ -32,9 +31,6 @@ def range_pop() -> int:
 def range_start(msg: str) -> int:
     """Begin a range that another thread may end, and return 0.
 
-    Args:
-        msg: the name.
-
     >>> if torch.cuda.is_available():
     ...     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
     """
@@ -47,9 +43,6 @@ def range_end(range_id: int) -> None:
     Args:
         range_id: what `range_start` returned.
 
-    Returns:
-        None.
-
     >>> if torch.cuda.is_available():
     ...     torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start("step"))
     """
@@ -57,12 +50,6 @@ def range_end(range_id: int) -> None:
 
 def mark(msg: str) -> None:
     """Mark a moment.
-
-    Args:
-        msg: the name.
-
-    Returns:
-        None.
 
     >>> if torch.cuda.is_available():
     ...     torch.cuda.nvtx.mark("step")
@@ -81,3 +68,6 @@ def range(msg: str, *args: object, **kwargs: object) -> Iterator[None]:
 
 
 __all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
+
+
+complete_module(globals(), "cuda")

@@ -5,6 +5,8 @@ collectives, exchanges, messages, objects    communication
 nn.functional              differentiable collectives
 reducer, algorithms        the parts of DistributedDataParallel, and its options
 stores, device_mesh        shared keys and values, groups along the axes of a mesh
+
+The examples run in a group of one process, which `dist.init_process_group("gloo")` has opened.
 """
 
 from typing import TYPE_CHECKING, Any

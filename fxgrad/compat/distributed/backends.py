@@ -7,80 +7,53 @@ from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, TensorError, public
+from .._core.errors import ArgumentValueError, Kind, TensorError, public
+from .._declare.packages import complete_module
 from .._make.devices import device_count
 
 # Served by the communicator on CPUs; "undefined" is what torch calls the choice by itself.
 ON_CPUS = ("gloo", "mpi", "ucc", "undefined")
 
 
-@public
+UNRAISED = """
+
+Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
+Programs that catch it by this name run unchanged.
+
+>>> raise torch.distributed.{name}("no answer")
+Traceback (most recent call last):
+    ...
+fxgrad.compat.errors.{name}: no answer
+  at:  ...
+  see: errors/compat/{name}
+
+>>> try:
+...     raise torch.distributed.{name}("no answer")
+... except RuntimeError:
+...     print("caught")
+caught
+"""
+
+
+def unraised(kind: Kind) -> Kind:
+    """Say in the docstring of an error that it is there for programs that catch it."""
+    kind.__doc__ = f"{kind.__doc__ or ''}{UNRAISED.format(name=kind.__name__)}"
+    return public(kind)
+
+
+@unraised
 class DistError(TensorError):
-    """The base of the errors of communication.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> raise dist.DistError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistError: no answer
-      at:  ...
-      see: errors/compat/DistError
-
-    >>> try:
-    ...     raise dist.DistError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
+    """The base of the errors of communication."""
 
 
-@public
+@unraised
 class DistBackendError(DistError):
-    """The error for a library that communicates and fails.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> raise dist.DistBackendError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistBackendError: no answer
-      at:  ...
-      see: errors/compat/DistBackendError
-
-    >>> try:
-    ...     raise dist.DistBackendError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
+    """The error for a library that communicates and fails."""
 
 
-@public
+@unraised
 class DistNetworkError(DistError):
-    """The error of the network.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> raise dist.DistNetworkError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistNetworkError: no answer
-      at:  ...
-      see: errors/compat/DistNetworkError
-
-    >>> try:
-    ...     raise dist.DistNetworkError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
+    """The error of the network."""
 
 
 @public
@@ -88,8 +61,7 @@ class DistStoreError(DistError):
     """The error of a store: a key that nobody has set in time.
 
     >>> from datetime import timedelta
-    >>> import fxgrad.compat.distributed as dist
-    >>> store = dist.HashStore()
+    >>> store = torch.distributed.HashStore()
     >>> store.set_timeout(timedelta(milliseconds=10))
     >>> store.get("address")
     Traceback (most recent call last):
@@ -108,8 +80,7 @@ class DistStoreError(DistError):
 class QueueEmptyError(DistStoreError):
     """The error of a queue of a store with nothing in it.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> store = dist.HashStore()
+    >>> store = torch.distributed.HashStore()
     >>> store.queue_pop("jobs", block=False)
     Traceback (most recent call last):
         ...
@@ -129,7 +100,6 @@ class Backend(str):
     Raises:
         ValueError: the name is no text.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.Backend("GLOO")
     'gloo'
     """
@@ -150,7 +120,6 @@ class BackendConfig:
     Raises:
         ValueError: a pair is not "device:backend".
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.BackendConfig("gloo").device_backend_map["cpu"]
     'gloo'
     """
@@ -202,9 +171,6 @@ def ensure_served(backend: Backend) -> None:
 def is_available() -> bool:
     """Whether processes can work together: always. Where there is no MPI the group is of one process.
 
-    Returns:
-        A bool.
-
     >>> torch.cuda.is_available() in (True, False)
     True
     """
@@ -214,10 +180,6 @@ def is_available() -> bool:
 def is_mpi_available() -> bool:
     """Whether MPI is installed, with mpi4py.
 
-    Returns:
-        A bool.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_mpi_available() in (True, False)
     True
     """
@@ -227,10 +189,6 @@ def is_mpi_available() -> bool:
 def is_gloo_available() -> bool:
     """Whether a group may be asked for by the name "gloo": always.
 
-    Returns:
-        A bool.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_gloo_available()
     True
     """
@@ -240,10 +198,6 @@ def is_gloo_available() -> bool:
 def is_nccl_available() -> bool:
     """Whether GPUs can communicate: whether there is one.
 
-    Returns:
-        A bool.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_nccl_available() in (True, False)
     True
     """
@@ -253,10 +207,6 @@ def is_nccl_available() -> bool:
 def is_ucc_available() -> bool:
     """Whether UCC is there: a group of that name is one of MPI's.
 
-    Returns:
-        A bool.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_ucc_available() in (True, False)
     True
     """
@@ -269,10 +219,6 @@ is_xccl_available = is_ucc_available
 def is_torchelastic_launched() -> bool:
     """Whether the process was started by `torchrun`.
 
-    Returns:
-        A bool.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_torchelastic_launched() in (True, False)
     True
     """
@@ -285,10 +231,6 @@ def is_backend_available(backend: str) -> bool:
     Args:
         backend: the name.
 
-    Returns:
-        A bool.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_backend_available("gloo"), dist.is_backend_available("carrier pigeons")
     (True, False)
     """
@@ -302,7 +244,6 @@ def get_default_backend_for_device(device: Any) -> str:
     Raises:
         ArgumentValueError: there is none.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.get_default_backend_for_device("cpu")
     'gloo'
     """
@@ -317,7 +258,6 @@ def get_default_backend_for_device(device: Any) -> str:
 class DebugLevel(Enum):
     """How much is checked and told of: see `get_debug_level`.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.DebugLevel.OFF.name
     'OFF'
     """
@@ -336,7 +276,6 @@ LEVEL: list[DebugLevel] = []  # once it was asked for
 def get_debug_level() -> DebugLevel:
     """Return the level that was set, or that of the environment's TORCH_DISTRIBUTED_DEBUG.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> print(dist.get_debug_level())
     DebugLevel.OFF
     """
@@ -348,10 +287,6 @@ def get_debug_level() -> DebugLevel:
 def set_debug_level(level: DebugLevel) -> None:
     """Set the level.
 
-    Returns:
-        None.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.set_debug_level(dist.get_debug_level())
     """
     LEVEL[:] = [level]
@@ -363,7 +298,6 @@ def set_debug_level_from_env() -> None:
     Raises:
         TensorError: it is none of OFF, INFO and DETAIL.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.set_debug_level_from_env()
     """
     text = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "OFF").upper()
@@ -397,3 +331,5 @@ __all__ = [
     "set_debug_level",
     "set_debug_level_from_env",
 ]
+
+complete_module(globals(), "distributed")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...distributed.communicator import Done
 from .._core.errors import ArgumentValueError, TensorError
+from .._declare.packages import complete_module
 from .arrays import (
     check_list,
     choose_rank,
@@ -36,25 +37,15 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
 
     Args:
         tensor: what this process gives, and where the result comes.
-        op: a `ReduceOp`.
-        group: a group of processes; None: all.
-        async_op: whether to go on at once.
-
-    Returns:
-        With `async_op` a Work, after whose `wait()` the result is there; otherwise None. None also outside of the
-        group.
 
     Raises:
         TypeError: it is no Tensor.
         ValueError, RuntimeError: numbers of this dtype are not reduced in this way.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> loss = torch.tensor(3.0)
     >>> dist.all_reduce(loss)
     >>> loss
     tensor(3.)
-    >>> dist.destroy_process_group()
     """
     x, reduction = find_reduction(op, read(tensor, "tensor"), "all_reduce")
     found = find_member_group(group, "all_reduce")
@@ -71,20 +62,11 @@ def all_reduce_coalesced(
 
     Args:
         tensors: the Tensors.
-        op: the way of reduction: see `ReduceOp`.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
 
-    Returns:
-        None, or a Work if `async_op`.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> values = [torch.ones(2), torch.ones(1)]
     >>> dist.all_reduce_coalesced(values)
     >>> values
     [tensor([1., 1.]), tensor([1.])]
-    >>> dist.destroy_process_group()
     """
     ensure_tensors(tensors, "tensors")
     ensure_one_dtype(*tensors)
@@ -112,23 +94,13 @@ def reduce(
 ) -> Any:
     """Reduce the Tensors of all processes into that of one, `dst`; those of the others stay as they are.
 
-    For the other arguments see `all_reduce`; `group_dst` is the number of that process in the group.
-
     Args:
         tensor: the Tensor.
-        op: the way of reduction: see `ReduceOp`.
-        async_op: whether to return a Work at once, for `wait()`.
 
-    Returns:
-        None, or a Work if `async_op`.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.ones(2)
     >>> dist.reduce(x, dst=0)
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     x, reduction = find_reduction(op, read(tensor, "tensor"), "reduce")
     found = find_member_group(group, "reduce")
@@ -152,19 +124,10 @@ def broadcast(
 ) -> Any:
     """Write the Tensor of one process, `src`, into those of all, which have its shape and dtype.
 
-    For the other arguments see `all_reduce`; `group_src` is the number of that process in the group.
-
     Args:
         tensor: the Tensor.
-        async_op: whether to return a Work at once, for `wait()`.
 
-    Returns:
-        None, or a Work if `async_op`.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.broadcast(torch.ones(2), src=0)
-    >>> dist.destroy_process_group()
     """
     x = read(tensor, "tensor")
     found = find_member_group(group, "broadcast")
@@ -187,19 +150,15 @@ def all_gather(
     Args:
         tensor_list: a Tensor for each process, of the shape and dtype of `tensor`.
         tensor: what this process gives.
-        group, async_op: see `all_reduce`.
 
     Raises:
         RuntimeError: there are not as many Tensors as processes, or one is of another shape.
         ValueError: the dtypes differ.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> parts = [torch.zeros(2)]
     >>> dist.all_gather(parts, torch.ones(2))
     >>> parts
     [tensor([1., 1.])]
-    >>> dist.destroy_process_group()
     """
     ensure_tensors(tensor_list, "tensor_list")
     x = read(tensor, "tensor")
@@ -223,18 +182,14 @@ def all_gather_single(
     Args:
         output_tensor: of as many entries as all of them have together.
         input_tensor: what this process gives.
-        group, async_op: see `all_reduce`.
 
     Raises:
         RuntimeError: `output_tensor` is not of such a shape.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> whole = torch.zeros(2)
     >>> dist.all_gather_into_tensor(whole, torch.ones(2))
     >>> whole
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     ensure_tensor(output_tensor, "output_tensor")
     x = read(input_tensor, "input_tensor")
@@ -265,22 +220,14 @@ def all_gather_coalesced(
 
     Args:
         input_tensor_list: the Tensors of this process.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     Raises:
         ValueError: `output_tensor_lists` is no list.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> parts = [[torch.zeros(2)]]
     >>> dist.all_gather_coalesced(parts, [torch.ones(2)])
     >>> parts
     [[tensor([1., 1.])]]
-    >>> dist.destroy_process_group()
     """
     if not isinstance(output_tensor_lists, list | tuple):
         raise ArgumentValueError(
@@ -311,20 +258,14 @@ def gather(
     Args:
         tensor: the Tensor.
         gather_list: a Tensor for each process; None where nothing is received.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-        group_dst: the number of the process in the group, in the place of `dst`.
 
     Raises:
         ValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> parts = [torch.zeros(2)]
     >>> dist.gather(torch.ones(2), parts, dst=0)
     >>> parts
     [tensor([1., 1.])]
-    >>> dist.destroy_process_group()
     """
     x = read(tensor, "tensor")
     found = find_member_group(group, "gather")
@@ -359,20 +300,14 @@ def scatter(
     Args:
         tensor: the Tensor.
         scatter_list: a Tensor for each process; None where nothing is sent.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-        group_src: the number of the process in the group, in the place of `src`.
 
     Raises:
         ValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.scatter(x, [torch.ones(2)], src=0)
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     read(tensor, "tensor")
     found = find_member_group(group, "scatter")
@@ -404,18 +339,11 @@ def reduce_scatter(
     Args:
         output: where the result comes.
         input_list: a Tensor for each process, of the shape and dtype of `output`.
-        op, group, async_op: see `all_reduce`.
 
-    Returns:
-        None, or a Work if `async_op`.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.reduce_scatter(x, [torch.ones(2)])
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     ensure_tensor(output, "output")
     ensure_tensors(input_list, "input_list")
@@ -434,21 +362,13 @@ def reduce_scatter_single(
     """Reduce the Tensors of all processes, and write into `output` of each its part of the result: `input` is cut along
     the first axis into as many parts as there are processes.
 
-    Args:
-        op: the way of reduction: see `ReduceOp`.
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
-
     Raises:
         RuntimeError: `input` is not of as many entries as all outputs together.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> x = torch.zeros(2)
     >>> dist.reduce_scatter_tensor(x, torch.ones(2))
     >>> x
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     ensure_tensor(output, "output")
     x = read(input, "input")
@@ -481,18 +401,9 @@ def barrier(
     """Wait until all processes have come here.
 
     Args:
-        group: the group of processes; None: all.
-        async_op: whether to return a Work at once, for `wait()`.
         device_ids: accepted and without effect.
-        timeout: how long to wait; None: as long as the group says.
 
-    Returns:
-        None, or a Work if `async_op`.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.barrier()
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "barrier")
     if found is None:
@@ -511,10 +422,7 @@ def monitored_barrier(
     Raises:
         CollectiveTimeoutError: some have not come; a TimeoutError.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.monitored_barrier()
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "monitored_barrier")
     if found is None:
@@ -544,3 +452,6 @@ __all__ = [
     "reduce_scatter_tensor",
     "scatter",
 ]
+
+
+complete_module(globals(), "distributed.collectives")

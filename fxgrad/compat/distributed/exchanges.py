@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...distributed.communicator import Done
 from .._core.errors import TensorError
+from .._declare.packages import complete_module
 from .arrays import cut, ensure_one_dtype, ensure_tensor, ensure_tensors, join, read, write
 from .groups import find_member_group
 from .work import Work, conclude
@@ -28,21 +29,14 @@ def all_to_all(
     Args:
         output_tensor_list: a Tensor for each process, of the shape that it sends.
         input_tensor_list: a Tensor for each process; they may differ in shape.
-        group, async_op: see `all_reduce`.
-
-    Returns:
-        None, or a Work if `async_op`.
 
     Raises:
         RuntimeError: not one Tensor for each process, or one of another size than what comes.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> received = [torch.zeros(2)]
     >>> dist.all_to_all(received, [torch.ones(2)])
     >>> received
     [tensor([1., 1.])]
-    >>> dist.destroy_process_group()
     """
     ensure_tensors(output_tensor_list, "output_tensor_list")
     ensure_tensors(input_tensor_list, "input_tensor_list")
@@ -80,18 +74,14 @@ def all_to_all_single(
         output: where the result comes.
         input: what is sent.
         output_split_sizes, input_split_sizes: the lengths of the parts; None: all are as long.
-        group, async_op: see `all_reduce`.
 
     Raises:
         RuntimeError: the lengths do not add up to that of the Tensor.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> received = torch.zeros(2)
     >>> dist.all_to_all_single(received, torch.ones(2))
     >>> received
     tensor([1., 1.])
-    >>> dist.destroy_process_group()
     """
     ensure_tensor(output, "output")
     x = read(input, "input")
@@ -140,3 +130,6 @@ def split(x: Any, sizes: Sequence[int] | None, count: int, name: str) -> list[An
 
 
 __all__ = ["all_to_all", "all_to_all_single"]
+
+
+complete_module(globals(), "distributed.collectives")

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentValueError, TensorError
+from .._declare.packages import complete_module
 from .backends import Backend, BackendConfig
 from .launch import find_variable
 
@@ -27,15 +28,11 @@ class ProcessGroup:
 
     Args:
         communicator: what carries out collectives.
-        backend: the name of the backend.
         name: the name of the group.
         description: a text.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.group.WORLD.size(), dist.group.WORLD.rank()
     (1, 0)
-    >>> dist.destroy_process_group()
     """
 
     def __init__(
@@ -94,19 +91,15 @@ class DefaultGroup(type):
 class group(metaclass=DefaultGroup):
     """Where programs find the group of all processes: `group.WORLD`, None before `init_process_group`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.group.WORLD.size()
     1
-    >>> dist.destroy_process_group()
     """
 
 
 class GroupMember(metaclass=DefaultGroup):
     """The same, and what `new_group` returns to processes outside the group.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.GroupMember.WORLD is None
+    >>> dist.GroupMember.WORLD is dist.group.WORLD
     True
     """
 
@@ -116,12 +109,8 @@ class GroupMember(metaclass=DefaultGroup):
 def is_initialized() -> bool:
     """Whether there is a group of all processes: whether `init_process_group` was called.
 
-    Returns:
-        A bool.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.is_initialized()
-    False
+    True
     """
     return REGISTRY.default is not None
 
@@ -181,11 +170,8 @@ def get_rank(group: Any = None) -> int:
     Raises:
         ArgumentValueError: there is no group yet.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_rank(), dist.get_world_size()
     (0, 1)
-    >>> dist.destroy_process_group()
     """
     found = find_group(group)
     return -1 if found is None else found.rank()
@@ -197,11 +183,8 @@ def get_world_size(group: Any = None) -> int:
     Raises:
         ValueError: there is no such group, or none has been opened.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_world_size()
     1
-    >>> dist.destroy_process_group()
     """
     found = find_group(group)
     return -1 if found is None else found.size()
@@ -213,11 +196,8 @@ def get_backend(group: Any = None) -> str:
     Raises:
         ArgumentValueError: this process is outside of the group.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_backend()
     'gloo'
-    >>> dist.destroy_process_group()
     """
     return ensure_inside(group)._fx_backend
 
@@ -225,11 +205,8 @@ def get_backend(group: Any = None) -> str:
 def get_backend_config(group: Any = None) -> str:
     """Return which backend serves which device in a group: "cpu:gloo,cuda:gloo".
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_backend_config()
     'cpu:gloo,cuda:gloo'
-    >>> dist.destroy_process_group()
     """
     return repr(BackendConfig(get_backend(group)))
 
@@ -248,11 +225,8 @@ def ensure_inside(group: Any) -> ProcessGroup:
 def get_pg_count() -> int:
     """Return how many groups there are.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_pg_count()
     1
-    >>> dist.destroy_process_group()
     """
     return len(REGISTRY.groups)
 
@@ -263,11 +237,8 @@ def get_process_group_ranks(group: Any) -> list[int]:
     Raises:
         ValueError: there is no such group, or none has been opened.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_process_group_ranks(dist.group.WORLD)
     [0]
-    >>> dist.destroy_process_group()
     """
     return list(ensure_inside(group)._fx_ranks)
 
@@ -281,11 +252,8 @@ def get_group_rank(group: Any, global_rank: int) -> int:
     Raises:
         ArgumentValueError: it is not in it.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_group_rank(dist.group.WORLD, 0)
     0
-    >>> dist.destroy_process_group()
     """
     ranks = ensure_inside(group)._fx_ranks
     if global_rank not in ranks:
@@ -304,11 +272,8 @@ def get_global_rank(group: Any, group_rank: int) -> int:
     Raises:
         ArgumentValueError: there is no such member.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_global_rank(dist.group.WORLD, 0)
     0
-    >>> dist.destroy_process_group()
     """
     ranks = ensure_inside(group)._fx_ranks
     if not 0 <= group_rank < len(ranks):
@@ -325,7 +290,6 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     Raises:
         TensorError: it has not, and there is no `fallback_rank`.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.get_node_local_rank(fallback_rank=0) >= 0
     True
     """
@@ -391,9 +355,7 @@ def new_group(
     Args:
         ranks: the numbers of the members; None: all.
         timeout, pg_options, device_id: accepted.
-        backend: the name of what is to communicate; None: as in the group of all.
         use_local_synchronization: to be False.
-        group_desc: kept.
         sort_ranks: whether the members stand in the order of their numbers, and not in that of `ranks`.
 
     Returns:
@@ -402,11 +364,8 @@ def new_group(
     Raises:
         ArgumentValueError: a number is none of a process, or comes twice.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.get_process_group_ranks(dist.new_group([0]))
     [0]
-    >>> dist.destroy_process_group()
     """
     parent = get_default_group()
     if use_local_synchronization:
@@ -431,10 +390,6 @@ def new_subgroups_by_enumeration(
 
     Args:
         ranks_per_subgroup_list: lists of numbers of processes.
-        timeout: how long to wait; None: as long as the group says.
-        backend: the name of the backend.
-        pg_options: accepted and without effect.
-        group_desc: a text about the group.
 
     Returns:
         The group of this process, or None, and all that were made.
@@ -442,12 +397,9 @@ def new_subgroups_by_enumeration(
     Raises:
         ArgumentValueError: a process is in two of them, or there are none.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> own, groups = dist.new_subgroups_by_enumeration([[0]])
     >>> own.size()
     1
-    >>> dist.destroy_process_group()
     """
     if not ranks_per_subgroup_list:
         raise ArgumentValueError(
@@ -478,24 +430,15 @@ def new_subgroups(
 ) -> tuple[Any, list[Any]]:
     """Make groups of `group_size` neighbouring processes each.
 
-    Args:
-        timeout: how long to wait; None: as long as the group says.
-        backend: the name of the backend.
-        pg_options: accepted and without effect.
-        group_desc: a text about the group.
-
     Returns:
         The group of this process, and all that were made.
 
     Raises:
         ArgumentValueError: `group_size` does not divide the number of processes, or is not given.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> own, groups = dist.new_subgroups(1)
     >>> len(groups)
     1
-    >>> dist.destroy_process_group()
     """
     ranks = get_process_group_ranks(group)
     if group_size is None:
@@ -532,8 +475,6 @@ def split_group(
         parent_pg: the group; None: that of all.
         split_ranks: the members of each part, by their numbers in the parent.
         timeout, pg_options: accepted.
-        group_desc: kept.
-        backend: as in `new_group`.
 
     Returns:
         The part in which this process is, or None.
@@ -541,11 +482,8 @@ def split_group(
     Raises:
         ArgumentValueError: there are no parts, or one is empty, or a process comes twice.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> dist.split_group(split_ranks=[[0]]).size()
     1
-    >>> dist.destroy_process_group()
     """
     if not split_ranks:
         raise ArgumentValueError(
@@ -584,3 +522,6 @@ __all__ = [
     "new_subgroups_by_enumeration",
     "split_group",
 ]
+
+
+complete_module(globals(), "distributed")

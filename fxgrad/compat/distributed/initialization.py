@@ -75,7 +75,6 @@ def init_process_group(
         TypeError: `timeout` is no timedelta.
         AssertionError: both `init_method` and `store` are given.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.get_rank(), dist.get_world_size(), dist.get_backend()
     (0, 1, 'gloo')
@@ -117,7 +116,6 @@ def destroy_process_group(group: Any = None) -> None:
         AssertionError: there is no group.
         ArgumentValueError: it is none, or has ended.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.init_process_group("gloo")
     >>> dist.is_initialized()
     True

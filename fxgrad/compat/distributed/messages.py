@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentValueError
+from .._declare.packages import complete_module
 from .arrays import choose_rank, ensure_other, read, write
 from .groups import find_group, find_member_group
 from .work import Work
@@ -27,9 +28,6 @@ def isend(
     Args:
         tensor: what is sent; it must not be modified before the Work is done.
         dst: the number of the process that is to receive it.
-        group: a group of processes; None: all.
-        tag: a number by which the receiver tells messages apart.
-        group_dst: the number of the receiver in the group, in place of `dst`.
 
     Returns:
         A Work; None outside of the group.
@@ -37,7 +35,6 @@ def isend(
     Raises:
         ValueError: there is no such process, or it is this one.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.isend(x, dst=1).wait()
@@ -65,8 +62,6 @@ def irecv(
     Args:
         tensor: what is filled.
         src: the number of the process that sends; None: any.
-        group, tag: see `isend`.
-        group_src: the number of the sender in the group, in place of `src`.
 
     Returns:
         A Work; None outside of the group.
@@ -74,7 +69,6 @@ def irecv(
     Raises:
         ValueError: `src` is this process.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.isend(x, dst=1).wait()
@@ -104,14 +98,7 @@ def send(
     Args:
         tensor: the Tensor.
         dst: the number of the receiver in the group of all.
-        group: the group of processes; None: all.
-        tag: a number that both sides give.
-        group_dst: the number of the process in the group, in the place of `dst`.
 
-    Returns:
-        None.
-
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)
@@ -135,10 +122,7 @@ def recv(
     Args:
         tensor: the Tensor.
         src: the number of the sender in the group of all; None: any.
-        tag: a number that both sides give.
-        group_src: the number of the process in the group, in the place of `src`.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(x):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send(x, dst=1)
@@ -156,13 +140,11 @@ class P2POp:
         op: `isend` or `irecv`.
         tensor: what is sent or filled.
         peer: the number of the other process.
-        group, tag: see `isend`.
         group_peer: the number of the other process in the group, in place of `peer`.
 
     Raises:
         ArgumentValueError: `op` is another function.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def swap(x, y):  # on two processes
     ...     other = 1 - dist.get_rank()
     ...     messages = [dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, y, other)]
@@ -206,7 +188,6 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
     Raises:
         ArgumentValueError: there are none, or they are of several groups.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def swap(x, y):  # on two processes
     ...     other = 1 - dist.get_rank()
     ...     messages = [dist.P2POp(dist.isend, x, other), dist.P2POp(dist.irecv, y, other)]
@@ -229,3 +210,6 @@ def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list[Work]:
 
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
+
+
+complete_module(globals(), "distributed")

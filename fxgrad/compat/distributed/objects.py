@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from .._declare.packages import complete_module
 from .arrays import check_list, choose_rank, ensure_other
 from .groups import find_member_group
 
@@ -16,18 +17,14 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     Args:
         object_list: the list.
         obj: the object of this process, which can be pickled.
-        group: the group of processes; None: all.
 
     Raises:
         TensorError: the list is not of that length.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> losses = [None]
     >>> dist.all_gather_object(losses, {"loss": 0.5})
     >>> losses
     [{'loss': 0.5}]
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "all_gather_object")
     if found is None:
@@ -52,19 +49,14 @@ def gather_object(
     Args:
         obj: the object of this process, which can be pickled.
         object_gather_list: the list; None where nothing is received.
-        group: the group of processes; None: all.
-        group_dst: the number of the process in the group, in the place of `dst`.
 
     Raises:
         ArgumentValueError: the list is not given there, or given elsewhere.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> objects = [None]
     >>> dist.gather_object("a", objects, dst=0)
     >>> objects
     ['a']
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "gather_object")
     if found is None:
@@ -87,23 +79,14 @@ def broadcast_object_list(
 
     Args:
         object_list: the list.
-        group: the group of processes; None: all.
-        device: the device, by its number or name; None: the one in use.
-        group_src: the number of the process in the group, in the place of `src`.
-
-    Returns:
-        None.
 
     Raises:
         RuntimeError: the list has another length than that of `src`.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> objects = ["a"]
     >>> dist.broadcast_object_list(objects, src=0)
     >>> objects
     ['a']
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "broadcast_object_list")
     if found is None:
@@ -130,20 +113,15 @@ def scatter_object_list(
     Args:
         scatter_object_output_list: a list, whose first place gets the object.
         scatter_object_input_list: an object for each process.
-        group: the group of processes; None: all.
-        group_src: the number of the process in the group, in the place of `src`.
 
     Raises:
         TensorError: there is no place.
         ArgumentValueError: the process that is to have the objects has none.
 
-    >>> import fxgrad.compat.distributed as dist
-    >>> dist.init_process_group("gloo")
     >>> received = [None]
     >>> dist.scatter_object_list(received, ["a"], src=0)
     >>> received
     ['a']
-    >>> dist.destroy_process_group()
     """
     found = find_member_group(group, "scatter_object_list")
     if found is None:
@@ -174,15 +152,10 @@ def send_object_list(
     Args:
         object_list: the list.
         dst: the number of the receiver in the group of all.
-        group: the group of processes; None: all.
-        device: the device, by its number or name; None: the one in use.
-        group_dst: the number of the process in the group, in the place of `dst`.
-        use_batch: accepted and without effect.
 
     Raises:
         ArgumentValueError: it is this process.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(objects):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send_object_list(objects, dst=1)
@@ -210,9 +183,6 @@ def recv_object_list(
     Args:
         object_list: the list.
         src: the number of the sender in the group of all; None: any.
-        device: the device, by its number or name; None: the one in use.
-        group_src: the number of the process in the group, in the place of `src`.
-        use_batch: accepted and without effect.
 
     Returns:
         The number of the sender; -1 outside of the group.
@@ -220,7 +190,6 @@ def recv_object_list(
     Raises:
         ArgumentError: it is no list of their number.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def pass_on(objects):  # on two processes
     ...     if dist.get_rank() == 0:
     ...         dist.send_object_list(objects, dst=1)
@@ -250,3 +219,6 @@ __all__ = [
     "scatter_object_list",
     "send_object_list",
 ]
+
+
+complete_module(globals(), "distributed")

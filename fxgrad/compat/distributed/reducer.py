@@ -45,7 +45,6 @@ TWICE = (
 class BuiltinCommHookType(Enum):
     """The hooks of communication that torch has in C++.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.BuiltinCommHookType.ALLREDUCE.name
     'ALLREDUCE'
     """
@@ -63,7 +62,6 @@ class GradBucket:
         is_last: whether it is the last one.
         places: where each gradient is.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> def halve(state, bucket):  # a hook of communication
     ...     future = dist.Future()
     ...     future.set_result(bucket.buffer() / 2)

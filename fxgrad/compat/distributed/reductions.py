@@ -13,7 +13,6 @@ from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 class RedOpType(Enum):
     """The ways of reduction, with the numbers that torch has for them.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.RedOpType.SUM.name
     'SUM'
     """
@@ -97,7 +96,6 @@ def supports_complex(reduceOp: ReduceOp | RedOpType) -> bool:
     Raises:
         TypeError: no ReduceOp.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> dist.supports_complex(dist.ReduceOp.SUM), dist.supports_complex(dist.ReduceOp.MAX)
     (True, False)
     """

@@ -32,7 +32,6 @@ def to_bytes(value: Any) -> bytes:
 class Store:
     """Keys and values; `open` gives all of them as a dict, for as long as nobody else changes them.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> store = dist.HashStore()
     >>> store.set("epoch", "3")
     >>> store.get("epoch"), store.add("steps", 2), store.add("steps", 5)
@@ -226,7 +225,6 @@ class Store:
 class HashStore(Store):
     """A store of this process, which its threads share.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> store = dist.HashStore()
     >>> store.set("epoch", "3")
     >>> store.get("epoch")
@@ -251,7 +249,6 @@ class FileStore(Store):
         file_name: the file, which is made if it is not there.
         world_size: accepted.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = dist.FileStore(os.path.join(folder, "store"))
@@ -285,7 +282,6 @@ class FileStore(Store):
 class PrefixStore(Store):
     """A part of a store: the keys with a prefix, which stands before a slash.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> store = dist.HashStore()
     >>> dist.PrefixStore("a", store).set("epoch", "3")
     >>> dist.PrefixStore("a", store).get("epoch")
@@ -327,7 +323,6 @@ class TCPStore(HashStore):
     Raises:
         TensorError: several processes are to share it.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> store = dist.TCPStore("localhost", 0, is_master=True)
     >>> store.set("epoch", "3")
     >>> store.get("epoch")

@@ -9,6 +9,7 @@ from functools import wraps
 
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
+from .._declare import packages
 from .._make.creation import empty_like
 from .._make.sampling import randperm
 from ..autograd.grad_mode import no_grad
@@ -38,6 +39,7 @@ def initializer(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         with no_grad():
             return function(*args, **kwargs)
 
+    packages.complete_by_package(wrapper, "nn.init")
     return wrapper
 
 
@@ -103,13 +105,6 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with uniform numbers in [a, b).
 
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
-
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.uniform_(torch.empty(3))
     tensor([0.4963, 0.7682, 0.0885])
@@ -120,15 +115,6 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator=None) -> 
 @initializer
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator=None) -> Tensor:
     """Fill a Tensor with normal numbers.
-
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-        mean: the mean.
-        std: the standard deviation.
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.normal_(torch.empty(2, 3)).shape
@@ -146,15 +132,6 @@ def trunc_normal_(
     Numbers are drawn until all lie inside: normal ones where three tenths of them do, and otherwise uniform ones, which
     are taken with a probability in proportion to the density (von Neumann, "Various techniques used in connection with
     random digits", 1951).
-
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-        mean: the mean.
-        std: the standard deviation.
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.trunc_normal_(torch.empty(2, 3)).shape
@@ -200,11 +177,7 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill a Tensor with one number.
 
     Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
         val: the number.
-
-    Returns:
-        The Tensor.
 
     >>> torch.nn.init.constant_(torch.empty(2, 3), 3.0)
     tensor([[3., 3., 3.],
@@ -213,36 +186,26 @@ def constant_(tensor: Tensor, val: float) -> Tensor:
     return tensor.fill_(val)
 
 
+@initializer
 def ones_(tensor: Tensor) -> Tensor:
     """Fill a Tensor with ones.
-
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-
-    Returns:
-        The Tensor.
 
     >>> torch.nn.init.ones_(torch.empty(2, 3))
     tensor([[1., 1., 1.],
             [1., 1., 1.]])
     """
-    return constant_(tensor, 1)
+    return tensor.fill_(1)
 
 
+@initializer
 def zeros_(tensor: Tensor) -> Tensor:
     """Fill a Tensor with zeros.
-
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-
-    Returns:
-        The Tensor.
 
     >>> torch.nn.init.zeros_(torch.empty(2, 3))
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
-    return constant_(tensor, 0)
+    return tensor.fill_(0)
 
 
 # -- matched to the size of the layer ------------------------------------------
@@ -254,12 +217,7 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor
     2010.
 
     Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
         gain: a factor.
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
 
     Raises:
         ValueError: the Tensor has fewer than two dimensions.
@@ -280,12 +238,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator=None) -> Tensor:
     2010.
 
     Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
         gain: a factor.
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
 
     Raises:
         ValueError: the Tensor has fewer than two dimensions.
@@ -328,15 +281,6 @@ def kaiming_uniform_(
 
     Source: K. He et al., Delving deep into rectifiers, ICCV 2015.
 
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-        mode: "fan_in" or "fan_out": what decides the variance.
-        nonlinearity: the name of the function that follows, such as "relu".
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
-
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_uniform_(torch.empty(1, 2))
     tensor([[-0.0130,  0.9291]])
@@ -354,15 +298,6 @@ def kaiming_normal_(
     """Fill a Tensor with normal numbers of the variance gain² / fan; `a` is the slope of a leaky ReLU.
 
     Source: K. He et al., Delving deep into rectifiers, ICCV 2015.
-
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-        mode: "fan_in" or "fan_out": what decides the variance.
-        nonlinearity: the name of the function that follows, such as "relu".
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.init.kaiming_normal_(torch.empty(2, 3)).shape
@@ -405,12 +340,6 @@ def _check_matrix(tensor: Tensor) -> None:
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with ones on the diagonal and zeros elsewhere.
 
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-
-    Returns:
-        The Tensor.
-
     Raises:
         ValueError: the Tensor is no matrix.
 
@@ -426,9 +355,6 @@ def eye_(tensor: Tensor) -> Tensor:
 @initializer
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill a Tensor with kernels of convolutions that return their input, in each of so many groups.
-
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
 
     Raises:
         ValueError: the Tensor has not 3 to 5 dimensions, or the first is not divisible by `groups`.
@@ -461,13 +387,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator=None) -> Tensor:
     Source: A. M. Saxe, J. L. McClelland, S. Ganguli, Exact solutions to the nonlinear dynamics of learning in deep
     linear neural networks, ICLR 2014.
 
-    Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
-
     Raises:
         ValueError: the Tensor has fewer than two dimensions.
 
@@ -498,13 +417,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator=None) 
     Source: J. Martens, Deep learning via Hessian-free optimization, ICML 2010.
 
     Args:
-        tensor: the Tensor that is filled, in place; nothing is recorded.
         sparsity: the part of zeros in each column, from 0 to 1.
-        std: the standard deviation.
-        generator: a `torch.Generator` to draw from; None: the default one.
-
-    Returns:
-        The Tensor.
 
     Raises:
         ValueError: the Tensor is no matrix.
@@ -549,10 +462,7 @@ def under_older_name(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     Returns:
         The Tensor.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     x = torch.nn.init.{old}({OF_OLDER_NAMES.get(old, "torch.empty(2, 3)")})
+    >>> x = torch.nn.init.{old}({OF_OLDER_NAMES.get(old, "torch.empty(2, 3)")})
     >>> x.requires_grad
     False
     """

@@ -28,9 +28,6 @@ class Adafactor(
         eps: the least mean square (None: that of the dtype), and the least size of a parameter.
         d: the greatest root mean square of a step, in units of the learning rate.
         weight_decay: by how much, times `lr`, parameters shrink.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Adafactor([x], lr=0.1)

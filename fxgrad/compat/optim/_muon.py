@@ -33,9 +33,6 @@ class Muon(
         eps: the least norm by which a step is divided.
         adjust_lr_fn: "original" (None): the learning rate grows with √max(1, rows/columns); "match_rms_adamw": with
             0.2 · √max(rows, columns).
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
-        weight_decay: how much of each parameter is added to its gradient.
 
     Raises:
         ValueError: a parameter that is no matrix, an option out of range.

@@ -20,13 +20,6 @@ class Adadelta(
     Args:
         rho: how much of the mean squares remains in each step.
         eps: what is added to them.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
-        weight_decay: how much of each parameter is added to its gradient.
-        foreach: accepted and without effect on the numbers.
-        capturable: accepted and without effect.
-        maximize: climb, not descend.
-        differentiable: steps are recorded, so that they can be differentiated.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Adadelta([x], lr=0.1)

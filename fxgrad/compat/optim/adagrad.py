@@ -23,16 +23,8 @@ class Adagrad(
     """Gradients divided by the root of the sum of all their squares so far. Source: Duchi et al., 2011.
 
     Args:
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
         lr_decay: the learning rate of the step t is lr / (1 + t · lr_decay).
-        weight_decay: how much of each parameter is added to its gradient.
         initial_accumulator_value: the sums at the start.
-        eps: what is added to the root.
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
-        differentiable: steps are recorded, so that they can be differentiated.
-        fused: accepted and without effect.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Adagrad([x], lr=0.1)

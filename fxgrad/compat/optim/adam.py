@@ -20,17 +20,8 @@ class Adam(
     arXiv:1412.6980; `amsgrad`: Reddi et al., 2018; `decoupled_weight_decay`: see `AdamW`.
 
     Args:
-        lr: the learning rate, a number or a Tensor of one.
-        betas: how much of the mean, and of the mean square, of the gradients remains in each step.
         eps: what is added to the root of the mean square.
-        weight_decay: the factor of the penalty value²/2.
         amsgrad: whether the greatest mean square so far is used.
-        maximize: whether steps go up.
-        differentiable: whether steps are recorded; the parameters are no leaves then.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        foreach: accepted and without effect on the numbers.
-        capturable: accepted and without effect.
-        fused: accepted and without effect.
 
     Raises:
         ValueError: an option out of range.

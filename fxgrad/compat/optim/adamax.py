@@ -20,13 +20,6 @@ class Adamax(
     Args:
         betas: how much of the mean, and of the maximum, of the gradients remains in each step.
         eps: what is added to the size of gradients.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
-        weight_decay: how much of each parameter is added to its gradient.
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
-        differentiable: steps are recorded, so that they can be differentiated.
-        capturable: accepted and without effect.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Adamax([x], lr=0.1)

@@ -16,15 +16,8 @@ class AdamW(
     Hutter, 2017, arXiv:1711.05101.
 
     Args:
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        betas: how much of the mean, and of the mean square, remains in each step.
-        eps: what is added to the root.
+        weight_decay: by how much, times `lr`, the weights shrink.
         amsgrad: divide by the greatest mean square so far.
-        maximize: climb, not descend.
-        foreach: accepted and without effect on the numbers.
-        capturable: accepted and without effect.
-        differentiable: steps are recorded, so that they can be differentiated.
-        fused: accepted and without effect.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.AdamW([x], lr=0.1)

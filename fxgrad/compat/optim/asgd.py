@@ -19,12 +19,6 @@ class ASGD(
     Args:
         lambd, alpha: the step t is lr / (1 + lambd · lr · t)^alpha, and weights shrink by lambd times it.
         t0: from which step on the mean is taken; it is the entry "ax" of the state.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        weight_decay: how much of each parameter is added to its gradient.
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
-        differentiable: steps are recorded, so that they can be differentiated.
-        capturable: accepted and without effect.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.ASGD([x], lr=0.1)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.errors import ArgumentError, ArgumentValueError
+from .._declare.packages import complete_module
 from .optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler
@@ -68,7 +69,6 @@ class SequentialLR(CombinedScheduler):
     Args:
         schedulers: the schedulers, of one optimizer.
         milestones: the epochs at which the second and all others begin.
-        last_epoch: the last epoch that was run; −1: none.
 
     Raises:
         ValueError: not one milestone less than schedulers, or they have different optimizers, or one goes by a loss.
@@ -170,3 +170,6 @@ class ChainedScheduler(CombinedScheduler):
         for part in self._schedulers:
             part.step()
         self._last_lr = self._fx_rates()
+
+
+complete_module(globals(), "optim.lr_scheduler")

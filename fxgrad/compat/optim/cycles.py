@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.errors import ArgumentValueError
+from .._declare.packages import complete_module
 from .optimizer import Optimizer
 from .scheduler import (
     LRScheduler,
@@ -31,21 +32,13 @@ class CyclicLR(LRScheduler):
         scale_fn: a function that the height is multiplied with, in place of `mode`'s: of the number of the cycle, or
             of the epoch with `scale_mode="iterations"`.
         cycle_momentum: whether the momentum moves as well, between `base_momentum` and `max_momentum`.
-        last_epoch: the last epoch that was run; −1: none.
 
     Raises:
         ValueError: an unknown mode; lists of the wrong length; an optimizer without momentum where it is to move.
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CyclicLR(
     ...     optimizer, base_lr=0.1, max_lr=1.0, step_size_up=2, cycle_momentum=False
     ... )
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [0.1, 0.55, 1.0, 0.55]
     """
@@ -137,20 +130,11 @@ class OneCycleLR(LRScheduler):
         cycle_momentum: whether the momentum moves as well, between `base_momentum` and `max_momentum`.
         div_factor, final_div_factor: highest / first rate, first / last rate.
         three_phase: come down to the first rate in as many steps, and then go on to the last.
-        optimizer: the optimizer whose learning rates are set.
-        last_epoch: the last epoch that was run; −1: none.
 
     Raises:
         ValueError: an argument out of range; in `step`, more steps than there are.
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=5)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [0.04, 0.9505, 0.6113, 0.1883]
     """
@@ -281,21 +265,10 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Move the learning rate to `eta_min` along half a wave of the cosine, again and again: the first time in T_0
     epochs, each next time in T_mult times as many. Source: Loshchilov and Hutter, 2016, arXiv:1608.03983.
 
-    Args:
-        optimizer: the optimizer whose learning rates are set.
-        last_epoch: the last epoch that was run; −1: none.
-
     Raises:
         ValueError: lengths that are no positive integers.
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [1.0, 0.5, 1.0, 0.5]
     """
@@ -357,3 +330,6 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         for group, rate in zip(self.optimizer.param_groups, rates):
             set_option(group, "lr", rate)
         self._last_lr = self._fx_rates()
+
+
+complete_module(globals(), "optim.lr_scheduler")

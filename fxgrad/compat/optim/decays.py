@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._core.errors import ArgumentValueError
+from .._declare.packages import complete_module
 from .optimizer import Optimizer
 from .scheduler import LRScheduler, load_functions, save_functions
 
@@ -16,16 +17,9 @@ from .scheduler import LRScheduler, load_functions, save_functions
 class StepLR(LRScheduler):
     """Multiply the learning rate by `gamma` after every `step_size` epochs.
 
-    Args:
-        last_epoch: the last epoch that was run; −1: none.
-
-    >>> optimizer = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5)
-    >>> for epoch in range(4):
-    ...     optimizer.step()
-    ...     scheduler.step()
-    >>> scheduler.get_last_lr()
-    [0.25]
+    >>> rates
+    [1.0, 1.0, 0.5, 0.5]
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
@@ -43,18 +37,7 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Multiply the learning rate by `gamma` at each of the epochs `milestones`.
 
-    Args:
-        optimizer: the optimizer whose learning rates are set.
-        last_epoch: the last epoch that was run; −1: none.
-
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3])
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [1.0, 0.1, 0.1, 0.01]
     """
@@ -76,18 +59,7 @@ class MultiStepLR(LRScheduler):
 class ExponentialLR(LRScheduler):
     """Multiply the learning rate by `gamma` after every epoch.
 
-    Args:
-        optimizer: the optimizer whose learning rates are set.
-        last_epoch: the last epoch that was run; −1: none.
-
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [1.0, 0.5, 0.25, 0.125]
     """
@@ -135,18 +107,9 @@ class LambdaLR(FunctionScheduler):
     """The initial learning rate times a function of the epoch.
 
     Args:
-        optimizer: the optimizer whose learning rates are set.
         lr_lambda: a function of the epoch, or one for each group.
-        last_epoch: the last epoch that was run; −1: none.
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [1.0, 0.5, 0.3333, 0.25]
     """
@@ -159,18 +122,9 @@ class MultiplicativeLR(FunctionScheduler):
     """The learning rate times a function of the epoch.
 
     Args:
-        optimizer: the optimizer whose learning rates are set.
         lr_lambda: a function of the epoch, or one for each group.
-        last_epoch: the last epoch that was run; −1: none.
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.9)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [1.0, 0.9, 0.81, 0.729]
     """
@@ -185,21 +139,12 @@ class LinearLR(LRScheduler):
     """The initial learning rate times a factor that goes linearly from `start_factor` to `end_factor`.
 
     Args:
-        optimizer: the optimizer whose learning rates are set.
         total_iters: the number of epochs.
-        last_epoch: the last epoch that was run; −1: none.
 
     Raises:
         ValueError: `start_factor` is outside (0, 1], or `end_factor` outside [0, 1].
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.25, total_iters=3)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [0.25, 0.5, 0.75, 1.0]
     """
@@ -246,21 +191,12 @@ class ConstantLR(LRScheduler):
     """The initial learning rate times `factor` for so many epochs.
 
     Args:
-        optimizer: the optimizer whose learning rates are set.
         total_iters: the number of epochs.
-        last_epoch: the last epoch that was run; −1: none.
 
     Raises:
         ValueError: `factor` is outside [0, 1].
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [0.5, 0.5, 1.0, 1.0]
     """
@@ -294,18 +230,9 @@ class PolynomialLR(LRScheduler):
     """Move the learning rate to zero in so many epochs t: the initial one times (1 - epoch/t)^power.
 
     Args:
-        optimizer: the optimizer whose learning rates are set.
         total_iters: the number of epochs.
-        last_epoch: the last epoch that was run; −1: none.
 
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [1.0, 0.75, 0.5, 0.25]
     """
@@ -331,18 +258,7 @@ class CosineAnnealingLR(LRScheduler):
 
     Source: Loshchilov and Hutter, 2016, arXiv:1608.03983, without restarts.
 
-    Args:
-        optimizer: the optimizer whose learning rates are set.
-        last_epoch: the last epoch that was run; −1: none.
-
-    >>> parameter = torch.nn.Parameter(torch.zeros(1))
-    >>> optimizer = torch.optim.SGD([parameter], lr=1.0)
     >>> scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
-    >>> rates = []
-    >>> for epoch in range(4):
-    ...     rates.append(round(scheduler.get_last_lr()[0], 4))
-    ...     optimizer.step()
-    ...     scheduler.step()
     >>> rates
     [1.0, 0.8536, 0.5, 0.1464]
     """
@@ -366,3 +282,6 @@ class CosineAnnealingLR(LRScheduler):
     def _get_closed_form_lr(self) -> list[Any]:
         height = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
         return [self.eta_min + (base - self.eta_min) * height for base in self.base_lrs]
+
+
+complete_module(globals(), "optim.lr_scheduler")

@@ -22,14 +22,6 @@ class NAdam(
     Args:
         momentum_decay: how fast the momentum comes near to the first of the `betas`.
         decoupled_weight_decay: see `AdamW`; the other options are those of `Adam`.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
-        eps: what is added to the root.
-        weight_decay: how much of each parameter is added to its gradient.
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
-        capturable: accepted and without effect.
-        differentiable: steps are recorded, so that they can be differentiated.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.NAdam([x], lr=0.1)

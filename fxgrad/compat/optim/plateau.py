@@ -6,6 +6,7 @@ import math
 import warnings
 
 from .._core.errors import ArgumentValueError
+from .._declare.packages import complete_module
 from .optimizer import Optimizer
 from .scheduler import EPOCH_WARNING, LRScheduler, check_optimizer, set_option
 
@@ -18,7 +19,6 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: how much better it has to be, in relation to the best ("rel") or absolutely ("abs").
         cooldown: epochs after a change that do not count.
         min_lr: the least learning rate, or one for every group; changes of less than `eps` are not made.
-        optimizer: the optimizer whose learning rates are set.
         threshold_mode: whether the threshold is a part of the measure ("rel") or absolute ("abs").
 
     Raises:
@@ -128,3 +128,6 @@ class ReduceLROnPlateau(LRScheduler):
             new = max(old * self.factor, least)
             if old - new > self.eps:
                 set_option(group, "lr", new)
+
+
+complete_module(globals(), "optim.lr_scheduler")

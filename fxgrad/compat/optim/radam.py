@@ -20,16 +20,7 @@ class RAdam(
     alone. Source: Liu et al., 2019, arXiv:1908.03265. The options are those of `Adam`.
 
     Args:
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
-        betas: how much of the mean, and of the mean square, remains in each step.
-        eps: what is added to the root.
-        weight_decay: how much of each parameter is added to its gradient.
         decoupled_weight_decay: shrink the weights themselves, as `AdamW` does.
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
-        capturable: accepted and without effect.
-        differentiable: steps are recorded, so that they can be differentiated.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.RAdam([x], lr=0.1)

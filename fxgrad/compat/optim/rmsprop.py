@@ -18,16 +18,7 @@ class RMSprop(
     Source: Hinton, 2012.
 
     Args:
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
         alpha: how much of the mean squares remains in each step.
-        eps: what is added to the root.
-        weight_decay: how much of each parameter is added to its gradient.
-        momentum: how much of the velocity remains in each step.
-        capturable: accepted and without effect.
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
-        differentiable: steps are recorded, so that they can be differentiated.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.RMSprop([x], lr=0.1)

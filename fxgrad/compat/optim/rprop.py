@@ -22,11 +22,6 @@ class Rprop(
         lr: the first step of each entry.
         etas: by what steps shrink, and by what they grow.
         step_sizes: the least and the greatest step.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        capturable: accepted and without effect.
-        foreach: accepted and without effect on the numbers.
-        maximize: climb, not descend.
-        differentiable: steps are recorded, so that they can be differentiated.
 
     >>> x = torch.tensor([1.0, -2.0], requires_grad=True)
     >>> optimizer = torch.optim.Rprop([x], lr=0.1)

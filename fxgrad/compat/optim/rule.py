@@ -23,6 +23,7 @@ from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh, to_tracer, unwrap, wrap
 from .._core.views import rebind_value
 from .._declare.constructors import make_constructor
+from .._declare.packages import complete_by_package
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..ops.complex import view_as_complex, view_as_real
 from .blocks import is_for_blocks, update_blocks
@@ -46,6 +47,7 @@ class RuleOptimizer(Optimizer):
         if options is not None:
             cls._fx_fixed = fixed or {}
             cls.__init__ = api_boundary(make_constructor(f"params, {options}", start_with_options))  # type: ignore[method-assign]
+            complete_by_package(cls, "optim")
 
     def _fx_check(self, options: dict[str, Any]) -> None:
         """Raise for options out of range.

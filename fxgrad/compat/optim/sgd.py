@@ -21,16 +21,8 @@ class SGD(
     """Gradient descent, with momentum, Nesterov's or not. Source: Sutskever et al., 2013.
 
     Args:
-        lr: the learning rate, a number or a Tensor of one.
-        momentum: how much of the velocity remains in each step.
         dampening: by how much of itself a gradient adds less to it.
-        weight_decay: the factor of the penalty value²/2.
         nesterov: whether the step looks ahead along the velocity.
-        maximize: whether steps go up.
-        differentiable: whether steps are recorded; the parameters are no leaves then.
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        foreach: accepted and without effect on the numbers.
-        fused: accepted and without effect.
 
     Raises:
         ValueError: an option out of range.

@@ -21,13 +21,6 @@ class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, 
 
     Source: D. P. Kingma, J. Ba, Adam: a method for stochastic optimization, ICLR 2015.
 
-    Args:
-        params: Tensors, pairs of a name and a Tensor, or dicts of options with their "params".
-        lr: the learning rate, a number or a Tensor of one.
-        betas: how much of the mean, and of the mean square, remains in each step.
-        eps: what is added to the root.
-        maximize: climb, not descend.
-
     Raises:
         ValueError: an option out of range.
         RuntimeError: in `step`, a gradient that is not sparse.

@@ -152,10 +152,7 @@ def assert_allclose(
     Returns:
         None.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     torch.testing.assert_allclose(torch.tensor([1.0]), [1.0])
+    >>> torch.testing.assert_allclose(torch.tensor([1.0]), [1.0])
     """
     __tracebackhide__ = True
     actual = as_tensor(actual)

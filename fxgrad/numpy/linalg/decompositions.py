@@ -13,6 +13,7 @@ from ...core.typing import Array, ArrayLike
 from ...ops.linalg import adjoint
 from ..composite import composite
 from .matrices import as_matrix, as_square_matrix, hermitian_matrix
+from .sources import GILES, WALTER, cite
 
 # NumPy's named tuples, which are pytrees.
 EigResult: Any = type(np.linalg.eig(np.eye(1)))
@@ -23,14 +24,12 @@ SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 @composite(np.linalg.cholesky)
+@cite(GILES)
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
     """L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices (…, n, n).
 
     One triangle is read, the upper one with `upper`, and the derivative is that of a function of Hermitian matrices:
     see `eigh`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
@@ -45,11 +44,9 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Array:
 
 
 @composite(np.linalg.qr)
+@cite(WALTER)
 def qr(a: ArrayLike, mode: str = "reduced") -> Array:
     """A = QR with orthonormal columns of Q and an upper triangle R, of matrices (…, m, n).
-
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
 
     Args:
         mode: "reduced" for shapes (m, k), (k, n) with k = min(m, n); "complete" for (m, m), (m, n); "r" for R alone;
@@ -79,6 +76,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Array:
 
 
 @composite(np.linalg.svd)
+@cite(GILES)
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Array:
     """A = U·diag(s)·Vᴴ with descending s ≥ 0, of matrices (…, m, n).
 
@@ -86,9 +84,6 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
     vᵢ, the basis where singular values repeat, and with `full_matrices` the columns beyond min(m, n). Others get NaN,
     as far as that is noticed: see `fxgrad.ops.spectral`. A singular value that is zero (relative to the greatest, up
     to rounding) has derivative 0.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         full_matrices: whether U is (m, m) and Vᴴ (n, n), or (m, k) and (k, n) with k = min(m, n).
@@ -107,11 +102,9 @@ def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermi
 
 
 @composite(np.linalg.svdvals)
+@cite(GILES)
 def svdvals(x: ArrayLike, /) -> Array:
     """The singular values of matrices, descending. See `svd`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fnp.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
     array([4., 3.])
@@ -120,6 +113,7 @@ def svdvals(x: ArrayLike, /) -> Array:
 
 
 @composite(np.linalg.eigh)
+@cite(GILES)
 def eigh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Ascending eigenvalues w and orthonormal eigenvectors V, A = V·diag(w)·Vᴴ, of Hermitian matrices (…, n, n).
 
@@ -132,9 +126,6 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Array:
     finite for functions of eigenvalues alone that treat equal ones alike (`w.sum()`), and for functions of eigenvectors
     alone that depend on the space they span (V₁V₁ᴴ, with all columns for the repeated value in V₁). Functions
     V·diag(f(w))·Vᴴ get NaN. See `fxgrad.ops.spectral`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Returns:
         (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
@@ -151,12 +142,10 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> Array:
 
 
 @composite(np.linalg.eigvalsh)
+@cite(GILES)
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """The eigenvalues of Hermitian matrices, ascending. The triangle `UPLO` is read, and the gradient is Hermitian: see
     `eigh`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fnp.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
     array([1., 3.])
@@ -165,15 +154,13 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
 
 
 @composite(np.linalg.eig)
+@cite(GILES)
 def eig(a: ArrayLike) -> Array:
     """Eigenvalues w and eigenvectors V of length one, AV = V·diag(w), of matrices (…, n, n).
 
     Of traced values the results are complex, also where all are real: a dtype cannot depend on values. Derivatives are
     for functions that do not depend on the phase of eigenvectors. They are NaN where there is no basis of eigenvectors,
     and as for `eigh` where eigenvalues repeat.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Returns:
         (eigenvalues, eigenvectors) of shapes (…, n) and (…, n, n).
@@ -187,11 +174,9 @@ def eig(a: ArrayLike) -> Array:
 
 
 @composite(np.linalg.eigvals)
+@cite(GILES)
 def eigvals(a: ArrayLike) -> Array:
     """The eigenvalues of square matrices, unordered, complex if traced and from NumPy 2.5 on. See `eig`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fnp.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]])).real
     array([2., 3.])
@@ -200,14 +185,12 @@ def eigvals(a: ArrayLike) -> Array:
 
 
 @composite(np.linalg.det)
+@cite(GILES)
 def det(a: ArrayLike) -> Array:
     """The determinants of matrices (…, n, n).
 
     The derivative is the adjugate, a polynomial, and so is right for singular matrices, and so is the second. The third
     is NaN there.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.grad(fnp.linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
     array([[0., 0.],
@@ -218,12 +201,10 @@ def det(a: ArrayLike) -> Array:
 
 
 @composite(np.linalg.slogdet)
+@cite(GILES)
 def slogdet(a: ArrayLike) -> Array:
     """Return (sign, log|det|) of matrices (…, n, n). For a singular matrix this is (0, −inf), and the derivative is
     NaN.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.grad(lambda a: fnp.linalg.slogdet(a).logabsdet)(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0.  ],

@@ -28,6 +28,7 @@ from .matrices import (
     machine_epsilon,
     relative_roundoff,
 )
+from .sources import GILES, cite
 
 
 def solve_broadcast(primitive: Any, a: Any, b: Any, factors: Any = None, **params: Any) -> Any:
@@ -52,11 +53,9 @@ def solve_broadcast(primitive: Any, a: Any, b: Any, factors: Any = None, **param
 
 
 @composite(np.linalg.solve)
+@cite(GILES)
 def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """x with ax = b, for matrices a (…, n, n) and b (…, n, k), or a vector b (n,).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
@@ -73,11 +72,9 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
 
 @composite(np.linalg.inv)
+@cite(GILES)
 def inv(a: ArrayLike) -> Array:
     """The inverses of matrices (…, n, n).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
@@ -208,11 +205,9 @@ def matrix_rank(A: ArrayLike, tol: Any = None, hermitian: bool = False, *, rtol:
 
 
 @composite(np.linalg.matrix_power)
+@cite(GILES)
 def matrix_power(a: ArrayLike, n: int) -> Array:
     """The n-th power of matrices, by repeated squaring; for n < 0, of the inverse.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.grad(lambda a: fnp.linalg.matrix_power(a, 3)[0, 0])(fnp.array([[1.0, 1.0], [0.0, 1.0]]))
     array([[3., 0.],

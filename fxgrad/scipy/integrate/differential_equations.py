@@ -110,7 +110,6 @@ def odeint(
         StructureError: `t` is no sequence.
         UnsupportedError: options of traced values that only SciPy's solver has.
 
-    >>> from fxgrad.scipy import integrate
     >>> end = lambda y0, k: integrate.odeint(lambda y, t, k: -k * y, y0, np.array([0.0, 1.0]), k)[-1]
     >>> round(float(end(1.0, 2.0)), 6), round(float(fx.grad(end, argnums=1)(1.0, 2.0)), 6)
     (0.135335, -0.135335)
@@ -192,7 +191,6 @@ def solve_ivp(
         UnsupportedError: implicit methods, events or dense output with traced values.
         ConcretizationError: no `t_eval` under `jit` or `vmap`.
 
-    >>> from fxgrad.scipy import integrate
     >>> def end(k):
     ...     found = integrate.solve_ivp(lambda t, y: -k * y, (0.0, 1.0), np.ones(1), rtol=1e-8, atol=1e-8)
     ...     return found.y[0, -1]

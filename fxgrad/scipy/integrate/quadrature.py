@@ -114,7 +114,6 @@ def quad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), f
     Raises:
         UnsupportedError: full_output, weight or complex_func with traced values.
 
-    >>> from fxgrad.scipy import integrate
     >>> f = lambda p, b: integrate.quad(lambda x: x**p, 0.0, b)[0]
     >>> [round(float(v), 6) for v in (f(2.0, 1.0), *fx.grad(f, argnums=(0, 1))(2.0, 1.0))]
     [0.333333, -0.111111, 1.0]
@@ -148,7 +147,6 @@ def dblquad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfu
 
     Source of the method: R. Piessens et al., QUADPACK, 1983; the derivative is Leibniz' rule.
 
-    >>> from fxgrad.scipy import integrate
     >>> round(integrate.dblquad(lambda y, x: x * y, 0.0, 1.0, 0.0, lambda x: x)[0], 6)
     0.125
     """
@@ -241,7 +239,6 @@ def fixed_quad(
     Raises:
         ValueError: a limit is infinite.
 
-    >>> from fxgrad.scipy import integrate
     >>> round(float(fx.grad(lambda b: integrate.fixed_quad(fx.numpy.cos, 0.0, b)[0])(0.0)), 6)
     1.0
     """

@@ -40,7 +40,6 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int
     Raises:
         ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
-    >>> from fxgrad.scipy import integrate
     >>> fx.grad(integrate.trapezoid)(fx.numpy.array([0.0, 1.0, 4.0]))
     array([0.5, 1. , 0.5])
     """
@@ -95,7 +94,6 @@ def simpson(y: ArrayLike, x: ArrayLike | None = None, *, dx: Any = 1.0, axis: in
     Raises:
         ValueError: `x` has neither the shape of `y` nor its length along the axis.
 
-    >>> from fxgrad.scipy import integrate
     >>> fx.grad(integrate.simpson)(fx.numpy.array([0.0, 1.0, 4.0])).round(4)
     array([0.3333, 1.3333, 0.3333])
     """

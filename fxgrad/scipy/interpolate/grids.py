@@ -33,7 +33,6 @@ class RegularGridInterpolator:
     Raises:
         ValueError: the grid does not fit the values, or there is no such `method`.
 
-    >>> from fxgrad.scipy import interpolate
     >>> f = interpolate.RegularGridInterpolator(([0.0, 1.0], [0.0, 2.0]), [[0.0, 2.0], [1.0, 3.0]])
     >>> f([0.5, 1.0]), fx.grad(lambda x: f(x)[0])(fnp.array([0.5, 1.0]))
     (array([1.5]), array([1., 1.]))

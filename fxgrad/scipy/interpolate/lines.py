@@ -33,7 +33,6 @@ class interp1d:
         ShapeError: (a ValueError) for places outside, and sizes that do not fit.
         NotImplementedError: there is no such `kind`.
 
-    >>> from fxgrad.scipy import interpolate
     >>> f = interpolate.interp1d([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
     >>> float(f(1.5)), float(fx.grad(f)(1.5))
     (2.5, 3.0)

@@ -63,7 +63,6 @@ class PPoly:
     Raises:
         ShapeError: the coefficients do not fit the breakpoints.
 
-    >>> from fxgrad.scipy import interpolate
     >>> p = interpolate.PPoly([[1.0], [0.0], [2.0]], [0.0, 1.0])
     >>> float(p(0.5)), float(fx.grad(p)(0.5)), float(p.derivative()(0.5)), round(float(p.integrate(0.0, 1.0)), 6)
     (2.25, 1.0, 1.0, 2.333333)
@@ -210,7 +209,6 @@ class CubicHermiteSpline(PPoly):
         ShapeError: `x` has not one axis of at least two entries, `y` another length, or `dydx` another shape than
             `y`.
 
-    >>> from fxgrad.scipy import interpolate
     >>> float(interpolate.CubicHermiteSpline([0.0, 1.0], [0.0, 1.0], [0.0, 0.0])(0.5))
     0.5
     """
@@ -237,7 +235,6 @@ class PchipInterpolator(PPoly):
     Raises:
         ShapeError: `x` has not one axis of at least two entries, or `y` another length.
 
-    >>> from fxgrad.scipy import interpolate
     >>> f = lambda y: interpolate.PchipInterpolator([0.0, 1.0, 2.0], y)(1.0)
     >>> fx.grad(f)(fx.numpy.array([0.0, 1.0, 3.0]))
     array([0., 1., 0.])
@@ -286,7 +283,6 @@ class Akima1DInterpolator(PPoly):
     Raises:
         ValueError: `x` has not one axis of at least two entries, `y` another length, or there is no such `method`.
 
-    >>> from fxgrad.scipy import interpolate
     >>> float(interpolate.Akima1DInterpolator([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])(1.5))
     1.5
     """
@@ -337,7 +333,6 @@ class CubicSpline(PPoly):
         ValueError: `x` has not one axis of at least two entries, `y` another length, or there are no such conditions
             at the ends.
 
-    >>> from fxgrad.scipy import interpolate
     >>> x = np.linspace(0, 3, 4)
     >>> print(round(float(interpolate.CubicSpline(x, x**3)(1.5)), 6))
     3.375

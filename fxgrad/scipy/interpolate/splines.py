@@ -48,7 +48,6 @@ class BSpline:
     Raises:
         ShapeError: the knots, the coefficients and the degree do not fit each other.
 
-    >>> from fxgrad.scipy import interpolate
     >>> spline = interpolate.BSpline([0.0, 0.0, 1.0, 2.0, 2.0], [0.0, 1.0, 4.0], 1)
     >>> float(spline(1.5)), float(fx.grad(spline)(1.5)), float(spline.derivative()(1.5))
     (2.5, 3.0, 3.0)
@@ -241,7 +240,6 @@ def make_interp_spline(
         ValueError: the conditions at the ends are too few, too many or unknown.
         UnsupportedError: `bc_type` is "periodic".
 
-    >>> from fxgrad.scipy import interpolate
     >>> x = np.arange(5.0)
     >>> print(round(float(interpolate.make_interp_spline(x, x**3)(2.5)), 6))
     15.625

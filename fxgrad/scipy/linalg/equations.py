@@ -9,6 +9,7 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, costs, ops, unknown_option
 from ...numpy.composite import dtype_of
+from ...numpy.linalg.sources import LANCASTER, cite
 from ..reference import scipy_function
 from .arguments import as_matrix, as_square_matrix
 
@@ -26,7 +27,6 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Array:
 
     By Schur's forms: R. H. Bartels and G. W. Stewart, Comm. ACM 15 (1972).
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[1.0]]), fnp.array([[3.0]])
     >>> fx.grad(lambda a: linalg.solve_sylvester(a, b, fnp.array([[8.0]])).sum())(a)
     array([[-0.5]])
@@ -35,13 +35,10 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Array:
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Array:
     """x with ax + xaᴴ = q, for matrices (…, n, n): see `solve_sylvester`.
 
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
-
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.solve_continuous_lyapunov(a, fnp.array([[8.0]])).sum())(fnp.array([[2.0]]))
     array([[-1.]])
     """
@@ -53,11 +50,9 @@ solve_lyapunov = solve_continuous_lyapunov
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Array:
     """x with axaᴴ − x + q = 0, for matrices (…, n, n).
-
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
 
     Args:
         method: "direct" for one system of n² equations, "bilinear" for an equation of Sylvester's; the first is the
@@ -66,7 +61,6 @@ def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = Non
     Raises:
         ValueError: there is no such `method`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.solve_discrete_lyapunov(a, fnp.array([[3.0]])).sum())(fnp.array([[0.5]])).round(12)
     array([[5.33333333]])
     """
@@ -99,6 +93,7 @@ def solve_riccati(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any, discrete: bool
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_continuous_are(
     a: ArrayLike,
     b: ArrayLike,
@@ -113,9 +108,6 @@ def solve_continuous_are(
     The derivative is that of the implicit function theorem, an equation of Sylvester's with the closed loop; q and r
     count by their Hermitian parts.
 
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
-
     Args:
         a, q, e: (…, m, m); e is the identity unless it is given.
         b, s: (…, m, n); s is zero unless it is given.
@@ -124,7 +116,6 @@ def solve_continuous_are(
     Raises:
         numpy.linalg.LinAlgError: there is no such x.
 
-    >>> from fxgrad.scipy import linalg
     >>> one = fnp.array([[1.0]])
     >>> fx.grad(lambda q: linalg.solve_continuous_are(0 * one, one, q, one).sum())(4 * one).round(12)
     array([[0.25]])
@@ -133,6 +124,7 @@ def solve_continuous_are(
 
 
 @scipy_function("linalg")
+@cite(LANCASTER)
 def solve_discrete_are(
     a: ArrayLike,
     b: ArrayLike,
@@ -144,10 +136,6 @@ def solve_discrete_are(
 ) -> Array:
     """The stabilizing x with aᴴxa − eᴴxe − (aᴴxb + s)(r + bᴴxb)⁻¹(bᴴxa + sᴴ) + q = 0: see `solve_continuous_are`.
 
-    Source: P. Lancaster and L. Rodman, Algebraic Riccati Equations, 1995; the derivative is that of the equation, a
-    linear one of Lyapunov's kind.
-
-    >>> from fxgrad.scipy import linalg
     >>> one = fnp.array([[1.0]])
     >>> fx.grad(lambda q: linalg.solve_discrete_are(one, one, q, one).sum())(2 * one).round(12)
     array([[1.07735027]])

@@ -9,6 +9,7 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option
 from ...numpy.composite import cast, dtype_of
+from ...numpy.linalg.sources import DE_HOOG, GILES, WALTER, cite
 from ..reference import scipy_function
 from .arguments import as_array, as_hermitian_matrix, as_matrix, as_square_matrix, symmetric_matrix
 from .systems import apply_transposition, complete_band, solve_by_cholesky, solve_triangle
@@ -16,6 +17,7 @@ from .systems import apply_transposition, complete_band, solve_by_cholesky, solv
 
 # -- Cholesky ------------------------------------------
 @scipy_function("linalg")
+@cite(GILES)
 def cholesky(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Array:
@@ -23,13 +25,9 @@ def cholesky(
 
     One triangle is read, and the gradient is Hermitian: see `fxgrad.numpy.linalg.cholesky`.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Raises:
         numpy.linalg.LinAlgError: a matrix is not positive definite.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cholesky(a)[1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.0625, -0.125 ],
            [-0.125 ,  0.25  ]])
@@ -39,15 +37,12 @@ def cholesky(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, bool]:
     """(the factor of `cholesky`, lower), for `cho_solve`. Traced factors have zeros beside their triangle.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cho_factor(a)[0][0, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[0.25, 0.  ],
            [0.  , 0.  ]])
@@ -56,15 +51,12 @@ def cho_factor(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cho_solve(
     c_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """A⁻¹b, computed from the result of `cho_factor`, for b (n,) or (…, n, k).
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
-    >>> from fxgrad.scipy import linalg
     >>> factor = linalg.cho_factor(fnp.array([[4.0, 0.0], [0.0, 1.0]]))
     >>> fx.grad(lambda b: linalg.cho_solve(factor, b).sum())(fnp.ones(2))
     array([0.25, 1.  ])
@@ -74,6 +66,7 @@ def cho_solve(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cholesky_banded(
     ab: ArrayLike, overwrite_ab: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Array:
@@ -81,13 +74,9 @@ def cholesky_banded(
 
     Of traced values the whole matrix is factored.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Raises:
         numpy.linalg.LinAlgError: the matrix is not positive definite.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda ab: linalg.cholesky_banded(ab)[1, 0])(fnp.array([[0.0, 1.0], [4.0, 2.0]]))
     array([[0.  , 0.  ],
            [0.25, 0.  ]])
@@ -107,6 +96,7 @@ def cholesky_banded(
 
 # -- LU ------------------------------------------
 @scipy_function("linalg")
+@cite(DE_HOOG)
 def lu(
     a: ArrayLike,
     permute_l: bool = False,
@@ -116,14 +106,10 @@ def lu(
 ) -> tuple[Array, ...]:
     """(P, L, U) with A = PLU, of matrices (…, m, n): L has ones on its diagonal, and P does not move.
 
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
-
     Args:
         permute_l: return (PL, U).
         p_indices: P as positions, with A = L[P] U.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.lu(a)[1][1, 0])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[-0.125,  0.   ],
            [ 0.25 ,  0.   ]])
@@ -139,13 +125,10 @@ def lu(
 
 
 @scipy_function("linalg")
+@cite(DE_HOOG)
 def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Array, Array]:
     """(L below the diagonal and U in one matrix, the row with which each was exchanged), of matrices (…, m, n).
 
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
-
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.lu_factor(a)[0][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
            [-0.5 ,  1.  ]])
@@ -155,6 +138,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def lu_solve(
     lu_and_piv: tuple[ArrayLike, ArrayLike],
     b: ArrayLike,
@@ -164,13 +148,9 @@ def lu_solve(
 ) -> Array:
     """A⁻¹b, computed from the result of `lu_factor`, for b (n,) or (…, n, k); with `trans` 1 or 2 for Aᵀ or Aᴴ.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Raises:
         ValueError: the right-hand side does not fit the factors.
 
-    >>> from fxgrad.scipy import linalg
     >>> def solution(a):
     ...     return linalg.lu_solve(linalg.lu_factor(a), fnp.ones(2))
     >>> fx.jacobian(solution)(fnp.array([[2.0, 0.0], [0.0, 4.0]]))[1]
@@ -202,6 +182,7 @@ def lu_solve(
 
 # -- LDL ------------------------------------------
 @scipy_function("linalg")
+@cite(DE_HOOG)
 def ldl(
     A: ArrayLike,
     lower: bool = True,
@@ -214,14 +195,10 @@ def ldl(
     L[perm] is a triangle with ones on its diagonal, D has blocks of one and two; perm and the places of blocks do not
     move. One triangle of A is read, and the gradient is Hermitian or symmetric.
 
-    Source of the derivative: F. de Hoog, R. S. Anderssen and M. A. Lukas, "Differentiation of matrix functionals using
-    triangular factorization", 2011.
-
     Args:
         lower: which triangle is read; without it L is an upper triangle.
         hermitian: whether a complex A is Hermitian, or symmetric.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.ldl(a)[1][1, 1])(fnp.array([[4.0, 2.0], [2.0, 5.0]]))
     array([[ 0.25, -0.5 ],
            [-0.5 ,  1.  ]])
@@ -245,6 +222,7 @@ def shape_of_mode(mode: str, words: tuple[str, ...]) -> str:
 
 
 @scipy_function("linalg")
+@cite(WALTER)
 def qr(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -255,9 +233,6 @@ def qr(
 ) -> tuple[Array, ...]:
     """(Q, R) with A = QR, unitary Q and an upper triangle R, of matrices (…, m, n).
 
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
-
     Args:
         mode: "full" for shapes (m, m), (m, n); "economic" for (m, k), (k, n) with k = min(m, n); "r" for (R,) alone.
         pivoting: A[:, P] = QR, with moduli on the diagonal of R that do not grow; P comes last, and does not move.
@@ -267,7 +242,6 @@ def qr(
         ValueError: there is no such `mode`.
         UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.qr(a, mode="economic")[1][0, 0])(fnp.array([[3.0], [4.0]]))
     array([[-0.6],
            [-0.8]])
@@ -288,6 +262,7 @@ def qr(
 
 
 @scipy_function("linalg")
+@cite(WALTER)
 def qr_multiply(
     a: ArrayLike,
     c: ArrayLike,
@@ -299,9 +274,6 @@ def qr_multiply(
 ) -> tuple[Array, ...]:
     """(cQ, R), or with mode="left" (Qc, R), for the economic QR of a, and the pivots if they are asked for.
 
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
-
     Args:
         c: a matrix, or a vector that stands for a row, or with mode="left" for a column.
         conjugate: the conjugate of Q stands for Q.
@@ -310,7 +282,6 @@ def qr_multiply(
         ValueError: `mode` is neither "left" nor "right".
         UnsupportedError: the product takes columns of Q beyond those of R, which are an arbitrary basis.
 
-    >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[3.0], [4.0]])
     >>> fx.grad(lambda c: linalg.qr_multiply(a, c)[0].sum())(fnp.ones((1, 2)))
     array([[-0.6, -0.8]])
@@ -328,6 +299,7 @@ def qr_multiply(
 
 
 @scipy_function("linalg")
+@cite(WALTER)
 def rq(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -337,9 +309,6 @@ def rq(
 ) -> Any:
     """(R, Q) with A = RQ, unitary Q and an upper triangle R, of matrices (…, m, n); R alone with mode="r".
 
-    Source of the derivative: S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
-    application in optimum experimental design", 2010.
-
     Args:
         mode: "full" for shapes (m, n), (n, n); "economic" for (m, k), (k, n) with k = min(m, n).
 
@@ -347,7 +316,6 @@ def rq(
         ValueError: there is no such `mode`.
         UnsupportedError: `mode` is "raw" and values are traced: LAPACK's own form has no derivative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.rq(a, mode="economic")[0][0, 0])(fnp.array([[3.0, 4.0]]))
     array([[-0.6, -0.8]])
     """

@@ -29,7 +29,6 @@ def polar(a: ArrayLike, side: str = "right") -> tuple[Array, Array]:
     Raises:
         ValueError: `side` is neither "right" nor "left".
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.polar(a)[0][0, 1])(fnp.array([[2.0, 0.0], [0.0, 2.0]])).round(12)
     array([[ 0.  ,  0.25],
            [-0.25,  0.  ]])
@@ -51,7 +50,6 @@ def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True)
     Raises:
         ValueError: the matrices have different shapes.
 
-    >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[2.0, 0.0], [0.0, 2.0]])
     >>> fx.grad(lambda b: linalg.orthogonal_procrustes(a, b)[0][0, 1])(a).round(12)
     array([[ 0.  ,  0.25],
@@ -91,7 +89,6 @@ def schur(
         ValueError: `output` is neither "real" nor "complex".
         UnsupportedError: `sort` of traced values.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.schur(a)[0][1, 1])(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
            [1., 1.]])
@@ -131,7 +128,6 @@ def hessenberg(
 
     Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 2013, chapter 7.
 
-    >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[1.0, 0.0, 0.0], [3.0, 1.0, 0.0], [4.0, 0.0, 1.0]])
     >>> fx.grad(lambda a: linalg.hessenberg(a)[1, 0])(a).round(12)
     array([[ 0. ,  0. ,  0. ],

@@ -23,7 +23,6 @@ from .arguments import as_square_matrix, real_part_or_nan
 def expm(A: ArrayLike) -> Array:
     """eᴬ of matrices (…, n, n), by Padé's approximant, scaling and squaring (N. J. Higham 2005).
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.expm(a)[0, 1])(fnp.zeros((2, 2)))
     array([[0., 1.],
            [0., 0.]])
@@ -49,7 +48,6 @@ def expm_frechet(
     Raises:
         ValueError: `A` and `E` have different shapes.
 
-    >>> from fxgrad.scipy import linalg
     >>> e = fnp.array([[0.0, 1.0], [0.0, 0.0]])
     >>> fx.grad(lambda a: linalg.expm_frechet(a, e, compute_expm=False)[0, 1])(fnp.zeros((2, 2)))
     array([[0.5, 0. ],
@@ -69,7 +67,6 @@ def expm_cond(A: ArrayLike, check_finite: bool = True) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(linalg.expm_cond)(fnp.array([[2.0]])).round(12)
     array([[1.]])
     """
@@ -90,7 +87,6 @@ def logm(A: ArrayLike) -> Array:
     Of a real matrix with such eigenvalues a traced result is NaN; take A.astype(complex). The values are SciPy's
     (A. H. Al-Mohy and N. J. Higham, SIAM J. Sci. Comput. 34, 2012).
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.logm(a).sum())(fnp.array([[2.0, 0.0], [0.0, 4.0]]))[0].round(12)
     array([0.5       , 0.34657359])
     """
@@ -106,7 +102,6 @@ def sqrtm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.sqrtm(a).sum())(fnp.array([[1.0, 0.0], [0.0, 9.0]])).round(12)
     array([[0.5       , 0.25      ],
            [0.25      , 0.16666667]])
@@ -120,7 +115,6 @@ def signm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.signm(a).sum())(fnp.array([[1.0, 0.0], [0.0, -3.0]])).round(12)
     array([[0. , 0.5],
            [0.5, 0. ]])
@@ -135,7 +129,6 @@ def fractional_matrix_power(A: ArrayLike, t: float) -> Array:
     Of a real matrix with eigenvalues that are zero or negative numbers a traced result is NaN; take A.astype(complex).
     The values are SciPy's (N. J. Higham and L. Lin, SIAM J. Matrix Anal. Appl. 32, 2011).
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.fractional_matrix_power(a, 0.5)[1, 1])(fnp.array([[1.0, 0.0], [0.0, 4.0]])).round(12)
     array([[0.  , 0.  ],
            [0.  , 0.25]])
@@ -159,7 +152,6 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Array:
     Args:
         func: a function of complex arrays, entry by entry, of `fxgrad.numpy`.
 
-    >>> from fxgrad.scipy import linalg
     >>> a = fnp.array([[1.0, 0.0], [0.0, 2.0]])
     >>> fx.grad(lambda a: linalg.funm(a, lambda w: w**3).sum())(a).round(12)
     array([[ 3.,  7.],
@@ -193,7 +185,6 @@ def cosm(A: ArrayLike) -> Array:
 
     Source: N. J. Higham, Functions of Matrices, 2008.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.cosm(a)[0, 1])(fnp.array([[0.0, 1.0], [0.0, 0.0]])).round(12) + 0.0
     array([[-0.5,  0. ],
            [ 0. , -0.5]])

@@ -66,7 +66,6 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
     r is the conjugate of c unless it is given.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.toeplitz(c).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([3., 4., 2.])
     """
@@ -83,7 +82,6 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.hankel(c).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([1., 2., 3.])
     """
@@ -98,7 +96,6 @@ def circulant(c: ArrayLike) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.circulant(c)[0].sum())(fnp.array([1.0, 2.0, 3.0]))
     array([1., 1., 1.])
     """
@@ -112,7 +109,6 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda s: linalg.leslie(fnp.array([0.1, 2.0]), s)[1, 0])(fnp.array([0.5]))
     array([1.])
     """
@@ -126,7 +122,6 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.convolution_matrix(a, 2).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([2., 2., 2.])
     """
@@ -138,7 +133,6 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
 def block_diag(*arrs: ArrayLike) -> Array:
     """The matrices with blocks (…, mᵢ, nᵢ) on the diagonal; vectors count as rows.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda x: linalg.block_diag(x, x).sum())(fnp.array([1.0, 2.0]))
     array([2., 2.])
     """
@@ -153,7 +147,6 @@ def diagsvd(s: ArrayLike, M: int, N: int) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda s: linalg.diagsvd(s, 2, 3)[1, 1])(fnp.array([2.0, 1.0]))
     array([0., 1.])
     """
@@ -187,7 +180,6 @@ def companion(a: ArrayLike) -> Array:
     Raises:
         ValueError: there are fewer than two coefficients, or the first is 0.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.companion(a).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([ 5., -1., -1.])
     """
@@ -201,7 +193,6 @@ def fiedler_companion(a: ArrayLike) -> Array:
     Raises:
         ValueError: there are fewer than two coefficients, or the first is 0.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.fiedler_companion(a).sum())(fnp.array([1.0, 2.0, 3.0]))
     array([ 5., -1., -1.])
     """
@@ -215,7 +206,6 @@ def fiedler(a: ArrayLike) -> Array:
     Raises:
         ValueError: a vector has no entries.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.fiedler(a).sum())(fnp.array([1.0, 2.0, 4.0]))
     array([-4.,  0.,  4.])
     """
@@ -230,7 +220,6 @@ def khatri_rao(a: ArrayLike, b: ArrayLike) -> Array:
     Raises:
         ValueError: the matrices have different numbers of columns.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.khatri_rao(a, fnp.ones((3, 2))).sum())(fnp.ones((1, 2)))
     array([[3., 3.]])
     """

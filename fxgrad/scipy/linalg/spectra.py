@@ -19,6 +19,7 @@ from ...extend import (
     unknown_option,
 )
 from ...numpy.composite import dtype_of, known_value
+from ...numpy.linalg.sources import GILES, cite
 from ..reference import scipy_function
 from .arguments import as_array, as_hermitian_matrix, as_matrix, as_square_matrix, epsilon
 from .systems import complete_band, solve_triangle
@@ -26,6 +27,7 @@ from .systems import complete_band, solve_triangle
 
 # -- singular values ------------------------------------------
 @scipy_function("linalg")
+@cite(GILES)
 def svd(
     a: ArrayLike,
     full_matrices: bool = True,
@@ -36,10 +38,6 @@ def svd(
 ) -> Any:
     """(U, s, Vᴴ) with A = U·diag(s)·Vᴴ and descending s ≥ 0, or s alone: see `fxgrad.numpy.linalg.svd`.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.svd(a, compute_uv=False).sum())(fnp.array([[3.0, 0.0], [0.0, 2.0]]))
     array([[1., 0.],
            [0., 1.]])
@@ -49,11 +47,9 @@ def svd(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The singular values of matrices, descending: see `svd`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.scipy.linalg.svdvals(fnp.array([[3.0, 0.0], [0.0, -4.0]])).round(6)
     array([4., 3.])
@@ -84,7 +80,6 @@ def orth(A: ArrayLike, rcond: float | None = None) -> Array:
     Raises:
         ConcretizationError: under `jit` and `vmap`, where the rank is not known.
 
-    >>> from fxgrad.scipy import linalg
     >>> def shadow(a):
     ...     q = linalg.orth(a)
     ...     return (q @ q.T)[0, 1]
@@ -127,7 +122,6 @@ def subspace_angles(A: ArrayLike, B: ArrayLike) -> Array:
     Raises:
         ValueError: the matrices have different numbers of rows.
 
-    >>> from fxgrad.scipy import linalg
     >>> b = fnp.array([[1.0], [0.0]])
     >>> fx.grad(lambda a: linalg.subspace_angles(a, b)[0])(fnp.array([[1.0], [1.0]]))
     array([[-0.5],
@@ -157,6 +151,7 @@ def unit_columns(v: Any) -> Any:
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eig(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -172,9 +167,6 @@ def eig(
     Derivatives are for functions that do not depend on the phases of vectors: see `fxgrad.numpy.linalg.eig`. Of traced
     values b must be regular.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         left, right: which vectors are wanted: uᴴa = wuᴴb, and av = wbv.
 
@@ -184,7 +176,6 @@ def eig(
     Raises:
         UnsupportedError: `homogeneous_eigvals` of traced values.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: fnp.max(linalg.eig(a)[0].real))(fnp.array([[1.0, 2.0], [0.0, 3.0]]))
     array([[0., 0.],
            [1., 1.]])
@@ -207,6 +198,7 @@ def eig(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eigvals(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -215,9 +207,6 @@ def eigvals(
     homogeneous_eigvals: bool = False,
 ) -> Array:
     """The eigenvalues of matrices, complex and unordered: see `eig`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.scipy.linalg.eigvals(fnp.array([[2.0, 1.0], [0.0, 3.0]])).real
     array([2., 3.])
@@ -263,6 +252,7 @@ def subset(w: Any, v: Any, by_index: Any, by_value: Any) -> Any:
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eigh(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -282,9 +272,6 @@ def eigh(
     With a positive definite b = LLᴴ they are those of L⁻¹aL⁻ᴴ or LᴴaL. Where eigenvalues repeat see
     `fxgrad.numpy.linalg.eigh`; gradients are Hermitian.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         b: Hermitian positive definite, of which the same triangle is read.
         type: the problem: 1 for av = wbv with VᴴbV = 1, 2 for abv = wv with VᴴbV = 1, 3 for bav = wv with Vᴴb⁻¹V = 1.
@@ -300,7 +287,6 @@ def eigh(
         ConcretizationError: those between bounds are asked for, of a traced matrix: their number is not known.
         StructureError: positions of eigenvalues that a traced matrix has not.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 1.0], [1.0, 2.0]]), 2 * fnp.eye(2)
     >>> fx.grad(lambda a: linalg.eigh(a, b, eigvals_only=True)[1])(a)
     array([[0.25, 0.25],
@@ -328,6 +314,7 @@ def eigh(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eigvalsh(
     a: ArrayLike,
     b: ArrayLike | None = None,
@@ -342,9 +329,6 @@ def eigvalsh(
     driver: str | None = None,
 ) -> Array:
     """The eigenvalues of Hermitian matrices, ascending: see `eigh`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.scipy.linalg.eigvalsh(fnp.array([[2.0, 1.0], [1.0, 2.0]])).round(6)
     array([1., 3.])
@@ -369,6 +353,7 @@ def select_eigenvalues(a: Any, eigvals_only: bool, select: str, select_range: An
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eig_banded(
     a_band: ArrayLike,
     lower: bool = False,
@@ -382,9 +367,6 @@ def eig_banded(
     """Eigenvalues and eigenvectors of a Hermitian banded matrix: see `solveh_banded` for the band, `eigh` for the rest.
 
     Of traced values the whole matrix is decomposed.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         select, select_range: "a" for all, "i" for those from a first to a last position, "v" for those in (low, high].
@@ -406,6 +388,7 @@ def eig_banded(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eigvals_banded(
     a_band: ArrayLike,
     lower: bool = False,
@@ -416,9 +399,6 @@ def eigvals_banded(
 ) -> Array:
     """The eigenvalues of a Hermitian banded matrix: see `eig_banded`.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     >>> fx.scipy.linalg.eigvals_banded(fnp.array([[0.0, 1.0], [2.0, 2.0]])).round(6)
     array([1., 3.])
     """
@@ -428,6 +408,7 @@ def eigvals_banded(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eigh_tridiagonal(
     d: ArrayLike,
     e: ArrayLike,
@@ -442,13 +423,9 @@ def eigh_tridiagonal(
 
     Of traced values the whole matrix is decomposed; see `eig_banded` for `select`, `eigh` for derivatives.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Raises:
         ValueError: `d` has not one entry more than `e`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda e: linalg.eigh_tridiagonal(fnp.ones(2), e, eigvals_only=True)[1])(fnp.array([3.0]))
     array([1.])
     """
@@ -463,6 +440,7 @@ def eigh_tridiagonal(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def eigvalsh_tridiagonal(
     d: ArrayLike,
     e: ArrayLike,
@@ -473,9 +451,6 @@ def eigvalsh_tridiagonal(
     lapack_driver: str = "auto",
 ) -> Array:
     """The eigenvalues of a symmetric tridiagonal matrix: see `eigh_tridiagonal`.
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     >>> fx.scipy.linalg.eigvalsh_tridiagonal(fnp.array([2.0, 2.0]), fnp.array([1.0])).round(6)
     array([1., 3.])

@@ -22,6 +22,7 @@ from ...numpy import linalg as numpy_linalg
 from ...numpy.composite import dtype_of, kind
 from ...numpy.linalg.matrices import batch_identity
 from ...numpy.linalg.solving import solve_broadcast
+from ...numpy.linalg.sources import GILES, cite
 from ..reference import scipy_function
 from .arguments import (
     as_array,
@@ -98,6 +99,7 @@ def band_of_tridiagonal(a: Any) -> Any:
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def solve(
     a: ArrayLike,
     b: ArrayLike,
@@ -109,9 +111,6 @@ def solve(
     transposed: bool = False,
 ) -> Array:
     """x with ax = b, for matrices a (…, n, n) and b (…, n, k), or a vector b (n,).
-
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
 
     Args:
         lower: which triangle is read where `assume_a` says that one is.
@@ -125,7 +124,6 @@ def solve(
         numpy.linalg.LinAlgError: a matrix is singular, or not positive definite where that is assumed.
         ValueError: NaN or infinity with `check_finite`, where values are known.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 0.0], [0.0, 4.0]]), fnp.array([2.0, 4.0])
     >>> fx.grad(lambda a: linalg.solve(a, b, assume_a="pos").sum())(a)
     array([[-0.5  , -0.375],
@@ -147,6 +145,7 @@ def solve(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def solve_triangular(
     a: ArrayLike,
     b: ArrayLike,
@@ -160,9 +159,6 @@ def solve_triangular(
 
     One triangle is read, and the gradient is zero beside it.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         trans: 0 or "N" for a itself, 1 or "T" for its transpose, 2 or "C" for its adjoint.
         lower: which triangle is read.
@@ -172,7 +168,6 @@ def solve_triangular(
         numpy.linalg.LinAlgError: a zero on the diagonal, where values are known; elsewhere x is NaN then.
         ValueError: the right-hand side does not fit the matrix, or there is no such `trans`.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[2.0, 0.0], [1.0, 4.0]]), fnp.array([2.0, 5.0])
     >>> fx.grad(lambda a: linalg.solve_triangular(a, b, lower=True).sum())(a)
     array([[-0.375,  0.   ],
@@ -196,6 +191,7 @@ def apply_transposition(a: Any, trans: int | str) -> tuple[Any, bool]:
 
 # -- bands ------------------------------------------
 @scipy_function("linalg")
+@cite(GILES)
 def solve_banded(
     l_and_u: tuple[int, int],
     ab: ArrayLike,
@@ -206,9 +202,6 @@ def solve_banded(
 ) -> Array:
     """x with ax = b for a banded matrix a, whose diagonals are the rows of `ab`: ab[u + i − j, j] is a[i, j].
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         l_and_u: the numbers (l, u) of diagonals below and above the main one.
         ab: (…, l + u + 1, n).
@@ -218,7 +211,6 @@ def solve_banded(
         numpy.linalg.LinAlgError: the matrix is singular.
         ValueError: `ab` has another number of rows.
 
-    >>> from fxgrad.scipy import linalg
     >>> ab = fnp.array([[0.0, 1.0], [2.0, 4.0]])  # [[2, 1], [0, 4]]
     >>> fx.grad(lambda ab: linalg.solve_banded((0, 1), ab, fnp.array([3.0, 4.0])).sum())(ab)
     array([[ 0.   , -0.5  ],
@@ -247,6 +239,7 @@ def complete_band(ab: Any, lower: bool) -> Any:
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def solveh_banded(
     ab: ArrayLike,
     b: ArrayLike,
@@ -260,9 +253,6 @@ def solveh_banded(
     The derivative is that by the entries of `ab`, each of which stands for two of the matrix. Traced matrices are not
     checked to be definite.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Args:
         ab: (…, u + 1, n); ab[u + i − j, j] is a[i, j], or with `lower` ab[i − j, j].
         b: (n,) or (…, n, k).
@@ -270,7 +260,6 @@ def solveh_banded(
     Raises:
         ValueError: the right-hand side does not fit the matrix.
 
-    >>> from fxgrad.scipy import linalg
     >>> ab = fnp.array([[0.0, 1.0], [2.0, 2.0]])  # [[2, 1], [1, 2]]
     >>> fx.grad(lambda ab: linalg.solveh_banded(ab, fnp.array([3.0, 3.0])).sum())(ab).round(12)
     array([[ 0.        , -0.66666667],
@@ -283,18 +272,15 @@ def solveh_banded(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def cho_solve_banded(
     cb_and_lower: tuple[ArrayLike, bool], b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """A⁻¹b, computed from the result of `cholesky_banded`.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Raises:
         ValueError: the right-hand side does not fit the matrix.
 
-    >>> from fxgrad.scipy import linalg
     >>> def solution(ab):
     ...     return linalg.cho_solve_banded((linalg.cholesky_banded(ab), False), fnp.array([3.0, 3.0]))
     >>> fx.jvp(solution, (fnp.array([[0.0, 1.0], [2.0, 2.0]]),), (fnp.ones((2, 2)),))[1].round(12)
@@ -329,7 +315,6 @@ def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Arr
     Raises:
         ValueError: the right-hand side does not fit the matrix.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.solve_toeplitz(c, fnp.array([3.0, 3.0])).sum())(fnp.array([2.0, 1.0])).round(12)
     array([-0.66666667, -0.66666667])
     """
@@ -340,7 +325,6 @@ def solve_toeplitz(c_or_cr: Any, b: ArrayLike, check_finite: bool = True) -> Arr
 def matmul_toeplitz(c_or_cr: Any, x: ArrayLike, check_finite: bool = False, workers: Any = None) -> Array:
     """The product of a Toeplitz matrix (see `solve_toeplitz`) and x of (n,) or (…, n, k).
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.matmul_toeplitz((c, fnp.array([1.0, 5.0])), fnp.ones(2)).sum())(fnp.ones(2))
     array([2., 1.])
     """
@@ -369,7 +353,6 @@ def solve_circulant(
         numpy.linalg.LinAlgError: an eigenvalue counts as zero.
         ValueError: the shapes do not fit, or there is no such `singular`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda c: linalg.solve_circulant(c, fnp.array([3.0, 3.0])).sum())(fnp.array([2.0, 1.0])).round(12)
     array([-0.66666667, -0.66666667])
     """
@@ -398,6 +381,7 @@ def solve_circulant(
 
 # -- inverses and least squares ------------------------------------------
 @scipy_function("linalg")
+@cite(GILES)
 def inv(
     a: ArrayLike,
     overwrite_a: bool = False,
@@ -408,14 +392,10 @@ def inv(
 ) -> Array:
     """The inverses of matrices (…, n, n); `assume_a` and `lower` as in `solve`.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
     Raises:
         numpy.linalg.LinAlgError: a matrix is singular.
         ValueError: there is no such structure `assume_a`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.inv(a).sum())(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[-0.25  , -0.125 ],
            [-0.125 , -0.0625]])
@@ -425,13 +405,10 @@ def inv(
 
 
 @scipy_function("linalg")
+@cite(GILES)
 def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Array:
     """The determinants of matrices (…, n, n), singular ones too: see `fxgrad.numpy.linalg.det`.
 
-    Source of the derivative: M. B. Giles, "An extended collection of matrix derivative results for forward and reverse
-    mode algorithmic differentiation", 2008.
-
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(linalg.det)(fnp.array([[1.0, 0.0], [0.0, 0.0]]))
     array([[0., 0.],
            [0., 1.]])
@@ -483,7 +460,6 @@ def pinv(
     Raises:
         ValueError: a tolerance is negative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.pinv(a).sum())(fnp.array([[1.0], [1.0]]))
     array([[-0.5],
            [-0.5]])
@@ -508,7 +484,6 @@ def pinvh(
     Raises:
         ValueError: a tolerance is negative.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(lambda a: linalg.pinvh(a)[1, 1])(fnp.array([[2.0, 0.0], [0.0, 4.0]]))
     array([[ 0.    ,  0.    ],
            [ 0.    , -0.0625]])
@@ -538,7 +513,6 @@ def lstsq(
         (x, sums of squared residuals, rank, singular values). The second is empty if m ≤ n or the rank is less than n;
         under `jit` and `vmap`, where the rank is not known, it has its entries if m > n.
 
-    >>> from fxgrad.scipy import linalg
     >>> a, b = fnp.array([[1.0], [1.0], [1.0], [1.0]]), fnp.array([1.0, 3.0, 5.0, 3.0])
     >>> fx.grad(lambda b: linalg.lstsq(a, b)[0][0])(b).round(12)
     array([0.25, 0.25, 0.25, 0.25])
@@ -556,7 +530,6 @@ def norm(
 ) -> Array:
     """The norm of vectors or matrices: see `fxgrad.numpy.linalg.norm`.
 
-    >>> from fxgrad.scipy import linalg
     >>> fx.grad(linalg.norm)(fnp.array([3.0, 4.0]))
     array([0.6, 0.8])
     """

@@ -72,7 +72,6 @@ def correlate(input: ArrayLike, weights: ArrayLike, output: Any = None, mode: An
         RuntimeError: the weights have another number of axes, or there is no such `mode`.
         ValueError: the origin lies outside of the weights.
 
-    >>> from fxgrad.scipy import ndimage
     >>> ndimage.correlate([1.0, 2.0, 4.0], [1.0, 0.0, -1.0])
     array([-1., -3., -2.])
     """
@@ -162,7 +161,6 @@ def gaussian_filter1d(input: ArrayLike, sigma: ArrayLike, axis: int = -1, order:
         RuntimeError: there is no such `mode`.
         ValueError: `order` is negative.
 
-    >>> from fxgrad.scipy import ndimage
     >>> f = lambda s: ndimage.gaussian_filter1d(np.array([0.0, 0.0, 1.0, 0.0, 0.0]), s)[2]
     >>> round(float(f(0.5)), 4), round(float(fx.grad(f)(0.5)), 4)
     (0.7866, -1.353)

@@ -214,7 +214,6 @@ def map_coordinates(input: ArrayLike, coordinates: ArrayLike, output: Any = None
         RuntimeError: not one row of coordinates for each axis, or no such `mode` or `order`.
         ShapeError: not one row of coordinates for each axis of a traced image.
 
-    >>> from fxgrad.scipy import ndimage
     >>> f = lambda x: ndimage.map_coordinates(fnp.array([0.0, 1.0, 4.0]), [x], order=1)[0]
     >>> float(f(fnp.array([1.5]))), fx.grad(f)(fnp.array([1.5]))
     (2.5, array([3.]))
@@ -287,7 +286,6 @@ def shift(input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode
     Raises:
         RuntimeError: there is no such `mode` or `order`.
 
-    >>> from fxgrad.scipy import ndimage
     >>> f = lambda s: ndimage.shift(fnp.array([0.0, 1.0, 4.0, 9.0]), s, order=1)[2]
     >>> float(f(0.5)), float(fx.grad(f)(0.5))
     (2.5, -3.0)

@@ -72,7 +72,6 @@ def least_squares(
         StructureError: there is no such `loss`.
         UnsupportedError: a function as `loss`, of traced values.
 
-    >>> from fxgrad.scipy import optimize
     >>> t = np.array([0.0, 1.0, 2.0])
     >>> fit = lambda y: optimize.least_squares(lambda p: p[0] + p[1] * t - y, np.zeros(2)).x
     >>> fx.jacobian(fit)(np.array([1.0, 2.0, 3.0])).round(6) + 0.0
@@ -171,7 +170,6 @@ def curve_fit(
     Raises:
         StructureError: without `p0`, the parameters of `f` cannot be counted.
 
-    >>> from fxgrad.scipy import optimize
     >>> x = np.array([0.0, 1.0, 2.0])
     >>> line = lambda x, a, b: a + b * x
     >>> fit = lambda y: optimize.curve_fit(line, x, y)[0][1]

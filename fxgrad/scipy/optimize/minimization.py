@@ -70,7 +70,6 @@ def minimize(
         UnsupportedError: constraints on traced values.
         StructureError: not one pair of `bounds` for each unknown.
 
-    >>> from fxgrad.scipy import optimize
     >>> def lowest(a):
     ...     return optimize.minimize(lambda x, a: ((x - a) ** 2).sum() + (x[0] * x[1]) ** 2, np.ones(2), (a,)).x
     >>> lowest(np.array([1.0, 0.0])).round(4) + 0.0
@@ -243,7 +242,6 @@ def minimize_scalar(
     Returns:
         SciPy's OptimizeResult with `x`, `fun`, `success`, `nfev` and `nit`.
 
-    >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.minimize_scalar(lambda x: (x - a) ** 2 + 1).x
     >>> round(float(f(2.0)), 6), round(float(fx.grad(f)(2.0)), 6)
     (2.0, 1.0)

@@ -46,7 +46,6 @@ def root(
     Raises:
         StructureError: `fun` gives more or fewer numbers than there are unknowns.
 
-    >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.root(lambda x: x**2 - a, np.ones(2)).x
     >>> fx.jacobian(f)(np.array([1.0, 4.0])).round(6) + 0.0
     array([[0.5 , 0.  ],
@@ -116,7 +115,6 @@ def fixed_point(
     Raises:
         StructureError: the function gives not as many numbers as there are unknowns.
 
-    >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.fixed_point(lambda x: fx.numpy.cos(a * x), 0.5)
     >>> round(float(f(1.0)), 6), round(float(fx.grad(f)(1.0)), 6)
     (0.739085, -0.297474)
@@ -172,7 +170,6 @@ def root_scalar(
     Raises:
         StructureError: neither `bracket` nor `x0` is given.
 
-    >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.root_scalar(lambda x: x**3 - a, bracket=(0.0, 3.0)).root
     >>> round(float(f(8.0)), 6), round(float(fx.grad(f)(8.0)), 6)
     (2.0, 0.083333)
@@ -303,7 +300,6 @@ def newton(
     Raises:
         StructureError: the function gives not as many numbers as there are unknowns.
 
-    >>> from fxgrad.scipy import optimize
     >>> f = lambda a: optimize.newton(lambda x: x**2 - a, np.ones(2))
     >>> f(np.array([1.0, 4.0])), fx.grad(lambda a: f(a).sum())(np.array([1.0, 4.0]))
     (array([1., 2.]), array([0.5 , 0.25]))

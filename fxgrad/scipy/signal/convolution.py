@@ -124,7 +124,6 @@ def convolve(
     Raises:
         ShapeError: (a ValueError) for axes that do not fit, or an unknown mode.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.convolve([1.0, 2.0, 3.0], [1.0, 1.0])
     array([1., 3., 5., 3.])
     >>> fx.grad(lambda v: signal.convolve([1.0, 2.0, 3.0], v, mode="valid").sum())(fx.numpy.ones(2))
@@ -229,7 +228,6 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axis =
     Raises:
         ValueError: the shapes do not fit, there is no such `mode`, or with "valid" neither contains the other.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.fftconvolve([1.0, 2.0, 3.0], [1.0, 1.0]).round(12)
     array([1., 3., 5., 3.])
     """
@@ -274,7 +272,6 @@ def convolve2d(
         ValueError: an operand has not two axes, there is no such `mode` or `boundary`, or with "valid" neither
             contains the other.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.convolve2d([[1.0, 2.0]], [[1.0, 1.0]], boundary="wrap")
     array([[3., 3., 3.]])
     """

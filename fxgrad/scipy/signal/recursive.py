@@ -65,7 +65,6 @@ def lfilter(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayL
     Raises:
         ValueError: `b` and `a` are no sequences, or `zi` has another shape than the state.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.lfilter([1.0], [1.0, -0.5], [1.0, 0.0, 0.0])
     array([1.  , 0.5 , 0.25])
     >>> fx.jacobian(lambda pole: signal.lfilter([1.0], [1.0, -pole], [1.0, 0.0, 0.0]))(0.5)
@@ -86,7 +85,6 @@ def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Array:
     Raises:
         ValueError: the coefficients are no sequences.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.lfilter_zi([1.0], [1.0, -0.5])
     array([1.])
     """
@@ -147,7 +145,6 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None =
     Raises:
         ValueError: `sos` has not the shape (sections, 6).
 
-    >>> from fxgrad.scipy import signal
     >>> signal.sosfilt([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]], [1.0, 0.0, 0.0])
     array([1.  , 0.5 , 0.25])
     """
@@ -224,7 +221,6 @@ def filtfilt(b: ArrayLike, a: ArrayLike, x: ArrayLike, axis: int = -1, padtype: 
             `padlen`.
         UnsupportedError: a `method` other than "pad", of traced values.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.filtfilt([0.5, 0.5], [1.0], [1.0, 1.0, 1.0, 1.0], padlen=2)
     array([1., 1., 1., 1.])
     """

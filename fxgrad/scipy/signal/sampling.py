@@ -37,7 +37,6 @@ def detrend(
     Raises:
         ValueError: there is no such `type`, or a breakpoint lies outside.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.detrend([1.0, 2.0, 3.0]).round(12) + 0.0
     array([0., 0., 0.])
     >>> fx.grad(lambda x: (signal.detrend(x, type="constant") ** 2).sum())(fx.numpy.array([0.0, 2.0]))
@@ -121,7 +120,6 @@ def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Array:
     Raises:
         ValueError: `x` is complex, or `N` is not positive.
 
-    >>> from fxgrad.scipy import signal
     >>> np.abs(signal.hilbert(np.cos(np.linspace(0, 2 * np.pi, 8, endpoint=False)))).round(12)
     array([1., 1., 1., 1., 1., 1., 1., 1.])
     """
@@ -154,7 +152,6 @@ def resample(x: ArrayLike, num: int, t: Any = None, axis: int = 0, window: Any =
     Raises:
         ValueError: there is no such `domain`, or the window has another length.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.resample([1.0, 0.0, -1.0, 0.0], 8).round(3)[:5] + 0.0
     array([ 1.   ,  0.707,  0.   , -0.707, -1.   ])
     """
@@ -304,7 +301,6 @@ def decimate(x: ArrayLike, q: int, n: int | None = None, ftype: Any = "iir", axi
     Raises:
         ValueError: traced values without `zero_phase`, or with a filter of the caller's own.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.decimate(np.ones(40), 8).round(1)
     array([1., 1., 1., 1., 1.])
     """

@@ -204,7 +204,6 @@ def welch(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: i
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `average`.
 
-    >>> from fxgrad.scipy import signal
     >>> f, p = signal.welch(np.sin(np.arange(64) * np.pi / 4), nperseg=16)
     >>> print(f[np.argmax(p)])
     0.125
@@ -314,7 +313,6 @@ def stft(x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: in
         ValueError: the window, `nperseg`, `noverlap` and `nfft` do not fit each other or the signal, or there is no
             such `mode` or `scaling`.
 
-    >>> from fxgrad.scipy import signal
     >>> signal.stft(np.ones(16), nperseg=8)[2].shape
     (5, 5)
     """

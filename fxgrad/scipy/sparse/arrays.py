@@ -71,7 +71,6 @@ class coo_array:
     Raises:
         ValueError: the entries and their positions are not equally many.
 
-    >>> from fxgrad.scipy import sparse
     >>> a = sparse.coo_array((fnp.array([2.0, 3.0]), ([0, 1], [1, 0])))
     >>> a @ fnp.array([1.0, 10.0])
     array([20.,  3.])
@@ -163,7 +162,6 @@ class coo_array:
     def toarray(self) -> Array:
         """Return the dense matrix.
 
-        >>> from fxgrad.scipy import sparse
         >>> sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [1, 1, 0]))).toarray()
         array([[0., 3.],
                [4., 0.]])
@@ -267,7 +265,6 @@ def csr_array(arg1: Any, shape: tuple[int, int] | None = None) -> coo_array:
         arg1: entries row by row, their columns, and where rows begin; or another matrix.
         shape: (rows, columns); None: as many as are needed.
 
-    >>> from fxgrad.scipy import sparse
     >>> def product(data):
     ...     return sparse.csr_array((data, [1, 0], [0, 1, 2])) @ fnp.array([1.0, 10.0])
     >>> fx.jacobian(product)(fnp.array([2.0, 3.0]))
@@ -310,7 +307,6 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] |
     Raises:
         ValueError: not one offset for each diagonal, or a diagonal of the wrong length.
 
-    >>> from fxgrad.scipy import sparse
     >>> def product(d):
     ...     return sparse.diags_array([d, d[1:]], offsets=[0, 1]) @ fnp.ones(2)
     >>> fx.jacobian(product)(fnp.array([2.0, 3.0]))

@@ -198,7 +198,6 @@ def cg(
     Returns:
         (x, info): info is 0, or the number of steps where the tolerance was not reached.
 
-    >>> from fxgrad.scipy.sparse import linalg
     >>> b = fnp.array([1.0, 8.0])
     >>> fx.grad(lambda d: fnp.sum(linalg.cg(lambda x: d * x, b)[0]))(fnp.array([1.0, 2.0])).round(6)
     array([-1., -2.])
@@ -248,7 +247,6 @@ def bicgstab(
 
     H. A. van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992).
 
-    >>> from fxgrad.scipy.sparse import linalg
     >>> a = fnp.array([[2.0, 1.0], [0.0, 4.0]])
     >>> fx.grad(lambda b: fnp.sum(linalg.bicgstab(a, b)[0]))(fnp.ones(2)).round(6)
     array([0.5  , 0.125])
@@ -312,7 +310,6 @@ def gmres(
         maxiter: the greatest number of such spaces.
         solve_method: "batched" or "incremental", which are one here.
 
-    >>> from fxgrad.scipy.sparse import linalg
     >>> a = fnp.array([[2.0, 1.0], [0.0, 4.0]])
     >>> fx.grad(lambda b: fnp.sum(linalg.gmres(a, b)[0]))(fnp.ones(2)).round(6)
     array([0.5  , 0.125])
@@ -386,7 +383,6 @@ def minres(
 ) -> tuple[PyTree, Any]:
     """x with Ax = b for a Hermitian A that need not be definite, by minimal residuals: see `cg`.
 
-    >>> from fxgrad.scipy.sparse import linalg
     >>> b = fnp.array([1.0, 8.0])
     >>> fx.grad(lambda d: fnp.sum(linalg.minres(lambda x: d * x, b)[0]))(fnp.array([1.0, -2.0])).round(6)
     array([-1., -2.])
@@ -442,7 +438,6 @@ def spsolve(A: Any, b: ArrayLike, permc_spec: str | None = None, use_umfpack: bo
     Raises:
         numpy.linalg.LinAlgError: A is singular.
 
-    >>> from fxgrad.scipy import sparse
     >>> def solution(data):
     ...     return sparse.linalg.spsolve(sparse.coo_array((data, ([0, 1], [0, 1]))), fnp.array([2.0, 4.0]))
     >>> fx.jacobian(solution)(fnp.array([2.0, 4.0])) + 0.0

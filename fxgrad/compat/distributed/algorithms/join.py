@@ -74,14 +74,11 @@ class Join:
         ArgumentValueError: there are no joinables, or they have different groups.
         TensorError: `throw_on_early_termination`, and the inputs of a process have ended before those of others.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> from fxgrad.compat.distributed.algorithms.join import Join
-    >>> dist.init_process_group("gloo")
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
     >>> with Join([model]):
     ...     for batch in torch.ones(3, 4, 2):
     ...         model(batch).sum().backward()
-    >>> dist.destroy_process_group()
     """
 
     def __init__(

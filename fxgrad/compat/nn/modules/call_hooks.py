@@ -8,6 +8,7 @@ from typing import Any
 
 from ..._core.errors import TensorError
 from ..._core.hooks import HookList, RemovableHandle
+from ..._declare.packages import complete_methods, complete_module
 
 
 class ModuleHook:
@@ -67,9 +68,6 @@ class CallMixin:
     ) -> RemovableHandle:
         """Have hook(module, args) called before `forward`: what it returns, if not None, is used as arguments. With
         `with_kwargs` it is hook(module, args, kwargs) → None or (args, kwargs).
-
-        Returns:
-            A handle whose `remove()` takes it away again.
         """
         marks = {"with_kwargs": (self._forward_pre_hooks_with_kwargs, with_kwargs)}
         return add_hook(self._forward_pre_hooks, hook, prepend, **marks)
@@ -79,13 +77,6 @@ class CallMixin:
     ) -> RemovableHandle:
         """Have hook(module, args, output) called after `forward`: what it returns, if not None, is the output. With
         `with_kwargs` it is hook(module, args, kwargs, output); with `always_call` it is called after an error, too.
-
-        Args:
-            hook: the function.
-            prepend: whether it is called before the others.
-
-        Returns:
-            A handle whose `remove()` takes it away again.
         """
         marks = {
             "with_kwargs": (self._forward_hooks_with_kwargs, with_kwargs),
@@ -96,26 +87,12 @@ class CallMixin:
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Have hook(module, grad_output) called when the gradients of the outputs are known: what it returns, if not
         None, is used in their place.
-
-        Args:
-            hook: the function.
-            prepend: whether it is called before the others.
-
-        Returns:
-            A handle whose `remove()` takes it away again.
         """
         return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Have hook(module, grad_input, grad_output) called when the gradients of the inputs are known: what it
         returns, if not None, is used in their place.
-
-        Args:
-            hook: the function.
-            prepend: whether it is called before the others.
-
-        Returns:
-            A handle whose `remove()` takes it away again.
         """
         self._is_full_backward_hook = True
         return add_hook(self._backward_hooks, hook, prepend)
@@ -190,11 +167,7 @@ def add_hook(
 
 # -- hooks of all modules ------------------------------------------
 def register_module_forward_pre_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, args) called before the `forward` of every module, as by `Module.register_forward_pre_hook`.
-
-    Returns:
-        A handle whose `remove()` takes it away again.
-    """
+    """Have hook(module, args) called before the `forward` of every module, as by `Module.register_forward_pre_hook`."""
     return GLOBAL_HOOKS.add(ModuleHook("forward_pre", hook))  # type: ignore[arg-type]
 
 
@@ -203,9 +176,6 @@ def register_module_forward_hook(
 ) -> RemovableHandle:
     """Have hook(module, args, output) called after the `forward` of every module, as by
     `Module.register_forward_hook`.
-
-    Returns:
-        A handle whose `remove()` takes it away again.
 
     >>> from fxgrad.compat.nn.modules.module import register_module_forward_hook
     >>> with register_module_forward_hook(lambda module, args, output: output * 2):
@@ -218,9 +188,6 @@ def register_module_forward_hook(
 def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
     """Have hook(module, grad_output) called in the backward pass of every module, as by
     `Module.register_full_backward_pre_hook`.
-
-    Returns:
-        A handle whose `remove()` takes it away again.
     """
     return GLOBAL_HOOKS.add(ModuleHook("backward_pre", hook))  # type: ignore[arg-type]
 
@@ -228,9 +195,6 @@ def register_module_full_backward_pre_hook(hook: Callable) -> RemovableHandle:
 def register_module_full_backward_hook(hook: Callable) -> RemovableHandle:
     """Have hook(module, grad_input, grad_output) called in the backward pass of every module, as by
     `Module.register_full_backward_hook`.
-
-    Returns:
-        A handle whose `remove()` takes it away again.
     """
     return GLOBAL_HOOKS.add(ModuleHook("backward", hook))  # type: ignore[arg-type]
 
@@ -241,9 +205,6 @@ register_module_backward_hook = register_module_full_backward_hook
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
     """Have hook(module, name, parameter) called when a module gets a parameter: what it returns, if not None, becomes
     the parameter.
-
-    Returns:
-        A handle whose `remove()` takes it away again.
     """
     return REGISTRATION_HOOKS.add(ModuleHook("parameter", hook))  # type: ignore[arg-type]
 
@@ -251,9 +212,6 @@ def register_module_parameter_registration_hook(hook: Callable) -> RemovableHand
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
     """Have hook(module, name, buffer) called when a module gets a buffer: what it returns, if not None, becomes the
     buffer.
-
-    Returns:
-        A handle whose `remove()` takes it away again.
     """
     return REGISTRATION_HOOKS.add(ModuleHook("buffer", hook))  # type: ignore[arg-type]
 
@@ -261,9 +219,6 @@ def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
 def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
     """Have hook(module, name, submodule) called when a module gets another one inside it: what it returns, if not
     None, becomes that.
-
-    Returns:
-        A handle whose `remove()` takes it away again.
     """
     return REGISTRATION_HOOKS.add(ModuleHook("module", hook))  # type: ignore[arg-type]
 
@@ -302,3 +257,7 @@ def apply_forward_hook(module, hook: ModuleHook, args: tuple, kwargs: dict, resu
     """Call a forward hook, and return what it makes of the output, or None."""
     given = (args, kwargs) if hook.with_kwargs else (args,)
     return hook.function(module, *given, result)
+
+
+complete_module(globals(), "nn.modules.call_hooks")
+complete_methods(CallMixin, "nn.modules.call_hooks")

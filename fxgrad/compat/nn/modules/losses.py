@@ -111,10 +111,7 @@ class NLLLoss2d(MODULES["NLLLoss"]):
         args: those of `NLLLoss`.
         kwargs: those of `NLLLoss`.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     loss = torch.nn.NLLLoss2d()
+    >>> loss = torch.nn.NLLLoss2d()
     >>> loss(torch.tensor([[-0.5, -1.0]]), torch.tensor([1]))
     tensor(1.)
     """

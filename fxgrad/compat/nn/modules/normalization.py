@@ -8,6 +8,7 @@ from ..._core.dtypes import int64
 from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor
 from ..._declare.late_text import complete_late
+from ..._declare.packages import complete_module
 from ..._make.creation import ones, tensor, zeros
 from ...autograd.grad_mode import no_grad
 from ...distributed.groups import get_world_size, is_initialized
@@ -43,11 +44,7 @@ class LayerNorm(AffineNorm):
 
     Args:
         normalized_shape: the sizes of the last dimensions, or that of the last.
-        eps: what is added to the variance.
         elementwise_affine: whether a factor and a bias for each entry are learned.
-        bias: whether there is a bias.
-        device: where the parameters are made.
-        dtype: the dtype of the parameters.
 
     >>> torch.nn.LayerNorm(2)(torch.tensor([1.0, 3.0])).detach()
     tensor([-1.0000,  1.0000])
@@ -84,8 +81,6 @@ class RMSNorm(AffineNorm):
         normalized_shape: the sizes of the last dimensions, or that of the last.
         eps: what is added to the mean of the squares; the spacing of numbers near 1 unless it is given.
         elementwise_affine: whether a factor for each entry is learned.
-        device: where the parameters are made.
-        dtype: the dtype of the parameters.
 
     >>> torch.nn.RMSNorm(2)(torch.tensor([3.0, 4.0])).detach()
     tensor([0.8485, 1.1314])
@@ -124,11 +119,6 @@ class GroupNorm(AffineNorm):
     Args:
         num_groups: the number of groups, which divides that of channels.
         num_channels: the number of channels.
-        eps: what is added to the variance.
-        affine: whether a factor and a bias for each channel are learned.
-        device: where the parameters are made.
-        dtype: the dtype of the parameters.
-        bias: whether there is a bias.
 
     Raises:
         ValueError: `num_channels` is not divisible by `num_groups`.
@@ -337,7 +327,6 @@ class SyncBatchNorm(_BatchNorm):
     batches of all processes together, whose lengths may differ.
 
     Args:
-        num_features, eps, momentum, affine, track_running_stats, device, dtype, bias: see `BatchNorm1d`.
         process_group: the processes; None: all.
 
     >>> net = torch.nn.Sequential(torch.nn.BatchNorm1d(3))
@@ -431,3 +420,6 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             made.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return made
+
+
+complete_module(globals(), "nn.modules")

@@ -12,6 +12,7 @@ from ..._core.errors import ArgumentError, RequirementError, TensorError
 from ..._core.hooks import HookList, RemovableHandle
 from ..._core.meta import is_meta
 from ..._core.tensor import Tensor
+from ..._declare.packages import complete_methods
 from ...autograd.grad_mode import no_grad
 from ..parameter import Parameter, is_lazy
 
@@ -82,19 +83,12 @@ class StateMixin:
         return list(hooks.values()) if hooks else []
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have hook(module, prefix, keep_vars) called before `state_dict` reads the module.
-
-        Returns:
-            A handle whose `remove()` takes it away again.
-        """
+        """Have hook(module, prefix, keep_vars) called before `state_dict` reads the module."""
         return self._state_dict_pre_hooks.add(hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have hook(module, state_dict, prefix, local_metadata) called after `state_dict` has read the module and
-        what is inside it. The hook may change the dict; it returns None.
-
-        Returns:
-            A handle whose `remove()` takes it away again.
+        what is inside it. The hook may change the dict, and must return None.
         """
         return self._state_dict_hooks.add(partial(change_in_place, hook))
 
@@ -105,9 +99,6 @@ class StateMixin:
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         called before `load_state_dict` writes into the module. The hook may change the dict and the lists.
-
-        Returns:
-            A handle whose `remove()` takes it away again.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -121,10 +112,7 @@ class StateMixin:
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have hook(module, incompatible_keys) called after `load_state_dict` has written into the module and what is
-        inside it. The hook may change the lists `missing_keys` and `unexpected_keys`; it returns None.
-
-        Returns:
-            A handle whose `remove()` takes it away again.
+        inside it. The hook may change the lists `missing_keys` and `unexpected_keys`, and must return None.
         """
         return self._load_state_dict_post_hooks.add(hook)
 
@@ -373,3 +361,6 @@ def change_in_place(hook: Callable[..., Any], *given) -> None:
 def call_without_module(hook: Callable[..., Any], module: StateMixin, *rest) -> Any:
     """Call a hook that does not take the module."""
     return hook(*rest)
+
+
+complete_methods(StateMixin, "nn.modules.call_hooks")

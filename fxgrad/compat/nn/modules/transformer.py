@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._core.errors import TensorError
+from ..._declare.packages import complete_module
 from ..._declare.spaces import SPACES
 from .. import functional, init
 from .attention import MultiheadAttention
@@ -59,20 +60,7 @@ def copies_of(module: Module, count: int) -> ModuleList:
 
 class TransformerLayer(Module):
     """The base of layers: blocks one after the other, each added to its input; `_fx_attentions` are the names of those
-    that attend.
-
-    Args:
-        d_model: the size of vectors.
-        nhead: how many heads attention has, a divisor of it.
-        dim_feedforward: the size between the two linear maps.
-        dropout: the probability with which an entry is dropped in training.
-        activation: "relu", "gelu", or a function, between the linear maps.
-        layer_norm_eps: that of the normalizations.
-        batch_first: inputs are (batch, length, size), not (length, batch, size).
-        norm_first: each block normalizes its input, and not its result.
-        bias: whether linear maps and normalizations have biases.
-        device, dtype: those of the parameters.
-    """
+    that attend."""
 
     _fx_attentions: tuple[str, ...]
     dropout: Any
@@ -144,22 +132,9 @@ class TransformerLayer(Module):
 
 
 class TransformerEncoderLayer(TransformerLayer):
-    """Attention of a sequence to itself, then two linear maps. The arguments are those of `TransformerLayer`.
+    """Attention of a sequence to itself, then two linear maps.
 
     Source: A. Vaswani et al., Attention is all you need, NeurIPS 2017.
-
-    Args:
-        d_model: the size of a vector.
-        nhead: the number of heads.
-        dim_feedforward: the size between the two linear maps.
-        dropout: the probability of dropout.
-        activation: a function, or "relu" or "gelu".
-        layer_norm_eps: what layer norms add to the variance.
-        batch_first: the batch comes before the sequence.
-        norm_first: norms come before what they belong to, not after the sum.
-        bias: whether there are biases.
-        device: where the parameters are made.
-        dtype: the dtype of the parameters.
 
     >>> layer = torch.nn.TransformerEncoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.zeros(5, 3, 4)).shape
@@ -191,23 +166,9 @@ class TransformerEncoderLayer(TransformerLayer):
 
 
 class TransformerDecoderLayer(TransformerLayer):
-    """Attention of a sequence to itself, then to another one, then two linear maps. The arguments are those of
-    `TransformerLayer`.
+    """Attention of a sequence to itself, then to another one, then two linear maps.
 
     Source: A. Vaswani et al., Attention is all you need, NeurIPS 2017.
-
-    Args:
-        d_model: the size of a vector.
-        nhead: the number of heads.
-        dim_feedforward: the size between the two linear maps.
-        dropout: the probability of dropout.
-        activation: a function, or "relu" or "gelu".
-        layer_norm_eps: what layer norms add to the variance.
-        batch_first: the batch comes before the sequence.
-        norm_first: norms come before what they belong to, not after the sum.
-        bias: whether there are biases.
-        device: where the parameters are made.
-        dtype: the dtype of the parameters.
 
     >>> layer = torch.nn.TransformerDecoderLayer(4, 2, dim_feedforward=8)
     >>> layer(torch.zeros(5, 3, 4), torch.zeros(7, 3, 4)).shape
@@ -351,11 +312,8 @@ class Transformer(Module):
     """An encoder of one sequence, and a decoder of another that attends to what it made.
 
     Args:
-        d_model, nhead: see `TransformerLayer`.
         num_encoder_layers, num_decoder_layers: how many layers there are.
-        dim_feedforward, dropout, activation: see `TransformerLayer`.
         custom_encoder, custom_decoder: modules in place of those that are made here.
-        layer_norm_eps, batch_first, norm_first, bias, device, dtype: see `TransformerLayer`.
 
     >>> model = torch.nn.Transformer(4, 2, 1, 1, dim_feedforward=8)
     >>> model(torch.zeros(7, 3, 4), torch.zeros(5, 3, 4)).shape
@@ -464,3 +422,6 @@ class Transformer(Module):
                 [0., 0.]])
         """
         return causal_mask(sz, device, dtype)
+
+
+complete_module(globals(), "nn.modules.transformer")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ..._core.errors import TensorError
 from ..._core.tensor import Tensor
+from ..._declare.packages import complete_module
 from ..._make.creation import tensor
 from ...autograd.grad_mode import no_grad
 from ...ops.joining import stack
@@ -27,8 +28,6 @@ def get_total_norm(
 
     Args:
         tensors: a Tensor, or several.
-        norm_type: the order of the norm.
-        foreach: accepted and without effect on the numbers.
 
     Raises:
         TensorError: it is not finite, where `error_if_nonfinite`.
@@ -55,13 +54,6 @@ def get_total_norm(
 def clip_grads_with_norm_(parameters, max_norm: float, total_norm: Tensor, foreach=None) -> None:
     """Scale the gradients so that their norm is at most `max_norm`, where it is `total_norm` now.
 
-    Args:
-        parameters: a Tensor, or several.
-        foreach: accepted and without effect on the numbers.
-
-    Returns:
-        None.
-
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, 4.0])
     >>> torch.nn.utils.clip_grads_with_norm_(x, 1.0, torch.tensor(5.0))
@@ -78,22 +70,12 @@ def clip_grad_norm(
 ) -> Tensor:
     """The older name of `clip_grad_norm_`.
 
-    Args:
-        parameters: a Tensor, or several.
-        max_norm: the greatest norm.
-        norm_type: the order of the norm.
-        error_if_nonfinite: whether to raise where the norm is not finite.
-        foreach: accepted and without effect on the numbers.
-
     Returns:
         A Tensor without dimensions: the norm that they had.
 
-    >>> import warnings
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, 4.0])
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     torch.nn.utils.clip_grad_norm(x, 1.0)
+    >>> torch.nn.utils.clip_grad_norm(x, 1.0)
     tensor(5.)
     """
     warnings.warn(
@@ -108,11 +90,6 @@ def clip_grad_norm_(
     parameters, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach=None
 ) -> Tensor:
     """Scale the gradients so that the norm of all their entries is at most `max_norm`; returns what it was.
-
-    Args:
-        parameters: a Tensor, or several.
-        norm_type: the order of the norm.
-        foreach: accepted and without effect on the numbers.
 
     Raises:
         TensorError: it is not finite, where `error_if_nonfinite`.
@@ -134,13 +111,6 @@ def clip_grad_norm_(
 def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
     """Limit the entries of the gradients to [-clip_value, clip_value].
 
-    Args:
-        parameters: a Tensor, or several.
-        foreach: accepted and without effect on the numbers.
-
-    Returns:
-        None.
-
     >>> x = torch.zeros(2, requires_grad=True)
     >>> x.grad = torch.tensor([3.0, -4.0])
     >>> torch.nn.utils.clip_grad_value_(x, 1.0)
@@ -149,3 +119,6 @@ def clip_grad_value_(parameters, clip_value: float, foreach=None) -> None:
     """
     for gradient in gradients_of(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))
+
+
+complete_module(globals(), "nn.utils.clip_grad")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._core.errors import RequirementError
 from ..._core.tensor import Tensor
+from ..._declare.packages import complete_module
 from ..._make.creation import ones_like, zeros_like
 from ..modules.module import Module
 from ..parameter import Parameter
@@ -40,15 +41,6 @@ def fuse_conv_bn_weights(
 ) -> tuple[Parameter, Parameter]:
     """The pair (weight, bias) of a convolution with the BatchNorm after it in it; `transpose`: of a transposed one.
 
-    Args:
-        conv_w: the weight of the convolution.
-        conv_b: its bias, or None.
-        bn_rm: the running mean of the BatchNorm.
-        bn_rv: its running variance.
-        bn_eps: what it adds to the variance.
-        bn_w: its factors, or None.
-        bn_b: its bias, or None.
-
     Returns:
         A tuple of two parameters.
 
@@ -70,15 +62,6 @@ def fuse_linear_bn_weights(
     bn_b: Tensor | None,
 ) -> tuple[Parameter, Parameter]:
     """The pair (weight, bias) of a linear layer with the BatchNorm after it in it.
-
-    Args:
-        linear_w: the weight of the layer.
-        linear_b: its bias, or None.
-        bn_rm: the running mean of the BatchNorm.
-        bn_rv: its running variance.
-        bn_eps: what it adds to the variance.
-        bn_w: its factors, or None.
-        bn_b: its bias, or None.
 
     Returns:
         A tuple of two parameters.
@@ -147,3 +130,6 @@ def check_evaluation(layer: Module, bn: Module) -> None:
             "Expected batch norm running_mean and running_var to be set, got None",
             hint="track_running_stats=True for the batch norm",
         )
+
+
+complete_module(globals(), "nn.utils.fusion")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ..._core.errors import ArgumentError, ArgumentValueError, DimensionError, RequirementError
 from ..._core.tensor import Tensor
+from ..._declare.packages import complete_module
 from ..._make.creation import ones_like, zeros_like
 from ..._make.sampling import rand, rand_like
 from ...ops.arguments import shape_hint
@@ -260,9 +261,6 @@ class _Unstructured(BasePruningMethod):
 class RandomUnstructured(_Unstructured):
     """Prune random entries.
 
-    Args:
-        amount: how many, or which part of all.
-
     >>> int((torch.nn.utils.prune.RandomUnstructured(1).prune(torch.ones(2)) == 0).sum())
     1
     """
@@ -274,9 +272,6 @@ class RandomUnstructured(_Unstructured):
 class L1Unstructured(_Unstructured):
     """Prune the entries of least absolute value.
 
-    Args:
-        amount: how many, a whole number, or which part of all, from 0 to 1.
-
     >>> torch.nn.utils.prune.L1Unstructured(1).prune(torch.tensor([1.0, 2.0]))
     tensor([0., 2.])
     """
@@ -286,11 +281,7 @@ class L1Unstructured(_Unstructured):
 
 
 class _Structured(BasePruningMethod):
-    """The base of those that prune an amount of channels: those of least importance.
-
-    Args:
-        dim: the dimension of the channels.
-    """
+    """The base of those that prune an amount of channels: those of least importance."""
 
     PRUNING_TYPE = "structured"
 
@@ -326,10 +317,6 @@ class _Structured(BasePruningMethod):
 class RandomStructured(_Structured):
     """Prune random channels along a dimension.
 
-    Args:
-        amount: how many, a whole number, or which part of all, from 0 to 1.
-        dim: the dimension of the channels.
-
     >>> torch.nn.utils.prune.RandomStructured(1, dim=0).prune(torch.ones(2, 2)).sum()
     tensor(2.)
     """
@@ -340,10 +327,6 @@ class RandomStructured(_Structured):
 
 class LnStructured(_Structured):
     """Prune the channels of least norm of order n along a dimension.
-
-    Args:
-        amount: how many, a whole number, or which part of all, from 0 to 1.
-        dim: the dimension of the channels.
 
     >>> torch.nn.utils.prune.LnStructured(1, n=2, dim=0).prune(torch.ones(2, 2)).sum()
     tensor(2.)
@@ -386,9 +369,6 @@ class CustomFromMask(BasePruningMethod):
 def identity(module: Module, name: str) -> Module:
     """Prune nothing of a parameter, but make its mask; returns the module.
 
-    Args:
-        name: the name of the parameter.
-
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.identity(layer, "weight")
     >>> int(layer.weight_mask.sum())
@@ -400,10 +380,6 @@ def identity(module: Module, name: str) -> Module:
 
 def random_unstructured(module: Module, name: str, amount: float) -> Module:
     """Prune random entries of a parameter: so many, or that part of them; returns the module.
-
-    Args:
-        name: the name of the parameter.
-        amount: how many, a whole number, or which part of all, from 0 to 1.
 
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.random_unstructured(layer, "weight", amount=1)
@@ -419,10 +395,6 @@ def l1_unstructured(
 ) -> Module:
     """Prune the entries of a parameter of least absolute value, or of the least scores; returns the module.
 
-    Args:
-        name: the name of the parameter.
-        importance_scores: what decides in the place of the entries, a Tensor of their shape; or None.
-
     >>> layer = torch.nn.Linear(2, 2, bias=False)
     >>> _ = torch.nn.init.eye_(layer.weight)
     >>> torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=0.5).weight_mask
@@ -435,11 +407,6 @@ def l1_unstructured(
 
 def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
     """Prune random channels of a parameter along a dimension; returns the module.
-
-    Args:
-        name: the name of the parameter.
-        amount: how many, a whole number, or which part of all, from 0 to 1.
-        dim: the dimension of the channels.
 
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.random_structured(layer, "weight", amount=1, dim=0)
@@ -454,12 +421,6 @@ def ln_structured(
     module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Module:
     """Prune the channels of a parameter of least norm of order n along a dimension; returns the module.
-
-    Args:
-        name: the name of the parameter.
-        amount: how many, a whole number, or which part of all, from 0 to 1.
-        dim: the dimension of the channels.
-        importance_scores: what decides in the place of the entries, a Tensor of their shape; or None.
 
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.ln_structured(layer, "weight", amount=1, n=2, dim=0)
@@ -525,9 +486,6 @@ def global_unstructured(
 def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
     """Prune a parameter where a mask is zero; returns the module.
 
-    Args:
-        name: the name of the parameter.
-
     >>> layer = torch.nn.Linear(2, 2)
     >>> layer = torch.nn.utils.prune.custom_from_mask(layer, "weight", torch.tensor([[1, 0], [1, 1]]))
     >>> int(layer.weight_mask.sum())
@@ -539,9 +497,6 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
 
 def remove(module: Module, name: str) -> Module:
     """Make a pruned parameter a plain one, with the zeros in it; returns the module.
-
-    Args:
-        name: the name of the parameter.
 
     Raises:
         ValueError: it is not pruned.
@@ -565,12 +520,12 @@ def remove(module: Module, name: str) -> Module:
 def is_pruned(module: Module) -> bool:
     """Whether a module, or one inside it, has a pruned parameter.
 
-    Returns:
-        A bool.
-
     >>> layer = torch.nn.Linear(2, 2)
     >>> _ = torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=1)
     >>> torch.nn.utils.prune.is_pruned(layer)
     True
     """
     return any(BasePruningMethod._fx_find(part, None) is not None for part in module.modules())
+
+
+complete_module(globals(), "nn.utils.prune")

@@ -128,10 +128,7 @@ def spectral_norm(
     Raises:
         RuntimeError: that was done already.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
     >>> layer.weight_orig.shape
     torch.Size([3, 2])
     """
@@ -149,10 +146,7 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     Raises:
         ValueError: it is one.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
+    >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 3))
     >>> layer = torch.nn.utils.remove_spectral_norm(layer)
     >>> isinstance(layer.weight, torch.nn.Parameter)
     True

@@ -95,10 +95,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     Raises:
         RuntimeError: that was done already.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+    >>> layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
     >>> layer.weight_g.shape, layer.weight_v.shape
     (torch.Size([3, 1]), torch.Size([3, 2]))
     """
@@ -116,10 +113,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
     Raises:
         ValueError: it is one.
 
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+    >>> layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
     >>> layer = torch.nn.utils.remove_weight_norm(layer)
     >>> isinstance(layer.weight, torch.nn.Parameter)
     True

@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 def allreduce_hook(process_group: Any, bucket: GradBucket) -> Future:
     """Return the Future of a bucket's average over a group (None: all processes), which is what happens without a hook.
 
-    >>> import fxgrad.compat.distributed as dist
     >>> from fxgrad.compat.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
-    >>> dist.init_process_group("gloo")
     >>> model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
     >>> model.register_comm_hook(None, allreduce_hook)
-    >>> dist.destroy_process_group()
     """
     work = collectives.all_reduce(bucket.buffer(), ReduceOp.AVG, process_group, async_op=True)
     return work.get_future().then(lambda future: future.value()[0])
