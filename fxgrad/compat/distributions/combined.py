@@ -203,8 +203,7 @@ class MixtureSameFamily(Distribution):
         found = self._component_distribution.cdf(self._fx_beside_components(value))
         return (found * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         found = self._component_distribution.log_prob(self._fx_beside_components(value))
         return (found + torch.log_softmax(self._mixture_distribution.logits, -1)).logsumexp(-1)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from .._core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
+from .parameters import parameter
 from .utils import draw_inside, draw_normal, known_truth, torch
 
 LOG_TWO_PI = math.log(2 * math.pi)
@@ -19,22 +19,16 @@ class Normal(ExponentialFamily):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
 
-    Args:
-        loc: the mean.
-        scale: the standard deviation.
-        validate_args: see `Distribution`.
-
     >>> normal = torch.distributions.Normal(0.0, 2.0)
     >>> normal, normal.log_prob(torch.tensor(0.0))
     (Normal(loc: 0.0, scale: 2.0), tensor(-1.6121))
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    loc = parameter("the mean", constraints.real)
+    scale = parameter("the standard deviation", constraints.positive)
     support = constraints.real
     has_rsample = True
     _mean_carrier_measure = 0
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
@@ -57,12 +51,10 @@ class Normal(ExponentialFamily):
         noise = draw_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + noise * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return -((value - self.loc).square()) / (2 * self.variance) - self.scale.log() - LOG_TWO_PI / 2
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         # not 1 + erf, which loses all digits in the lower tail
         return 0.5 * torch.erfc((self.loc - value) / (self.scale * math.sqrt(2)))
 
@@ -85,21 +77,15 @@ class Laplace(Distribution):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
-    Args:
-        loc: the mean.
-        scale: the mean distance from it.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Laplace(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.variance
     (tensor(-1.6931), tensor(2.))
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    loc = parameter("the mean", constraints.real)
+    scale = parameter("the mean distance from it", constraints.positive)
     support = constraints.real
     has_rsample = True
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
@@ -123,12 +109,10 @@ class Laplace(Distribution):
         side = made.uniform_(torch.finfo(made.dtype).eps - 1, 1)
         return self.loc - self.scale * side.sign() * torch.log1p(-side.abs())
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         z = (value - self.loc) / self.scale
         return torch.where(z < 0, 0.5 * z.clamp(max=0).exp(), 1 - 0.5 * (-z.clamp(min=0)).exp())
 
@@ -146,21 +130,15 @@ class Cauchy(Distribution):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
-    Args:
-        loc: the median.
-        scale: the distance from there to the quartiles.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Cauchy(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0))
     tensor(-1.8379)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    loc = parameter("the median", constraints.real)
+    scale = parameter("the distance from there to the quartiles", constraints.positive)
     support = constraints.real
     has_rsample = True
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
@@ -183,12 +161,10 @@ class Cauchy(Distribution):
         ).cauchy_()
         return self.loc + noise * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return -math.log(math.pi) - self.scale.log() - ((value - self.loc) / self.scale).square().log1p()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         # atan z + ½π without the loss of digits in the lower tail
         return torch.atan2(self.scale, self.loc - value) / math.pi
 
@@ -205,26 +181,16 @@ class StudentT(Distribution):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
-    Args:
-        df: degrees of freedom.
-        loc, scale: by which its samples are shifted and stretched.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.StudentT(3.0)
     >>> d.log_prob(torch.tensor(1.0)), d.variance
     (tensor(-1.5763), tensor(3.))
     """
 
-    arg_constraints: ClassVar = {
-        "df": constraints.positive,
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    df = parameter("degrees of freedom", constraints.positive)
+    loc = parameter("by which its samples are shifted", constraints.real)
+    scale = parameter("by which they are stretched", constraints.positive)
     support = constraints.real
     has_rsample = True
-    df: Tensor
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, df, loc=0.0, scale=1.0, validate_args: bool | None = None):
         self._fx_start_with(validate_args, df=df, loc=loc, scale=scale)
@@ -251,8 +217,7 @@ class StudentT(Distribution):
         mean_square = torch._standard_gamma(half).clamp(min=torch.finfo(half.dtype).tiny) / half
         return self.loc + self.scale * noise * mean_square.rsqrt()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         y = (value - self.loc) / self.scale
         normalizer = (
             self.scale.log()
@@ -274,10 +239,6 @@ class Uniform(Distribution):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
 
-    Args:
-        low, high: the ends.
-        validate_args: see `Distribution`.
-
     Raises:
         ArgumentValueError: low ≥ high.
 
@@ -286,9 +247,9 @@ class Uniform(Distribution):
     (tensor(-0.6931), tensor(1.))
     """
 
+    low = parameter("the lower end")
+    high = parameter("the upper end")
     has_rsample = True
-    low: Tensor
-    high: Tensor
 
     def __init__(self, low, high, validate_args: bool | None = None):
         self._fx_start_with(validate_args, low=low, high=high)
@@ -322,13 +283,11 @@ class Uniform(Distribution):
         fraction = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + fraction * (self.high - self.low)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         inside = (self.low <= value) & (value < self.high)
         return torch.where(inside, -(self.high - self.low).log(), -math.inf)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -344,21 +303,15 @@ class VonMises(Distribution):
 
     Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
 
-    Args:
-        loc: the mean direction, an angle.
-        concentration: how closely samples lie about it.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.VonMises(0.0, 2.0)
     >>> d.log_prob(torch.tensor(0.5))
     tensor(-0.9067)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
+    loc = parameter("the mean direction, an angle", constraints.real)
+    concentration = parameter("how closely samples lie about it", constraints.positive)
     support = constraints.real
     has_rsample = False
-    loc: Tensor
-    concentration: Tensor
     _fx_ROUNDS = (
         64  # of rejections where nobody knows whether all are accepted: 2 in 3 of a round are, or more
     )
@@ -378,8 +331,7 @@ class VonMises(Distribution):
         k = self.concentration
         return 1 - torch.special.i1e(k) / torch.special.i0e(k)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         # cos t - 1 and e⁻ᵏ·I₀(k), since both terms grow like k
         fallen = -2 * torch.sin(0.5 * (value - self.loc)).square()
         return (
@@ -419,26 +371,18 @@ class GeneralizedPareto(Distribution):
 
     Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
-    Args:
-        loc: the threshold.
-        scale: the scale.
-        concentration: the shape: 0 is an exponential tail, above it is heavier, below the support is bounded.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.25)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1157), tensor(1.3333))
     """
 
-    arg_constraints: ClassVar = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "concentration": constraints.real,
-    }
+    loc = parameter("the threshold", constraints.real)
+    scale = parameter("the scale", constraints.positive)
+    concentration = parameter(
+        "the shape: 0 is an exponential tail, above it is heavier, below the support is bounded",
+        constraints.real,
+    )
     has_rsample = True
-    loc: Tensor
-    scale: Tensor
-    concentration: Tensor
 
     def __init__(self, loc, scale, concentration, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale, concentration=concentration)
@@ -462,21 +406,21 @@ class GeneralizedPareto(Distribution):
     def rsample(self, sample_shape=()) -> Tensor:
         return self.icdf(draw_inside(self._extended_shape(sample_shape), self.loc))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return -self.scale.log() + (1 + self.concentration) * self._fx_log_survival(value)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of more than a value."""
-        self._fx_check_sample(value)
+        if self._validate_args:
+            self._validate_sample(value)
         return self._fx_log_survival(value)
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of `cdf`."""
-        return (-self.log_survival_function(value).expm1()).log()
+        return self.cdf(value).log()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        return -self.log_survival_function(value).expm1()
+    def _fx_cdf(self, value: Tensor) -> Tensor:
+        return -self._fx_log_survival(value).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
         is_zero, c = self._fx_exponential_part()

@@ -101,8 +101,7 @@ class TransformedDistribution(Distribution):
     def rsample(self, sample_shape=()) -> Tensor:
         return self._fx_transform(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         event_dim = len(self.event_shape)
         total: Any = 0.0
         y = value
