@@ -383,3 +383,6 @@ class IndependentTransform(Transform):
 
     def __repr__(self) -> str:
         return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+
+__all__ = ["ComposeTransform", "IndependentTransform", "Transform", "_InverseTransform", "identity_transform"]

@@ -224,3 +224,6 @@ class Multinomial(OverCategorical):
         times = binomial.enumerate_support(expand=False)[1:]
         weighted = binomial.log_prob(times).exp() * torch.lgamma(times + 1)
         return count * self._categorical.entropy() - torch.lgamma(count + 1) + weighted.sum((0, -1))
+
+
+__all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]

@@ -218,3 +218,6 @@ class MixtureSameFamily(Distribution):
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+
+
+__all__ = ["Independent", "MixtureSameFamily"]

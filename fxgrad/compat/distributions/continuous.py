@@ -445,3 +445,6 @@ class GeneralizedPareto(Distribution):
 
     def entropy(self) -> Tensor:
         return self.scale.log() + self.concentration + 1
+
+
+__all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform", "VonMises"]

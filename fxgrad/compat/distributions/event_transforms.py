@@ -405,3 +405,9 @@ class StackTransform(PartsTransform):
         return self._fx_join(
             [t.log_abs_det_jacobian(before, after) for t, before, after in triples], self.dim
         )
+
+
+__all__ = [
+    "CatTransform", "CorrCholeskyTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform",
+    "ReshapeTransform", "SoftmaxTransform", "StackTransform", "StickBreakingTransform",
+]  # fmt: skip

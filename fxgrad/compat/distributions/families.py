@@ -394,3 +394,9 @@ class InverseGamma(TransformedDistribution):
     def entropy(self) -> Tensor:
         a = self.concentration
         return a + self.rate.log() + torch.lgamma(a) - (1 + a) * torch.digamma(a)
+
+
+__all__ = [
+    "Gumbel", "HalfCauchy", "HalfNormal", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal", "Pareto",
+    "Weibull",
+]  # fmt: skip

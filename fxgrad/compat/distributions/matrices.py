@@ -229,3 +229,6 @@ class LKJCholesky(Distribution):
             0.5 * below * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, below) - torch.lgamma(alpha) * below
         )
         return (powers * diagonal.log()).sum(-1) - normalizer
+
+
+__all__ = ["LKJCholesky", "Wishart"]

@@ -301,3 +301,6 @@ class LowRankMultivariateNormal(Distribution):
     def entropy(self) -> Tensor:
         half_size = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
         return (half_size + self._fx_half_log_det()).expand(self._batch_shape)
+
+
+__all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]

@@ -132,14 +132,14 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
 
 class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
     """The distribution of numbers in [0, 1] with a density proportional to pˣ·(1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham,
-    "The continuous Bernoulli: fixing a pervasive error in variational autoencoders", 2019).
+    "The continuous Bernoulli: fixing a pervasive error in variational autoencoders", 2019). Between the two numbers
+    `lims`, p is so near to ½ that Taylor's series are used.
 
     >>> d = torch.distributions.ContinuousBernoulli(0.25)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(-0.0498), tensor(0.4102))
     """
 
-    lims = parameter("between which p is so near to ½ that Taylor's series are used")
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
@@ -416,3 +416,6 @@ class Poisson(ExponentialFamily):
 
     def _log_normalizer(self, x) -> Tensor:
         return x.exp()
+
+
+__all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]

@@ -331,3 +331,6 @@ class Beta(ExponentialFamily):
 
     def _log_normalizer(self, x, y) -> Tensor:
         return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
+
+
+__all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]
