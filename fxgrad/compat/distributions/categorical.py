@@ -90,7 +90,7 @@ class OverCategorical(Distribution):
 
     probs = Categorical.probs.within("_categorical")
     logits = Categorical.logits.within("_categorical")
-    param_shape = attribute_of("_categorical", "param_shape", "The shape of the parameter.")
+    param_shape = attribute_of("_categorical.param_shape", "The shape of the parameter.")
     _categorical: Categorical
 
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
@@ -113,13 +113,8 @@ class OneHotCategorical(OverCategorical):
     support = constraints.one_hot
     has_enumerate_support = True
 
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    _param = attribute_of("_categorical._param")
+    mean = attribute_of("probs")
 
     @property
     def mode(self) -> Tensor:

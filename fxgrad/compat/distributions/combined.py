@@ -9,7 +9,7 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
-from .utils import sum_rightmost, torch
+from .utils import attribute_of, sum_rightmost, torch
 
 
 class Independent(Distribution):
@@ -53,9 +53,7 @@ class Independent(Distribution):
         )
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
 
-    @property
-    def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base_dist.has_rsample
+    has_rsample = attribute_of("base_dist.has_rsample")
 
     @property
     def has_enumerate_support(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -67,17 +65,9 @@ class Independent(Distribution):
         count = self.reinterpreted_batch_ndims
         return constraints.independent(support, count) if count else support
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = attribute_of("base_dist.mean")
+    mode = attribute_of("base_dist.mode")
+    variance = attribute_of("base_dist.variance")
 
     def sample(self, sample_shape=()) -> Tensor:
         return self.base_dist.sample(sample_shape)

@@ -9,7 +9,7 @@ from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .parameters import parameter
-from .utils import draw_inside, draw_normal, known_truth, torch
+from .utils import attribute_of, draw_inside, draw_normal, known_truth, torch
 
 LOG_TWO_PI = math.log(2 * math.pi)
 
@@ -33,15 +33,8 @@ class Normal(ExponentialFamily):
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
+    mean = mode = attribute_of("loc")
+    stddev = attribute_of("scale")
 
     @property
     def variance(self) -> Tensor:
@@ -90,11 +83,7 @@ class Laplace(Distribution):
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -147,9 +136,7 @@ class Cauchy(Distribution):
     def mean(self) -> Tensor:
         return torch.full_like(self.loc, math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -199,9 +186,7 @@ class StudentT(Distribution):
     def mean(self) -> Tensor:
         return torch.where(self.df <= 1, math.nan, self.loc)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -319,11 +304,7 @@ class VonMises(Distribution):
     def __init__(self, loc, concentration, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, concentration=concentration)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -433,9 +414,7 @@ class GeneralizedPareto(Distribution):
         value = self.loc + self.scale / (1 - c)
         return torch.where(self.concentration < 1, value, math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:

@@ -10,7 +10,7 @@ from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .parameters import declare_parameters
-from .utils import absent_member, broadcast_all, known_truth, lazy_property, show, torch
+from .utils import absent_member, broadcast_all, is_ours, known_truth, lazy_property, show, torch
 
 __all__ = ["Distribution"]
 
@@ -50,7 +50,7 @@ class Distribution:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if cls.__module__.startswith(f"{__package__}."):
+        if is_ours(cls):
             declare_parameters(cls)
 
     def _fx_start_with(self, validate_args: bool | None, **parameters) -> None:
@@ -166,7 +166,7 @@ class Distribution:
         Raises:
             NotSupportedError: a subclass with an `__init__` of its own does not say how. It is a NotImplementedError.
         """
-        ours = next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
+        ours = next(filter(is_ours, type(self).__mro__))
         if ours is Distribution:
             raise NotSupportedError(
                 f"{type(self).__name__} has no `expand`",

@@ -20,7 +20,7 @@ from .transforms import (
     PowerTransform,
     StickBreakingTransform,
 )
-from .utils import broadcast_all, euler_constant, torch
+from .utils import attribute_of, broadcast_all, euler_constant, torch
 
 
 class LogNormal(TransformedDistribution):
@@ -199,9 +199,7 @@ class Gumbel(TransformedDistribution):
     def mean(self) -> Tensor:
         return self.loc + self.scale * euler_constant
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def stddev(self) -> Tensor:
@@ -293,9 +291,7 @@ class Pareto(TransformedDistribution):
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = attribute_of("scale")
 
     @property
     def variance(self) -> Tensor:

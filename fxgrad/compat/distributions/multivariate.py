@@ -12,7 +12,7 @@ from . import constraints
 from .continuous import LOG_TWO_PI
 from .distribution import Distribution
 from .parameters import computed_parameter, parameter
-from .utils import draw_normal, lazy_property, torch
+from .utils import attribute_of, draw_normal, lazy_property, torch
 
 
 def solve_lower(factor: Tensor, right: Tensor) -> Tensor:
@@ -157,11 +157,7 @@ class MultivariateNormal(MatrixParameter):
         self.loc = loc.expand((*batch_shape, -1))
         self._fx_set_matrix(matrix, batch_shape, validate_args, event_shape=loc.shape[-1:])
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -246,11 +242,7 @@ class LowRankMultivariateNormal(Distribution):
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
             vars(new)[name] = vars(self)[name]
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @lazy_property
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]

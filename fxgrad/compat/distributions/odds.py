@@ -13,6 +13,7 @@ from .exp_family import ExponentialFamily
 from .parameters import computed_parameter, parameter
 from .positive import Gamma
 from .utils import (
+    attribute_of,
     draw_inside,
     draw_uniform,
     known_truth,
@@ -95,9 +96,7 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
         self._fx_start_odds(validate_args, probs, logits)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = attribute_of("probs")
 
     @property
     def mode(self) -> Tensor:
@@ -390,17 +389,13 @@ class Poisson(ExponentialFamily):
     def __init__(self, rate, validate_args: bool | None = None):
         self._fx_start_with(validate_args, rate=rate)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
+    mean = attribute_of("rate")
 
     @property
     def mode(self) -> Tensor:
         return self.rate.floor()
 
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    variance = attribute_of("rate")
 
     def sample(self, sample_shape=()) -> Tensor:
         with torch.no_grad():

@@ -4,13 +4,11 @@ line in the docstring."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from inspect import cleandoc
 from operator import attrgetter
 from typing import Any
 
-from ...extend import insert_before_example
 from .constraints import Constraint
-from .utils import lazy_property
+from .utils import insert_arguments, lazy_property
 
 
 class parameter:
@@ -77,6 +75,5 @@ def declare_parameters(cls: type) -> None:
         code: Any = cls.__init__.__code__  # type: ignore[misc]
         lines = [f"    {name}: {found[name].text}" for name in code.co_varnames if name in found]
         lines = [line if line.endswith(" or") else f"{line}." for line in lines]
-        added = "\n".join(["Args:", *lines, "    validate_args: see `Distribution`."])
-        said, raises, rest = cleandoc(cls.__doc__).partition("\n\nRaises:")
-        cls.__doc__ = insert_before_example(said, added) + raises + rest
+        lines.append("    validate_args: see `Distribution`.")
+        cls.__doc__ = insert_arguments(cls.__doc__, "\n".join(lines))
