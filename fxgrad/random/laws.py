@@ -2,8 +2,8 @@
 sources of these and of the samplers of `fxgrad.random`.
 
 A law is that of a standard variable, of location 0 and scale 1. Its formulas are written over a namespace `_f` of
-functions, as kernels are over a namespace of arrays: for `scipy.stats` over `fxgrad.ops` and `fxgrad.scipy.special`, for
-`compat` over torch's functions. The methods have the names by which subclasses of SciPy's `rv_continuous` state them:
+functions, as kernels are over a namespace of arrays: over `fxgrad.ops` and `fxgrad.scipy.special`, or over torch's
+functions. The methods have the names by which subclasses of SciPy's `rv_continuous` state them:
 `_logpdf`, `_cdf`, its inverse `_ppf`, and `_entropy`. Arguments after the first are the shapes.
 """
 

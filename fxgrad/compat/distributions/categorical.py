@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...random.laws import DISCRETE_VECTORS, chapter
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
@@ -17,8 +18,6 @@ from .utils import attribute_of, torch
 class Categorical(OddsWithShape):
     """The distribution of a category, a whole number from 0 on: k has the probability pₖ.
 
-    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
-
     Raises:
         ArgumentValueError: both are given, or neither, or what has no dimension.
 
@@ -26,6 +25,7 @@ class Categorical(OddsWithShape):
     tensor([0.2500, 0.7500])
     """
 
+    _fx_source = chapter(DISCRETE_VECTORS, 35)
     probs = computed_parameter(
         "(…, categories), not negative; they are divided by their sum; or", constraints.simplex
     )(probs_of)
@@ -103,13 +103,12 @@ class OverCategorical(Distribution):
 class OneHotCategorical(OverCategorical):
     """The distribution of vectors of zeros with a one at the category that is drawn.
 
-    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
-
     >>> d = torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75]))
     >>> d.log_prob(torch.tensor([0.0, 1.0])), d.mean
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
     """
 
+    _fx_source = chapter(DISCRETE_VECTORS, 35)
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -163,8 +162,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class Multinomial(OverCategorical):
     """The distribution of how often each category is drawn: k₁, k₂, … have the probability n!·∏ pᵢ^kᵢ/kᵢ!.
 
-    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
-
     Raises:
         NotSupportedError: `total_count` is no int. It is a NotImplementedError.
 
@@ -173,6 +170,7 @@ class Multinomial(OverCategorical):
     (tensor(-0.9808), tensor([1.5000, 1.5000]))
     """
 
+    _fx_source = chapter(DISCRETE_VECTORS, 35)
     total_count = parameter("the number of draws, an int")
 
     def __init__(self, total_count: int = 1, probs=None, logits=None, validate_args: bool | None = None):

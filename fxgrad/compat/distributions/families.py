@@ -6,12 +6,15 @@ import math
 from operator import attrgetter
 from typing import Any
 
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, chapter
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .continuous import Cauchy, Normal, Uniform
 from .distribution import Distribution
 from .parameters import parameter
 from .positive import Exponential, Gamma
+from .standard import FUNCTIONS, LocationScale
 from .transformed_distribution import TransformedDistribution
 from .transforms import (
     AbsTransform,
@@ -26,13 +29,12 @@ from .utils import attribute_of, broadcast_all, euler_constant, torch
 class LogNormal(TransformedDistribution):
     """The distribution of exponentials of normal variables: of density e^(−(log x − loc)²/(2·scale²))/(x·scale·√2π).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 14.
-
     >>> d = torch.distributions.LogNormal(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.9189), tensor(1.6487))
     """
 
+    _fx_source = chapter(CONTINUOUS_1, 14)
     loc = parameter("the mean of the logarithm", constraints.real, attrgetter("base_dist.loc"))
     scale = parameter(
         "the standard deviation of the logarithm", constraints.positive, attrgetter("base_dist.scale")
@@ -110,12 +112,12 @@ class Half(TransformedDistribution):
 class HalfNormal(Half):
     """The distribution of moduli of normal variables of mean 0: of twice their density, for x ≥ 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
-
     >>> d = torch.distributions.HalfNormal(1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.7258), tensor(0.7979))
     """
+
+    _fx_source = chapter(CONTINUOUS_1, 13)
 
     def __init__(self, scale, validate_args: bool | None = None):
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -138,12 +140,12 @@ class HalfNormal(Half):
 class HalfCauchy(Half):
     """The distribution of moduli of Cauchy variables of median 0: of twice their density, for x ≥ 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
-
     >>> d = torch.distributions.HalfCauchy(1.0)
     >>> d.log_prob(torch.tensor(1.0))
     tensor(-1.1447)
     """
+
+    _fx_source = chapter(CONTINUOUS_1, 16)
 
     def __init__(self, scale, validate_args: bool | None = None):
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -163,16 +165,15 @@ class HalfCauchy(Half):
         return self.scale * torch.where(value < 0.5, near, far)
 
 
-class Gumbel(TransformedDistribution):
+class Gumbel(LocationScale, TransformedDistribution):
     """The Gumbel distribution, of the greatest of many: of density e^(−z − e^(−z))/scale with z = (x − loc)/scale.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
     >>> d = torch.distributions.Gumbel(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3679), tensor(0.5772))
     """
 
+    _fx_law = laws.Gumbel.over(FUNCTIONS)
     loc = parameter("the mode", constraints.real)
     scale = parameter("the scale", constraints.positive)
     support = constraints.real
@@ -209,27 +210,16 @@ class Gumbel(TransformedDistribution):
     def variance(self) -> Tensor:
         return self.stddev.square()
 
-    def _fx_log_prob(self, value: Tensor) -> Tensor:
-        fallen = (self.loc - value) / self.scale
-        return fallen - fallen.exp() - self.scale.log()
-
-    def _fx_cdf(self, value: Tensor) -> Tensor:
-        return (-((self.loc - value) / self.scale).exp()).exp()
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + (1 + euler_constant)
-
 
 class Weibull(TransformedDistribution):
     """The Weibull distribution, of lifetimes: of density k/scale·z^(k−1)·e^(−zᵏ) with z = x/scale, k the concentration.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
 
     >>> d = torch.distributions.Weibull(1.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.3069), tensor(0.8862))
     """
 
+    _fx_law = laws.Weibull.over(FUNCTIONS)
     scale = parameter("the scale", constraints.positive)
     concentration = parameter("the shape: above 1 what is old fails more often", constraints.positive)
     support = constraints.positive
@@ -240,13 +230,9 @@ class Weibull(TransformedDistribution):
         power = PowerTransform(self.concentration.reciprocal())
         super().__init__(base, [power, AffineTransform(0, self.scale)], validate_args=validate_args)
 
-    def _fx_moment(self, n: int) -> Tensor:
-        """The mean of xⁿ at scale 1."""
-        return torch.lgamma(1 + n / self.concentration).exp()
-
     @property
     def mean(self) -> Tensor:
-        return self.scale * self._fx_moment(1)
+        return self.scale * self._fx_law._munp(1, self.concentration)
 
     @property
     def mode(self) -> Tensor:
@@ -256,24 +242,23 @@ class Weibull(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        return self.scale.square() * (self._fx_moment(2) - self._fx_moment(1).square())
+        first, second = (self._fx_law._munp(n, self.concentration) for n in (1, 2))
+        return self.scale.square() * (second - first.square())
 
     def entropy(self) -> Tensor:
-        c = self.concentration
-        return euler_constant * (1 - c.reciprocal()) + (self.scale / c).log() + 1
+        return self._fx_law._entropy(self.concentration) + self.scale.log()
 
 
 class Pareto(TransformedDistribution):
     """The Pareto distribution, with a tail that falls like a power: of density a·scaleᵃ/x^(a+1) for x ≥ scale, with
     a = `alpha`.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
-
     >>> d = torch.distributions.Pareto(1.0, 2.0)
     >>> d.log_prob(torch.tensor(2.0)), d.mean
     (tensor(-1.3863), tensor(2.))
     """
 
+    _fx_law = laws.Pareto.over(FUNCTIONS)
     alpha = parameter("the power with which the probability of more falls", constraints.positive)
     scale = parameter("the least value", constraints.positive)
 
@@ -299,7 +284,7 @@ class Pareto(TransformedDistribution):
         return self.scale.square() * alpha / ((alpha - 1).square() * (alpha - 2))
 
     def entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+        return self._fx_law._entropy(self.alpha) + self.scale.log()
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -356,13 +341,12 @@ class InverseGamma(TransformedDistribution):
     """The distribution of reciprocals of gamma variables: of density rateᵃ·x^(−a−1)·e^(−rate/x)/Γ(a), a the
     concentration.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
-
     >>> d = torch.distributions.InverseGamma(3.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.6137), tensor(1.))
     """
 
+    _fx_law = laws.InverseGamma.over(FUNCTIONS)
     concentration = Gamma.concentration.within("base_dist")
     rate = Gamma.rate.within("base_dist")
     support = constraints.positive
@@ -388,8 +372,7 @@ class InverseGamma(TransformedDistribution):
         return torch.where(self.concentration > 2, value, math.inf)
 
     def entropy(self) -> Tensor:
-        a = self.concentration
-        return a + self.rate.log() + torch.lgamma(a) - (1 + a) * torch.digamma(a)
+        return self._fx_law._entropy(self.concentration) + self.rate.log()
 
 
 __all__ = [

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ...extend import FxgradError
+from ...random.laws import VECTORS, chapter
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
@@ -119,8 +120,6 @@ class MatrixParameter(Distribution):
 class MultivariateNormal(MatrixParameter):
     """The normal distribution of vectors, of density e^(−zᵀ·C⁻¹·z/2)/√det(2π·C) with z = x − loc and the covariance C.
 
-    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 45.
-
     Raises:
         ArgumentValueError: not exactly one matrix is given, or what has too few dimensions.
 
@@ -129,6 +128,7 @@ class MultivariateNormal(MatrixParameter):
     tensor(-1.8379)
     """
 
+    _fx_source = chapter(VECTORS, 45)
     loc = parameter("the mean, (…, n)", constraints.real_vector)
     support = constraints.real_vector
     has_rsample = True

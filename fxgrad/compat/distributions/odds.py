@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...random import laws
+from ...random.laws import DISCRETE, chapter
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
@@ -12,6 +14,7 @@ from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .parameters import computed_parameter, parameter
 from .positive import Gamma
+from .standard import FUNCTIONS
 from .utils import (
     attribute_of,
     draw_inside,
@@ -79,8 +82,6 @@ def log_bernoulli(logits: Tensor, value: Tensor) -> Tensor:
 class Bernoulli(OddsWithShape, ExponentialFamily):
     """The distribution of 1 with the probability p, and 0 otherwise.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
-
     Raises:
         ArgumentValueError: both are given, or neither.
 
@@ -89,6 +90,7 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
     (tensor(-1.3863), tensor(0.2500))
     """
 
+    _fx_source = chapter(DISCRETE, 3)
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
@@ -212,8 +214,6 @@ class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
 class Geometric(Odds):
     """The distribution of the number of failures before the first success: k has the probability p·(1−p)ᵏ.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
-
     Raises:
         ArgumentValueError: a probability is 0.
 
@@ -222,6 +222,7 @@ class Geometric(Odds):
     (tensor(-1.9617), tensor(3.))
     """
 
+    _fx_source = chapter(DISCRETE, 5)
     support = constraints.nonnegative_integer
 
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
@@ -265,13 +266,12 @@ class Geometric(Odds):
 class Binomial(OddsWithShape):
     """The distribution of the number of successes: k of n have the probability C(n, k)·pᵏ·(1−p)ⁿ⁻ᵏ.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
-
     >>> d = torch.distributions.Binomial(3, torch.tensor(0.5))
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.9808), tensor(1.5000))
     """
 
+    _fx_source = chapter(DISCRETE, 3)
     total_count = parameter("among how many trials", constraints.nonnegative_integer)
     has_enumerate_support = True
 
@@ -331,13 +331,12 @@ class NegativeBinomial(OddsWithShape):
     """The distribution of the number of successes before so many failures, r: k has the probability Γ(k +
     r)/(k!·Γ(r))·pᵏ·(1−p)ʳ.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
-
     >>> d = torch.distributions.NegativeBinomial(3.0, torch.tensor(0.25))
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1507), tensor(1.))
     """
 
+    _fx_source = chapter(DISCRETE, 5)
     total_count = parameter("the failures, a number that need not be whole", constraints.greater_than_eq(0))
     probs = computed_parameter(Odds.probs.text, constraints.half_open_interval(0.0, 1.0))(probs_of)
     support = constraints.nonnegative_integer
@@ -376,13 +375,12 @@ class NegativeBinomial(OddsWithShape):
 class Poisson(ExponentialFamily):
     """The Poisson distribution, of the number of independent events: k has the probability rateᵏ·e^(−rate)/k!.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 4.
-
     >>> d = torch.distributions.Poisson(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3069), tensor(2.))
     """
 
+    _fx_law = laws.Poisson.over(FUNCTIONS)
     rate = parameter("their mean", constraints.nonnegative)
     support = constraints.nonnegative_integer
 
@@ -402,8 +400,7 @@ class Poisson(ExponentialFamily):
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
     def _fx_log_prob(self, value: Tensor) -> Tensor:
-        rate, value = torch.broadcast_tensors(self.rate, value)
-        return torch.special.xlogy(value, rate) - rate - torch.lgamma(value + 1)
+        return self._fx_law._logpmf(value, self.rate)
 
     @property
     def _natural_params(self) -> tuple[Tensor]:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from .constraints import Constraint
-from .utils import insert_arguments, lazy_property
+from .utils import insert_arguments, insert_section, lazy_property
 
 
 class parameter:
@@ -66,11 +66,14 @@ def parameters_of(cls: type) -> dict[str, parameter]:
 
 
 def declare_parameters(cls: type) -> None:
-    """Give a class that states its parameters their constraints, and its docstring the list of them."""
+    """Give a class that states its parameters their constraints, and its docstring its source and the list of them."""
     found = parameters_of(cls)
     constraints = {name: p.constraint for name, p in found.items() if p.constraint is not None}
     if constraints and "__init__" in vars(cls) and "arg_constraints" not in vars(cls):
         cls.arg_constraints = constraints  # type: ignore[attr-defined]
+    source = vars(cls).get("_fx_source") or getattr(vars(cls).get("_fx_law"), "_source", "")
+    if source and cls.__doc__:
+        cls.__doc__ = insert_section(cls.__doc__, f"Source: {source}.")
     if found and cls.__doc__:
         code: Any = cls.__init__.__code__  # type: ignore[misc]
         lines = [f"    {name}: {found[name].text}" for name in code.co_varnames if name in found]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, VECTORS, chapter
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .parameters import parameter
+from .standard import FUNCTIONS, Rate
 from .utils import broadcast_all, draw_exponential, torch
 
 
@@ -18,16 +21,15 @@ def clamp_tiny(value: Tensor) -> Tensor:
     return value.clamp(min=torch.finfo(value.dtype).tiny)
 
 
-class Exponential(ExponentialFamily):
+class Exponential(Rate, ExponentialFamily):
     """The exponential distribution, of waiting times: of density rate·e^(−rate·x) for x ≥ 0.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
 
     >>> d = torch.distributions.Exponential(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3069), tensor(0.5000))
     """
 
+    _fx_law = laws.Exponential.over(FUNCTIONS)
     rate = parameter("of events; the mean is 1/rate", constraints.positive)
     support = constraints.nonnegative
     has_rsample = True
@@ -55,18 +57,6 @@ class Exponential(ExponentialFamily):
     def rsample(self, sample_shape=()) -> Tensor:
         return draw_exponential(self._extended_shape(sample_shape), self.rate) / self.rate
 
-    def _fx_log_prob(self, value: Tensor) -> Tensor:
-        return self.rate.log() - self.rate * value
-
-    def _fx_cdf(self, value: Tensor) -> Tensor:
-        return -(-self.rate * value).expm1()
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
-
     @property
     def _natural_params(self) -> tuple[Tensor]:
         return (-self.rate,)
@@ -75,10 +65,8 @@ class Exponential(ExponentialFamily):
         return -(-x).log()
 
 
-class Gamma(ExponentialFamily):
+class Gamma(Rate, ExponentialFamily):
     """The gamma distribution, of density rateᵃ·x^(a−1)·e^(−rate·x)/Γ(a) for x > 0, a the concentration.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     >>> a = torch.tensor(0.5, requires_grad=True)
     >>> torch.distributions.Gamma(a, 2.0).rsample((3,)).sum().backward()
@@ -86,6 +74,9 @@ class Gamma(ExponentialFamily):
     True
     """
 
+    _fx_law = laws.Gamma.over(FUNCTIONS)
+    _fx_shapes = ("concentration",)
+    icdf = Distribution.icdf  # torch has none
     concentration = parameter("the shape", constraints.positive)
     rate = parameter("the inverse of the scale", constraints.positive)
     support = constraints.nonnegative
@@ -114,22 +105,6 @@ class Gamma(ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         return super().log_prob(torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
 
-    def _fx_log_prob(self, value: Tensor) -> Tensor:
-        xlogy = torch.special.xlogy
-        return (
-            xlogy(self.concentration, self.rate)
-            + xlogy(self.concentration - 1, value)
-            - self.rate * value
-            - torch.lgamma(self.concentration)
-        )
-
-    def _fx_cdf(self, value: Tensor) -> Tensor:
-        return torch.igamma(self.concentration, self.rate * value)
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a - self.rate.log() + torch.lgamma(a) + (1 - a) * torch.digamma(a)
-
     @property
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.concentration - 1, -self.rate
@@ -141,13 +116,12 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The chi-squared distribution: of the sum of squares of so many normal variables.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
     >>> d = torch.distributions.Chi2(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1931), tensor(2.))
     """
 
+    _fx_source = chapter(CONTINUOUS_1, 18)
     df = parameter(
         "their number, the degrees of freedom", constraints.positive, lambda self: 2 * self.concentration
     )
@@ -163,13 +137,12 @@ class FisherSnedecor(Distribution):
     """The F distribution: of the ratio of two mean squares of normal variables, of df1 and df2 of them. Its density is
     ∝ x^(df1/2 − 1)·(1 + x·df1/df2)^(−(df1 + df2)/2).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
-
     >>> d = torch.distributions.FisherSnedecor(3.0, 4.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.0684), tensor(2.))
     """
 
+    _fx_source = chapter(CONTINUOUS_2, 27)
     df1 = parameter("the degrees of freedom of the first one", constraints.positive)
     df2 = parameter("those of the second one", constraints.positive)
     support = constraints.positive
@@ -210,8 +183,6 @@ class FisherSnedecor(Distribution):
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution, of vectors of probabilities: of density ∏ xᵢ^(aᵢ−1)/B(a), a the concentrations.
 
-    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 49.
-
     Raises:
         ArgumentValueError: `concentration` has no dimension.
 
@@ -220,6 +191,7 @@ class Dirichlet(ExponentialFamily):
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
     """
 
+    _fx_source = chapter(VECTORS, 49)
     concentration = parameter("(…, K)", constraints.independent(constraints.positive, 1))
     support = constraints.simplex
     has_rsample = True
@@ -277,13 +249,12 @@ class Dirichlet(ExponentialFamily):
 class Beta(ExponentialFamily):
     """The beta distribution, of a probability: of density x^(a−1)·(1−x)^(b−1)/B(a, b).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
-
     >>> d = torch.distributions.Beta(2.0, 3.0)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(0.4055), tensor(0.4000))
     """
 
+    _fx_source = chapter(CONTINUOUS_2, 25)
     concentration1 = parameter(
         "the first concentration, often α",
         constraints.positive,

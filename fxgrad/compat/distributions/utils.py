@@ -61,13 +61,18 @@ def is_ours(cls: type) -> bool:
 
 
 def insert_arguments(text: str, lines: str) -> str:
-    """Put lines into the arguments of a docstring: last, or as a section before that of errors and the example."""
+    """Put lines into the arguments of a docstring: last, or as a section of their own."""
     said, heading, rest = cleandoc(text).partition("\n\nArgs:\n")
-    if heading:
-        given, blank, rest = rest.partition("\n\n")
-        return f"{said}{heading}{given}\n{lines}{blank}{rest}"
-    said, heading, rest = said.partition("\n\nRaises:\n")
-    completed = insert_before_example(said, f"Args:\n{lines}")
+    if not heading:
+        return insert_section(said, f"Args:\n{lines}")
+    given, blank, rest = rest.partition("\n\n")
+    return f"{said}{heading}{given}\n{lines}{blank}{rest}"
+
+
+def insert_section(text: str, section: str) -> str:
+    """Put a section into a docstring, before those of errors and of the example."""
+    said, heading, rest = cleandoc(text).partition("\n\nRaises:\n")
+    completed = insert_before_example(said, section)
     return f"{completed.rstrip()}{heading}{rest}" if heading else completed
 
 
