@@ -171,7 +171,7 @@ class Multinomial(OverCategorical):
     """
 
     _fx_source = chapter(DISCRETE_VECTORS, 35)
-    total_count = parameter("the number of draws, an int")
+    total_count: Any = parameter("the number of draws, an int")
 
     def __init__(self, total_count: int = 1, probs=None, logits=None, validate_args: bool | None = None):
         if not isinstance(total_count, int):

@@ -187,7 +187,7 @@ class LKJCholesky(Distribution):
     True
     """
 
-    dim = parameter("the size of the matrices, 2 at least")
+    dim: Any = parameter("the size of the matrices, 2 at least")
     concentration = parameter(
         "1 is uniform; above it, matrices are near the unit matrix", constraints.positive
     )

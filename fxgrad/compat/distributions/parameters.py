@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .constraints import Constraint
 from .utils import insert_arguments, insert_section, lazy_property
+
+if TYPE_CHECKING:
+    from .._core.tensor import Tensor
 
 
 class parameter:
@@ -28,6 +31,10 @@ class parameter:
     def __set_name__(self, owner: type, name: str) -> None:
         self._fx_name = name
 
+    @overload
+    def __get__(self, instance: None, owner: type) -> parameter: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Tensor: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self

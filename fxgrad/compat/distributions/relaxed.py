@@ -25,7 +25,7 @@ def draw_unit(shape, like: Tensor) -> Tensor:
 class LogitRelaxedBernoulli(Odds):
     """The distribution of log odds whose sigmoid is relaxed from a Bernoulli variable."""
 
-    temperature = parameter("how far from 0 and 1 samples are")
+    temperature: Any = parameter("how far from 0 and 1 samples are")
     support = constraints.real
     has_rsample = True
 
@@ -59,7 +59,7 @@ class RelaxedBernoulli(TransformedDistribution):
     tensor(-0.9808)
     """
 
-    temperature = parameter(
+    temperature: Any = parameter(
         "the lower it is, the nearer samples are to 0 and 1", read=attrgetter("base_dist.temperature")
     )
     probs = Odds.probs.within("base_dist")
@@ -74,7 +74,7 @@ class RelaxedBernoulli(TransformedDistribution):
 class ExpRelaxedCategorical(OverCategorical):
     """The distribution of logarithms of what is relaxed from a one-hot vector."""
 
-    temperature = parameter("how far from the corners samples are")
+    temperature: Any = parameter("how far from the corners samples are")
     support = constraints.real_vector  # whose exponentials add up to 1
     has_rsample = True
 
@@ -110,7 +110,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     tensor(-0.9808)
     """
 
-    temperature = parameter(
+    temperature: Any = parameter(
         "the lower it is, the nearer samples are to one-hot vectors", read=attrgetter("base_dist.temperature")
     )
     probs = OverCategorical.probs.within("base_dist")

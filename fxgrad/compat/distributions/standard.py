@@ -7,7 +7,7 @@ promotion and overloads.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...random.laws import Functions, Law
 from .._core.tensor import Tensor
@@ -27,6 +27,8 @@ FUNCTIONS = Functions(torch, torch.special, SimpleNamespace(betaln=log_beta))
 class LocationScale(Distribution):
     """The base of distributions of loc + scale·z, for z of a law."""
 
+    loc: Any
+    scale: Any
     _fx_law: ClassVar[Law]
     _fx_shapes: ClassVar[tuple[str, ...]] = ()  # the parameters that are the law's
 
@@ -58,6 +60,8 @@ class LocationScale(Distribution):
 
 class Rate(LocationScale):
     """The base of distributions of z/rate, for z of a law."""
+
+    rate: Any
 
     def _fx_standardize(self, x: Tensor) -> Tensor:
         return self.rate * x
