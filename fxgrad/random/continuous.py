@@ -14,7 +14,9 @@ import numpy as np
 from .. import ops
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
+from . import laws
 from .keys import as_shape, check_one_key, split
+from .laws import CONTINUOUS_1, CONTINUOUS_2, chapter
 from .parameters import (
     floating_dtype,
     prepare_arguments,
@@ -120,183 +122,140 @@ def truncated_normal(
     return cast(ops.where(nowhere, math.nan, x), dtype)
 
 
-@sampler()
+@sampler(laws.Exponential)
 def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Exponential numbers of mean 1, of density e⁻ˣ.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
 
     >>> fx.random.exponential(fx.random.key(0), (3,)).round(3)
     array([4.461, 1.421, 2.194])
     """
-    dtype = floating_dtype(dtype, "exponential")
-    return cast(
-        standard_exponential(check_one_key(key, "exponential"), as_shape(shape, "exponential")), dtype
-    )
+    return standard_exponential(key, shape)
 
 
-@sampler()
+@sampler(laws.Laplace)
 def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Laplace numbers, of density e^(−|x|)/2.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
     >>> fx.random.laplace(fx.random.key(0), (3,)).round(3)
     array([-3.768, -0.728, -1.501])
     """
-    dtype = floating_dtype(dtype, "laplace")
-    u = 2 * uniform_open(check_one_key(key, "laplace"), as_shape(shape, "laplace")) - 1
-    return cast(-ops.sign(u) * ops.log1p(-ops.absolute(u)), dtype)
+    u = 2 * uniform_open(key, shape) - 1
+    return -ops.sign(u) * ops.log1p(-ops.absolute(u))
 
 
-@sampler()
+@sampler(laws.Gumbel)
 def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Gumbel numbers, of distribution function exp(−e⁻ˣ), the limit law of maxima.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
     >>> fx.random.gumbel(fx.random.key(0), (3,)).round(3)
     array([-1.495, -0.351, -0.786])
     """
-    dtype = floating_dtype(dtype, "gumbel")
-    return cast(
-        -ops.log(standard_exponential(check_one_key(key, "gumbel"), as_shape(shape, "gumbel"))), dtype
-    )
+    return -ops.log(standard_exponential(key, shape))
 
 
-@sampler()
+@sampler(chapter(CONTINUOUS_2, 23))
 def logistic(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Logistic numbers, of distribution function 1/(1 + e⁻ˣ).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
 
     >>> fx.random.logistic(fx.random.key(0), (3,)).round(3)
     array([-4.45 , -1.144, -2.076])
     """
-    dtype = floating_dtype(dtype, "logistic")
-    u = uniform_open(check_one_key(key, "logistic"), as_shape(shape, "logistic"))
-    return cast(ops.log(u) - ops.log1p(-u), dtype)
+    u = uniform_open(key, shape)
+    return ops.log(u) - ops.log1p(-u)
 
 
-@sampler()
+@sampler(laws.Cauchy)
 def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Cauchy numbers, of density 1/(π·(1 + x²)).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
     >>> fx.random.cauchy(fx.random.key(0), (3,)).round(3)
     array([-27.555,  -1.055,  -2.739])
     """
-    dtype = floating_dtype(dtype, "cauchy")
-    u = uniform_open(check_one_key(key, "cauchy"), as_shape(shape, "cauchy"))
-    return cast(ops.tan(math.pi * (u - 0.5)), dtype)
+    u = uniform_open(key, shape)
+    return ops.tan(math.pi * (u - 0.5))
 
 
-@sampler()
+@sampler(chapter(CONTINUOUS_1, 18))
 def maxwell(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Maxwell numbers: the lengths of normal vectors of three components.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
     >>> fx.random.maxwell(fx.random.key(0), (3,)).round(3)
     array([2.672, 0.612, 2.806])
     """
-    dtype = floating_dtype(dtype, "maxwell")
-    vectors = standard_normal(check_one_key(key, "maxwell"), (*as_shape(shape, "maxwell"), 3))
-    return cast(ops.norm2(vectors, axes=(len(vectors.shape) - 1,)), dtype)
+    vectors = standard_normal(key, (*shape, 3))
+    return ops.norm2(vectors, axes=(len(vectors.shape) - 1,))
 
 
-@sampler(loc="the middle", scale="the unit of the distance from it")
+@sampler(chapter(CONTINUOUS_1, 18), loc="the middle", scale="the unit of the distance from it")
 def double_sided_maxwell(
     key: Key, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: DType = None
 ) -> Array:
     """loc + scale·(a Maxwell number of either sign), of density ∝ y²·e^(−y²/2) for y = (x − loc)/scale.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
     >>> fx.random.double_sided_maxwell(fx.random.key(0), 0.0, 1.0, (3,)).round(3)
     array([-2.513,  2.841,  1.672])
     """
-    dtype = floating_dtype(dtype, "double_sided_maxwell")
-    key, shape, loc, scale = prepare_arguments(key, shape, "double_sided_maxwell", loc, scale)
     size, sign = split(key)
     signs = ops.where(ops.less(uniform_fraction(sign, shape), 0.5), -1.0, 1.0)
-    return cast(loc + scale * (maxwell(size, shape) * signs), dtype)
+    return loc + scale * (maxwell(size, shape) * signs)
 
 
-@sampler(scale="the standard deviation of the two entries")
+@sampler(chapter(CONTINUOUS_1, 18), scale="the standard deviation of the two entries")
 def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Rayleigh numbers: the lengths of normal vectors of two components, times `scale`.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
     >>> fx.random.rayleigh(fx.random.key(0), 2.0, (3,)).round(3)
     array([5.974, 3.371, 4.19 ])
     """
-    dtype = floating_dtype(dtype, "rayleigh")
-    key, shape, scale = prepare_arguments(key, shape, "rayleigh", scale)
-    return cast(scale * ops.sqrt(2 * standard_exponential(key, shape)), dtype)
+    return scale * ops.sqrt(2 * standard_exponential(key, shape))
 
 
-@sampler(sigma="the standard deviation of the logarithm")
+@sampler(chapter(CONTINUOUS_1, 14), sigma="the standard deviation of the logarithm")
 def lognormal(key: Key, sigma: ArrayLike = 1.0, shape: Shape = None, dtype: DType = None) -> Array:
     """exp(sigma·a normal number).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 14.
 
     >>> fx.random.lognormal(fx.random.key(0), 0.5, (3,)).round(3)
     array([0.321, 0.704, 0.544])
     """
-    dtype = floating_dtype(dtype, "lognormal")
-    key, shape, sigma = prepare_arguments(key, shape, "lognormal", sigma)
-    return cast(ops.exp(sigma * standard_normal(key, shape)), dtype)
+    return ops.exp(sigma * standard_normal(key, shape))
 
 
-@sampler(b="the exponent, positive")
+@sampler(laws.Pareto, b="the exponent, positive")
 def pareto(key: Key, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Pareto numbers, of density b·x^(−b−1) for x ≥ 1.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
     >>> fx.random.pareto(fx.random.key(0), 3.0, (3,)).round(3)
     array([4.424, 1.606, 2.078])
     """
-    dtype = floating_dtype(dtype, "pareto")
-    key, shape, b = prepare_arguments(key, shape, "pareto", b)
-    return cast(ops.exp(standard_exponential(key, shape) / positive_or_nan(b)), dtype)
+    return ops.exp(standard_exponential(key, shape) / positive_or_nan(b))
 
 
-@sampler(scale="the unit of x", concentration="the exponent, positive")
+@sampler(laws.Weibull, scale="the unit of x", concentration="the exponent, positive")
 def weibull_min(
     key: Key, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: DType = None
 ) -> Array:
     """Weibull numbers, of distribution function 1 − exp(−(x/scale)^concentration).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
-
     >>> fx.random.weibull_min(fx.random.key(0), 1.0, 2.0, (3,)).round(3)
     array([2.112, 1.192, 1.481])
     """
-    dtype = floating_dtype(dtype, "weibull_min")
-    key, shape, scale, concentration = prepare_arguments(key, shape, "weibull_min", scale, concentration)
-    return cast(
-        scale * ops.power(standard_exponential(key, shape), 1 / positive_or_nan(concentration)), dtype
-    )
+    return scale * ops.power(standard_exponential(key, shape), 1 / positive_or_nan(concentration))
 
 
-@sampler(left="the least number", mode="the likeliest, between the others", right="the greatest")
+@sampler(
+    chapter(CONTINUOUS_2, 26),
+    left="the least number",
+    mode="the likeliest, between the others",
+    right="the greatest",
+)
 def triangular(
     key: Key, left: ArrayLike, mode: Any, right: ArrayLike, shape: Shape = None, dtype: DType = None
 ) -> Array:
     """Numbers between `left` and `right` with a triangular density whose peak is at `mode`.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
-
     >>> fx.random.triangular(fx.random.key(0), 0.0, 1.0, 3.0, (3,)).round(3)
     array([0.186, 0.851, 0.578])
     """
-    dtype = floating_dtype(dtype, "triangular")
-    key, shape, left, mode, right = prepare_arguments(key, shape, "triangular", left, mode, right)
     ordered = ops.logical_and(ops.less_equal(left, mode), ops.less_equal(mode, right))
     mode = ops.where(ordered, mode, math.nan)
     u, width = uniform_open(key, shape), right - left
@@ -305,7 +264,7 @@ def triangular(
         left + ops.sqrt(u * width * (mode - left)),
         right - ops.sqrt((1 - u) * width * (right - mode)),
     )
-    return cast(x, dtype)
+    return x
 
 
 @sampler(mean="the mean, positive")
@@ -317,15 +276,13 @@ def wald(key: Key, mean: ArrayLike, shape: Shape = None, dtype: DType = None) ->
     >>> fx.random.wald(fx.random.key(0), 2.0, (3,)).round(3)
     array([0.35 , 3.166, 0.192])
     """
-    dtype = floating_dtype(dtype, "wald")
-    key, shape, mean = prepare_arguments(key, shape, "wald", mean)
     mean = positive_or_nan(mean)
     first, second = split(key)
     y = mean * ops.square(standard_normal(first, shape))
     # The smaller root m·(1 + y/2 − √(y + y²/4)), without its cancellation, or m² over it.
     root = mean / (1 + 0.5 * y + ops.sqrt(y * (1 + 0.25 * y)))
     chosen = ops.less_equal(uniform_fraction(second, shape) * (mean + root), mean)
-    return cast(ops.where(chosen, root, mean * (mean / root)), dtype)
+    return ops.where(chosen, root, mean * (mean / root))
 
 
 def positive_or_nan(value: Any) -> Any:

@@ -12,50 +12,48 @@ from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.errors import DTypeError
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
-from ..numpy.composite import cast
 from .keys import UINT64, as_shape, check_one_key
+from .laws import DISCRETE, chapter
 from .parameters import (
     broadcast_if_needed,
     common_shape,
-    floating_dtype,
     integer_dtype,
-    prepare_arguments,
     random_words,
     sampler,
     uniform_fraction,
     uniform_open,
 )
 
+INTEGERS = "an integer dtype, int64 by default"
 
-@sampler(p="the probability of True")
+
+@sampler(chapter(DISCRETE, 3), checked=None, p="the probability of True")
 def bernoulli(key: Key, p: ArrayLike = 0.5, shape: Shape = None) -> Array:
     """True with probability p, exact to 2⁻⁵³.
-
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
 
     >>> fx.random.bernoulli(fx.random.key(0), 0.3, (4,))
     array([ True,  True,  True, False])
     """
-    key, shape, p = prepare_arguments(key, shape, "bernoulli", p)
     return ops.less(uniform_fraction(key, shape), p)
 
 
-@sampler(dtype="a dtype of signed numbers, int64 by default")
+def signed_dtype(dtype: Any, name: str) -> Any:
+    """Return a dtype of signed numbers; None is int64."""
+    dtype = np.dtype(np.int64 if dtype is None else dtype)
+    if kind_of(dtype) not in "ifc":
+        raise DTypeError(f"{name}: dtype is one of signed numbers, not {dtype}", hint="dtype=int or float")
+    return dtype
+
+
+@sampler(checked=signed_dtype, dtype="a dtype of signed numbers, int64 by default")
 def rademacher(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """−1 or 1 with equal probabilities; of any signed dtype, int64 by default.
 
     >>> fx.random.rademacher(fx.random.key(0), (3,))
     array([-1, -1, -1])
     """
-    dtype = np.dtype(np.int64 if dtype is None else dtype)
-    if kind_of(dtype) not in "ifc":
-        raise DTypeError(
-            f"rademacher: dtype is one of signed numbers, not {dtype}", hint="dtype=int or float"
-        )
-    first = ops.right_shift(
-        random_words(check_one_key(key, "rademacher"), as_shape(shape, "rademacher")), np.uint64(63)
-    )
-    return ops.convert(2 * ops.convert(first, dtype=np.dtype(np.int64)) - 1, dtype=dtype)
+    first = ops.right_shift(random_words(key, shape), np.uint64(63))
+    return 2 * ops.convert(first, dtype=np.dtype(np.int64)) - 1
 
 
 def randint(key: Key, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dtype: DType = None) -> Array:
@@ -114,60 +112,45 @@ def clip_bound(value: Any, limits: Any) -> tuple[Any, Any]:
     return ops.where(below, np.asarray(limits.min, wide), inner), beyond
 
 
+@sampler(checked=integer_dtype, lam="the mean; negative numbers and NaN give −1", dtype=INTEGERS)
 def poisson(key: Key, lam: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Poisson counts of mean `lam`: by inversion below 10, by transformed rejection above (Hörmann, 1993).
-
-    Args:
-        key: a key.
-        lam: the mean; negative numbers and NaN give −1.
-        shape: the shape of the result, that of `lam` by default.
-        dtype: an integer dtype, int64 by default.
 
     >>> fx.random.poisson(fx.random.key(0), 3.0, (8,))
     array([0, 3, 2, 3, 2, 1, 4, 3])
     """
-    dtype = integer_dtype(dtype, "poisson")
-    key, shape, lam = prepare_arguments(key, shape, "poisson", lam)
-    return cast(ops.random_poisson(key, broadcast_if_needed(lam, shape)), dtype)
+    return ops.random_poisson(key, broadcast_if_needed(lam, shape))
 
 
+@sampler(
+    n="the number of trials, a non-negative integer; otherwise the result is NaN",
+    p="the probability; NaN outside [0, 1]",
+    dtype="a real floating dtype, as in JAX; float64 by default",
+)
 def binomial(key: Key, n: Any, p: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The number of successes in n trials of probability p: by inversion for small n·p, otherwise by transformed
     rejection (Hörmann, 1993).
 
-    Args:
-        key: a key.
-        n: the number of trials, a non-negative integer; otherwise the result is NaN.
-        p: the probability; NaN outside [0, 1].
-        shape: the shape of the result, that of the parameters by default.
-        dtype: a real floating dtype, as in JAX; float64 by default.
-
     >>> fx.random.binomial(fx.random.key(0), 10, 0.5, (5,))
     array([2., 5., 4., 5., 4.])
     """
-    dtype = floating_dtype(dtype, "binomial")
-    key, shape, n, p = prepare_arguments(key, shape, "binomial", n, p)
     count = ops.random_binomial(key, broadcast_if_needed(n, shape), broadcast_if_needed(p, shape))
-    return cast(ops.where(ops.less(count, 0), math.nan, count), dtype)
+    return ops.where(ops.less(count, 0), math.nan, count)
 
 
-@sampler(p="the probability, in (0, 1]", dtype="an integer dtype, int64 by default")
+@sampler(chapter(DISCRETE, 5), checked=integer_dtype, p="the probability, in (0, 1]", dtype=INTEGERS)
 def geometric(key: Key, p: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The number of trials of probability p up to the first success; −1 where p is not in (0, 1].
-
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
 
     >>> fx.random.geometric(fx.random.key(0), 0.25, (3,))
     array([16,  5,  8])
     """
-    dtype = integer_dtype(dtype, "geometric")
-    key, shape, p = prepare_arguments(key, shape, "geometric", p)
     valid = ops.logical_and(ops.greater(p, 0), ops.less_equal(p, 1))
     sure = ops.greater_equal(p, 1)
     failure = ops.log1p(-ops.where(ops.logical_and(valid, ops.logical_not(sure)), p, 0.5))
     count = ops.where(sure, 1.0, ops.floor(ops.log(uniform_open(key, shape)) / failure) + 1)
     most = float(2 ** (8 * dtype.itemsize - (dtype.kind == "i"))) * (1 - 2.0**-53)
-    return ops.convert(ops.where(valid, ops.minimum(count, most), -1.0), dtype=dtype)
+    return ops.where(valid, ops.minimum(count, most), -1.0)
 
 
 __all__ = ["bernoulli", "binomial", "geometric", "poisson", "rademacher", "randint"]

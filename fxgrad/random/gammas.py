@@ -13,14 +13,15 @@ from ..core.aval import aval_of
 from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
+from . import laws
 from .continuous import positive_or_nan
 from .keys import as_shape, check_one_key, split
+from .laws import CONTINUOUS_1, CONTINUOUS_2, chapter
 from .parameters import (
     as_real_parameter,
     broadcast_if_needed,
     common_shape,
     floating_dtype,
-    prepare_arguments,
     sampler,
     standard_exponential,
     standard_normal,
@@ -33,77 +34,54 @@ def draw_log_gammas(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
     return ops.random_log_gamma(key, broadcast_if_needed(a, shape))
 
 
-@sampler(a="the shape parameter of the gamma distribution, positive")
+@sampler(laws.Gamma, a="the shape parameter of the gamma distribution, positive")
 def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The logarithms of gamma variables. For small `a` the variables themselves underflow.
 
     Args, results and derivatives as for `gamma`.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
-
     >>> print(round(float(fx.random.loggamma(fx.random.key(0), 1e-4)), 6))
     -21175.707534
     """
-    dtype = floating_dtype(dtype, "loggamma")
-    key, shape, a = prepare_arguments(key, shape, "loggamma", a)
-    return cast(draw_log_gammas(key, a, shape), dtype)
+    return draw_log_gammas(key, a, shape)
 
 
+@sampler(laws.Gamma, a="the shape parameter: positive; 0 gives 0, negative numbers give NaN")
 def gamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Gamma variables, of density x^(a−1)·e⁻ˣ/Γ(a).
 
-    Args:
-        key: a key.
-        a: the shape parameter: positive; 0 gives 0, negative numbers give NaN.
-        shape: the shape of the result, that of `a` by default.
-        dtype: a real floating dtype.
-
-    Returns:
-        Array of the given shape and dtype. Its derivative in `a` is −(∂F/∂a)/(∂F/∂x) for the distribution function F,
-        exact to about 1e-12, of any order: Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients" (2018).
-
-    Raises:
-        ShapeError: `a` does not broadcast to the shape.
+    The derivative in `a` is −(∂F/∂a)/(∂F/∂x) for the distribution function F, exact to about 1e-12, of any order:
+    Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients" (2018).
 
     >>> key = fx.random.key(0)
     >>> x, slope = fx.value_and_grad(lambda a: fx.random.gamma(key, a))(2.5)
     >>> print(round(float(x), 8), round(float(slope), 8))
     0.2479775 0.26851902
     """
-    dtype = floating_dtype(dtype, "gamma")
-    key, shape, a = prepare_arguments(key, shape, "gamma", a)
-    return cast(ops.exp(draw_log_gammas(key, a, shape)), dtype)
+    return ops.exp(draw_log_gammas(key, a, shape))
 
 
-@sampler(df="degrees of freedom, positive")
+@sampler(chapter(CONTINUOUS_1, 18), df="degrees of freedom, positive")
 def chisquare(key: Key, df: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """χ² numbers of `df` degrees of freedom.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
 
     >>> fx.random.chisquare(fx.random.key(0), 3.0, (3,)).round(3)
     array([0.062, 2.346, 1.175])
     """
-    dtype = floating_dtype(dtype, "chisquare")
-    key, shape, df = prepare_arguments(key, shape, "chisquare", df)
-    return cast(2 * ops.exp(draw_log_gammas(key, df / 2, shape)), dtype)
+    return 2 * ops.exp(draw_log_gammas(key, df / 2, shape))
 
 
-@sampler(a="the exponent of x and 1, positive", b="that of 1 − x and 1")
+@sampler(chapter(CONTINUOUS_2, 25), a="the exponent of x and 1, positive", b="that of 1 − x and 1")
 def beta(key: Key, a: ArrayLike, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Beta numbers, of density ∝ x^(a−1)·(1 − x)^(b−1).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
     >>> x = fx.random.beta(fx.random.key(0), 0.5, 2.0, (100,))
     >>> bool((x > 0).all() and (x < 1).all())
     True
     """
-    dtype = floating_dtype(dtype, "beta")
-    key, shape, a, b = prepare_arguments(key, shape, "beta", a, b)
     first, second = split(key)
     difference = draw_log_gammas(second, b, shape) - draw_log_gammas(first, a, shape)
-    return cast(ops.exp(-ops.logaddexp(0.0, difference)), dtype)
+    return ops.exp(-ops.logaddexp(0.0, difference))
 
 
 def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
@@ -143,54 +121,46 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = No
     return cast(x / ops.restore_axes(ops.reduce_sum(x, axes=last), shape, last), dtype)
 
 
-@sampler(df="degrees of freedom, positive")
+@sampler(laws.StudentT, df="degrees of freedom, positive")
 def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     """Numbers of Student's t distribution with `df` degrees of freedom.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
     >>> fx.random.t(fx.random.key(0), 3.0, (3,)).round(3)
     array([-1.639,  0.524, -2.209])
     """
-    dtype = floating_dtype(dtype, "t")
-    key, shape, df = prepare_arguments(key, shape, "t", df)
     first, second = split(key)
     half = df / 2
     scale = ops.exp(0.5 * (ops.log(positive_or_nan(half)) - draw_log_gammas(second, half, shape)))
-    return cast(standard_normal(first, shape) * scale, dtype)
+    return standard_normal(first, shape) * scale
 
 
-@sampler(dfnum="degrees of freedom of the numerator, positive", dfden="of the denominator")
+@sampler(
+    chapter(CONTINUOUS_2, 27),
+    dfnum="degrees of freedom of the numerator, positive",
+    dfden="of the denominator",
+)
 def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Numbers of the F distribution: a quotient of χ² numbers, each over its degrees of freedom.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
 
     >>> fx.random.f(fx.random.key(0), 3.0, 5.0, (3,)).round(3)
     array([0.175, 2.825, 2.106])
     """
-    dtype = floating_dtype(dtype, "f")
-    key, shape, dfnum, dfden = prepare_arguments(key, shape, "f", dfnum, dfden)
     first, second = split(key)
     difference = draw_log_gammas(first, dfnum / 2, shape) - draw_log_gammas(second, dfden / 2, shape)
-    return cast(ops.exp(difference) * (dfden / positive_or_nan(dfnum)), dtype)
+    return ops.exp(difference) * (dfden / positive_or_nan(dfnum))
 
 
-@sampler(p="the exponent, positive")
+@sampler(chapter(CONTINUOUS_2, 24), p="the exponent, positive")
 def generalized_normal(key: Key, p: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     """Numbers of density ∝ exp(−|x|ᵖ).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
     >>> fx.random.generalized_normal(fx.random.key(0), 4.0, (3,)).round(3)
     array([-0.012,  0.225,  1.087])
     """
-    dtype = floating_dtype(dtype, "generalized_normal")
-    key, shape, p = prepare_arguments(key, shape, "generalized_normal", p)
     first, second = split(key)
     inverse = 1 / positive_or_nan(p)
     size = ops.exp(draw_log_gammas(first, inverse, shape) * inverse)
-    return cast(ops.where(ops.less(uniform_fraction(second, shape), 0.5), -size, size), dtype)
+    return ops.where(ops.less(uniform_fraction(second, shape), 0.5), -size, size)
 
 
 def ball(key: Key, d: int, p: ArrayLike = 2, shape: Shape = (), dtype: DType = None) -> Array:

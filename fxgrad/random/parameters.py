@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,8 +14,10 @@ from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.docstrings import insert_before_example
 from ..core.errors import DTypeError, ShapeError
+from ..numpy.composite import cast
 from ..ops.random import DRAW
 from .keys import as_shape, check_one_key
+from .laws import Law
 
 FLOAT64 = np.dtype(float)
 
@@ -27,26 +30,6 @@ COMMON = {
     "shape": "the shape of the result",
     "dtype": "a real floating dtype, float64 by default",
 }
-
-
-def sampler(**parameters: str) -> Callable[[F], F]:
-    """Make a decorator that completes the docstring of a distribution: `parameters` says of each what it is, and what
-    all distributions have in common comes from here."""
-
-    def complete(function: F) -> F:
-        names = inspect.signature(function).parameters
-        others = [name for name in names if name not in COMMON]
-        said = COMMON | parameters
-        shape = ", by default that of the parameters" * bool(others and names["shape"].default is None)
-        lines = ["Args:"]
-        lines += [f"    {name}: {said[name]}{shape * (name == 'shape')}." for name in names]
-        lines += ["", "Returns:", "    Array of that shape and dtype.", "", "Raises:"]
-        lines += ["    DTypeError: the key is no key, or the dtype is of another kind."]
-        lines += ["    ShapeError: the parameters do not broadcast to the shape."] * bool(others)
-        function.__doc__ = insert_before_example(function.__doc__ or "", "\n".join(lines))
-        return function
-
-    return complete
 
 
 def floating_dtype(dtype: Any, name: str) -> Any:
@@ -67,6 +50,66 @@ def integer_dtype(dtype: Any, name: str) -> Any:
             f"{name}: dtype is an integer one, not {dtype}", hint='dtype=int, "int32" or "int64"'
         )
     return dtype
+
+
+def sampler(
+    law: type[Law] | str = "",
+    /,
+    *,
+    checked: Callable[[Any, str], Any] | None = floating_dtype,
+    **parameters: str,
+) -> Callable[[F], F]:
+    """Declare a distribution: the decorated function computes its numbers of one key, of parameters in float64, and of
+    the shape and the dtype of the result, to which they are rounded.
+
+    Args:
+        law: the law, or the source of the formulas, for the docstring.
+        checked: the function (dtype, name) of what the user gives that returns the dtype; None: there is one only.
+        parameters: what each parameter is, for the docstring; what all distributions have in common comes from here.
+    """
+
+    def declare(body: F) -> F:
+        collect, name = argument_collector(body), body.__name__
+
+        @wraps(body)
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            if checked is None:
+                key, *values, shape = collect(*args, **kwargs)
+                key, shape, *values = prepare_arguments(key, shape, name, *values)
+                return body(key, *values, shape)
+            key, *values, shape, dtype = collect(*args, **kwargs)
+            dtype = checked(dtype, name)
+            key, shape, *values = prepare_arguments(key, shape, name, *values)
+            return cast(body(key, *values, shape, dtype), dtype)
+
+        complete(draw)
+        return draw  # type: ignore[return-value]
+
+    def complete(function: Any) -> None:
+        names = inspect.signature(function).parameters
+        others = [name for name in names if name not in COMMON]
+        said = COMMON | parameters
+        shape = ", by default that of the parameters" * bool(others and names["shape"].default is None)
+        lines = ["Args:"]
+        lines += [f"    {name}: {said[name]}{shape * (name == 'shape')}." for name in names]
+        lines += ["", "Returns:", "    Array of that shape and dtype.", "", "Raises:"]
+        lines += ["    DTypeError: the key is no key, or the dtype is of another kind."]
+        lines += ["    ShapeError: the parameters do not broadcast to the shape."] * bool(others)
+        source = law if isinstance(law, str) else law._source
+        lines = [f"Source: {source}.", ""] * bool(source) + lines
+        function.__doc__ = insert_before_example(function.__doc__ or "", "\n".join(lines))
+
+    return declare
+
+
+def argument_collector(function: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """Return a function of the same signature that returns the tuple of its arguments."""
+    given = inspect.signature(function).parameters.values()
+    stated = ", ".join([p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in given])
+    namespace: dict[str, Any] = {}
+    text = f"def {function.__name__}({stated}): return ({', '.join([p.name for p in given])},)"
+    exec(compile(text, f"<fxgrad.random.{function.__name__}>", "exec"), namespace)
+    return namespace[function.__name__]
 
 
 def as_real_parameter(value: Any, name: str) -> Any:
@@ -101,6 +144,8 @@ def common_shape(shape: Any, name: str, *shapes: tuple[int, ...]) -> tuple[int, 
 def prepare_arguments(key: Any, shape: Any, name: str, *values: Any) -> tuple[Any, ...]:
     """Return the key, the shape of the result, and the parameters in float64."""
     parameters = [as_real_parameter(v, name) for v in values]
+    if not parameters:
+        return check_one_key(key, name), as_shape(shape, name)
     shapes = [aval_of(p).shape for p in parameters]
     return check_one_key(key, name), common_shape(shape, name, *shapes), *parameters
 

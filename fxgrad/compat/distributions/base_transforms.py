@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
-from .utils import absent_member, known_truth, sum_rightmost, torch
+from .utils import absent_member, attribute_of, insert_arguments, is_ours, known_truth, sum_rightmost, torch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,11 @@ class Transform:
     codomain: Any
     # The attributes that decide whether two of a class are equal; None: one equals itself alone.
     _fx_settings: tuple[str, ...] | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if is_ours(cls) and cls.__doc__:
+            cls.__doc__ = insert_arguments(cls.__doc__, "    cache_size: see `Transform`.")
 
     def __init__(self, cache_size: int = 0):
         if cache_size not in (0, 1):
@@ -170,25 +175,11 @@ class _InverseTransform(Transform):
     def __getstate__(self) -> dict[str, Any]:
         return vars(self)
 
-    @property
-    def domain(self) -> Constraint:
-        return self._inv.codomain
-
-    @property
-    def codomain(self) -> Constraint:
-        return self._inv.domain
-
-    @property
-    def bijective(self) -> bool:
-        return self._inv.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self._inv.sign
-
-    @property
-    def inv(self) -> Transform:
-        return self._inv
+    domain = attribute_of("_inv.codomain")
+    codomain = attribute_of("_inv.domain")
+    bijective = attribute_of("_inv.bijective")
+    sign = attribute_of("_inv.sign")
+    inv = attribute_of("_inv")
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         return self._inv.with_cache(cache_size).inv
@@ -223,7 +214,6 @@ class ComposeTransform(Transform):
 
     Args:
         parts: the transforms, the first one first.
-        cache_size: see `Transform`.
 
     >>> parts = [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(1.0, 2.0)]
     >>> t = torch.distributions.ComposeTransform(parts)
@@ -324,7 +314,6 @@ class IndependentTransform(Transform):
     Args:
         base_transform: the transform of each.
         reinterpreted_batch_ndims: how many dimensions more make an event.
-        cache_size: see `Transform`.
 
     >>> t = torch.distributions.IndependentTransform(torch.distributions.ExpTransform(), 1)
     >>> x = torch.tensor([0.0, 1.0])
@@ -347,13 +336,8 @@ class IndependentTransform(Transform):
     def codomain(self) -> Constraint:
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
-    @property
-    def bijective(self) -> bool:
-        return self.base_transform.bijective
-
-    @property
-    def sign(self) -> Any:
-        return self.base_transform.sign
+    bijective = attribute_of("base_transform.bijective")
+    sign = attribute_of("base_transform.sign")
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         if cache_size == self._cache_size:
@@ -383,3 +367,6 @@ class IndependentTransform(Transform):
 
     def __repr__(self) -> str:
         return f"IndependentTransform({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+
+__all__ = ["ComposeTransform", "IndependentTransform", "Transform", "_InverseTransform", "identity_transform"]

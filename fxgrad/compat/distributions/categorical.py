@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
+from ...random.laws import DISCRETE_VECTORS, chapter
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
-from .odds import Binomial, OddsWithShape
+from .odds import Binomial, OddsWithShape, logits_of, probs_of
+from .parameters import computed_parameter, parameter
 from .utils import attribute_of, torch
-
-CATEGORIES = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
 
 class Categorical(OddsWithShape):
     """The distribution of a category, a whole number from 0 on: k has the probability pₖ.
-
-    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
-
-    Args:
-        probs: (…, categories), not negative; they are divided by their sum. Or
-        logits: log probabilities but for a constant.
-        validate_args: see `Distribution`.
 
     Raises:
         ArgumentValueError: both are given, or neither, or what has no dimension.
@@ -32,7 +25,11 @@ class Categorical(OddsWithShape):
     tensor([0.2500, 0.7500])
     """
 
-    arg_constraints: ClassVar = CATEGORIES
+    _fx_source = chapter(DISCRETE_VECTORS, 35)
+    probs = computed_parameter(
+        "(…, categories), not negative; they are divided by their sum; or", constraints.simplex
+    )(probs_of)
+    logits = computed_parameter("log probabilities but for a constant", constraints.real_vector)(logits_of)
     has_enumerate_support = True
     _fx_is_binary = False
 
@@ -75,8 +72,7 @@ class Categorical(OddsWithShape):
             drawn = torch.multinomial(rows, sample_shape.numel(), True)
             return drawn.mT.reshape(self._extended_shape(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         shape = torch.broadcast_shapes(value.shape, self.batch_shape)
         logits = self.logits.expand((*shape, self._num_events))
         return logits.gather(-1, value.long().expand(shape).unsqueeze(-1)).squeeze(-1)
@@ -92,7 +88,9 @@ class Categorical(OddsWithShape):
 class OverCategorical(Distribution):
     """The base of distributions over a categorical one, whose parameters they have."""
 
-    arg_constraints: ClassVar = CATEGORIES
+    probs = Categorical.probs.within("_categorical")
+    logits = Categorical.logits.within("_categorical")
+    param_shape = attribute_of("_categorical.param_shape", "The shape of the parameter.")
     _categorical: Categorical
 
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
@@ -101,36 +99,21 @@ class OverCategorical(Distribution):
             self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args
         )
 
-    probs = attribute_of("_categorical", "probs", "The probabilities.")
-    logits = attribute_of("_categorical", "logits", "Their logarithms.")
-    param_shape = attribute_of("_categorical", "param_shape", "The shape of the parameter.")
-
 
 class OneHotCategorical(OverCategorical):
     """The distribution of vectors of zeros with a one at the category that is drawn.
-
-    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
-
-    Args:
-        probs: (…, categories), not negative; they are divided by their sum. Or
-        logits: log probabilities but for a constant.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.OneHotCategorical(torch.tensor([0.25, 0.75]))
     >>> d.log_prob(torch.tensor([0.0, 1.0])), d.mean
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
     """
 
+    _fx_source = chapter(DISCRETE_VECTORS, 35)
     support = constraints.one_hot
     has_enumerate_support = True
 
-    @property
-    def _param(self) -> Tensor:
-        return self._categorical._param
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    _param = attribute_of("_categorical._param")
+    mean = attribute_of("probs")
 
     @property
     def mode(self) -> Tensor:
@@ -146,8 +129,7 @@ class OneHotCategorical(OverCategorical):
     def sample(self, sample_shape=()) -> Tensor:
         return self._fx_one_hot(self._categorical.sample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return self._categorical.log_prob(value.argmax(-1))
 
     def entropy(self) -> Tensor:
@@ -165,11 +147,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     straight-through estimator of Bengio, Léonard and Courville, "Estimating or propagating gradients through
     stochastic neurons" (2013).
 
-    Args:
-        probs: (…, categories), not negative; they are divided by their sum. Or
-        logits: log probabilities but for a constant.
-        validate_args: see `Distribution`.
-
     >>> probs = torch.tensor([0.25, 0.75], requires_grad=True)
     >>> sample = torch.distributions.OneHotCategoricalStraightThrough(probs).rsample()
     >>> sample.sum().item(), sample.requires_grad
@@ -185,14 +162,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 class Multinomial(OverCategorical):
     """The distribution of how often each category is drawn: k₁, k₂, … have the probability n!·∏ pᵢ^kᵢ/kᵢ!.
 
-    Source: Johnson, Kotz and Balakrishnan, Discrete Multivariate Distributions, 1997, chapter 35.
-
-    Args:
-        total_count: the number of draws, an int.
-        probs: (…, categories), not negative; they are divided by their sum. Or
-        logits: log probabilities but for a constant.
-        validate_args: see `Distribution`.
-
     Raises:
         NotSupportedError: `total_count` is no int. It is a NotImplementedError.
 
@@ -200,6 +169,9 @@ class Multinomial(OverCategorical):
     >>> d.log_prob(torch.tensor([1.0, 2.0])), d.mean
     (tensor(-0.9808), tensor([1.5000, 1.5000]))
     """
+
+    _fx_source = chapter(DISCRETE_VECTORS, 35)
+    total_count: Any = parameter("the number of draws, an int")
 
     def __init__(self, total_count: int = 1, probs=None, logits=None, validate_args: bool | None = None):
         if not isinstance(total_count, int):
@@ -232,8 +204,7 @@ class Multinomial(OverCategorical):
         counts = torch.nn.functional.one_hot(drawn, self.event_shape[0]).sum(0)
         return counts.to(self.probs.dtype)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         logits, value = torch.broadcast_tensors(self.logits, value)
         # what cannot be drawn is not, which is certain
         logits = torch.where((value == 0) & (logits == -math.inf), 0.0, logits)
@@ -246,3 +217,6 @@ class Multinomial(OverCategorical):
         times = binomial.enumerate_support(expand=False)[1:]
         weighted = binomial.log_prob(times).exp() * torch.lgamma(times + 1)
         return count * self._categorical.entropy() - torch.lgamma(count + 1) + weighted.sum((0, -1))
+
+
+__all__ = ["Categorical", "Multinomial", "OneHotCategorical", "OneHotCategoricalStraightThrough"]

@@ -9,7 +9,7 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
-from .utils import sum_rightmost, torch
+from .utils import attribute_of, sum_rightmost, torch
 
 
 class Independent(Distribution):
@@ -53,9 +53,7 @@ class Independent(Distribution):
         )
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
 
-    @property
-    def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base_dist.has_rsample
+    has_rsample = attribute_of("base_dist.has_rsample")
 
     @property
     def has_enumerate_support(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -67,17 +65,9 @@ class Independent(Distribution):
         count = self.reinterpreted_batch_ndims
         return constraints.independent(support, count) if count else support
 
-    @property
-    def mean(self) -> Tensor:
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        return self.base_dist.variance
+    mean = attribute_of("base_dist.mean")
+    mode = attribute_of("base_dist.mode")
+    variance = attribute_of("base_dist.variance")
 
     def sample(self, sample_shape=()) -> Tensor:
         return self.base_dist.sample(sample_shape)
@@ -203,8 +193,7 @@ class MixtureSameFamily(Distribution):
         found = self._component_distribution.cdf(self._fx_beside_components(value))
         return (found * self._mixture_distribution.probs).sum(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         found = self._component_distribution.log_prob(self._fx_beside_components(value))
         return (found + torch.log_softmax(self._mixture_distribution.logits, -1)).logsumexp(-1)
 
@@ -219,3 +208,6 @@ class MixtureSameFamily(Distribution):
 
     def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+
+
+__all__ = ["Independent", "MixtureSameFamily"]

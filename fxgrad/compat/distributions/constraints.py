@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
-from .utils import part_lengths, torch
+from .utils import attribute_of, part_lengths, torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,9 +176,7 @@ class _IndependentConstraint(Constraint):
         self.base_constraint = base_constraint
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
-    @property
-    def is_discrete(self) -> bool:
-        return self.base_constraint.is_discrete
+    is_discrete = attribute_of("base_constraint.is_discrete")
 
     @property
     def event_dim(self) -> int:
@@ -215,13 +213,8 @@ class MixtureSameFamilyConstraint(Constraint):
             raise ArgumentError(f"`base_constraint` is a Constraint, not {kind}", hint="component.support")
         self.base_constraint = base_constraint
 
-    @property
-    def is_discrete(self) -> bool:
-        return self.base_constraint.is_discrete
-
-    @property
-    def event_dim(self) -> int:
-        return self.base_constraint.event_dim
+    is_discrete = attribute_of("base_constraint.is_discrete")
+    event_dim = attribute_of("base_constraint.event_dim")
 
     def check(self, value: Tensor) -> Tensor:
         valid = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))

@@ -3,51 +3,40 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
 from .._core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .utils import draw_inside, draw_normal, known_truth, torch
+from .parameters import parameter
+from .standard import FUNCTIONS, LocationScale
+from .utils import attribute_of, draw_inside, draw_normal, known_truth, torch
 
 LOG_TWO_PI = math.log(2 * math.pi)
 
 
-class Normal(ExponentialFamily):
+class Normal(LocationScale, ExponentialFamily):
     """The normal distribution, of density e^(−(x − loc)²/(2·scale²))/(scale·√2π).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
-
-    Args:
-        loc: the mean.
-        scale: the standard deviation.
-        validate_args: see `Distribution`.
 
     >>> normal = torch.distributions.Normal(0.0, 2.0)
     >>> normal, normal.log_prob(torch.tensor(0.0))
     (Normal(loc: 0.0, scale: 2.0), tensor(-1.6121))
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    _fx_law = laws.Normal.over(FUNCTIONS)
+    loc = parameter("the mean", constraints.real)
+    scale = parameter("the standard deviation", constraints.positive)
     support = constraints.real
     has_rsample = True
     _mean_carrier_measure = 0
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
-
-    @property
-    def stddev(self) -> Tensor:
-        return self.scale
+    mean = mode = attribute_of("loc")
+    stddev = attribute_of("scale")
 
     @property
     def variance(self) -> Tensor:
@@ -57,21 +46,6 @@ class Normal(ExponentialFamily):
         noise = draw_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + noise * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        return -((value - self.loc).square()) / (2 * self.variance) - self.scale.log() - LOG_TWO_PI / 2
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        # not 1 + erf, which loses all digits in the lower tail
-        return 0.5 * torch.erfc((self.loc - value) / (self.scale * math.sqrt(2)))
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return self.loc + self.scale * torch.special.ndtri(value)
-
-    def entropy(self) -> Tensor:
-        return 0.5 + 0.5 * LOG_TWO_PI + self.scale.log()
-
     @property
     def _natural_params(self) -> tuple[Tensor, Tensor]:
         return self.loc / self.variance, -0.5 / self.variance
@@ -80,35 +54,24 @@ class Normal(ExponentialFamily):
         return -0.25 * x.square() / y + 0.5 * (-math.pi / y).log()
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """The Laplace distribution, of density exp(-|x - loc|/scale)/(2·scale).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
-
-    Args:
-        loc: the mean.
-        scale: the mean distance from it.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.Laplace(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.variance
     (tensor(-1.6931), tensor(2.))
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    _fx_law = laws.Laplace.over(FUNCTIONS)
+    loc = parameter("the mean", constraints.real)
+    scale = parameter("the mean distance from it", constraints.positive)
     support = constraints.real
     has_rsample = True
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -123,44 +86,21 @@ class Laplace(Distribution):
         side = made.uniform_(torch.finfo(made.dtype).eps - 1, 1)
         return self.loc - self.scale * side.sign() * torch.log1p(-side.abs())
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        z = (value - self.loc) / self.scale
-        return torch.where(z < 0, 0.5 * z.clamp(max=0).exp(), 1 - 0.5 * (-z.clamp(min=0)).exp())
-
-    def icdf(self, value: Tensor) -> Tensor:
-        rest = torch.where(value < 0.5, value, 1 - value)  # exact in both tails
-        return self.loc + self.scale * torch.where(value < 0.5, 1.0, -1.0) * (2 * rest).log()
-
-    def entropy(self) -> Tensor:
-        return 1 + (2 * self.scale).log()
-
-
-class Cauchy(Distribution):
+class Cauchy(LocationScale):
     """The Cauchy distribution, of density scale/(π·(scale² + (x − loc)²)): of the ratio of two normal variables. It has
     no mean, and no finite variance.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
-
-    Args:
-        loc: the median.
-        scale: the distance from there to the quartiles.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.Cauchy(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0))
     tensor(-1.8379)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    _fx_law = laws.Cauchy.over(FUNCTIONS)
+    loc = parameter("the median", constraints.real)
+    scale = parameter("the distance from there to the quartiles", constraints.positive)
     support = constraints.real
     has_rsample = True
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
@@ -169,9 +109,7 @@ class Cauchy(Distribution):
     def mean(self) -> Tensor:
         return torch.full_like(self.loc, math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -183,48 +121,23 @@ class Cauchy(Distribution):
         ).cauchy_()
         return self.loc + noise * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        return -math.log(math.pi) - self.scale.log() - ((value - self.loc) / self.scale).square().log1p()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        # atan z + ½π without the loss of digits in the lower tail
-        return torch.atan2(self.scale, self.loc - value) / math.pi
-
-    def icdf(self, value: Tensor) -> Tensor:
-        rest = torch.where(value < 0.5, value, 1 - value)  # exact in both tails
-        return self.loc - self.scale * torch.where(value < 0.5, 1.0, -1.0) / torch.tan(math.pi * rest)
-
-    def entropy(self) -> Tensor:
-        return math.log(4 * math.pi) + self.scale.log()
-
-
-class StudentT(Distribution):
+class StudentT(LocationScale):
     """Student's t distribution, of density ∝ (1 + z²/df)^(−(df + 1)/2) with z = (x − loc)/scale.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
-
-    Args:
-        df: degrees of freedom.
-        loc, scale: by which its samples are shifted and stretched.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.StudentT(3.0)
     >>> d.log_prob(torch.tensor(1.0)), d.variance
     (tensor(-1.5763), tensor(3.))
     """
 
-    arg_constraints: ClassVar = {
-        "df": constraints.positive,
-        "loc": constraints.real,
-        "scale": constraints.positive,
-    }
+    _fx_law = laws.StudentT.over(FUNCTIONS)
+    _fx_shapes = ("df",)
+    _fx_cdf, icdf = Distribution._fx_cdf, Distribution.icdf  # torch has none
+    df = parameter("degrees of freedom", constraints.positive)
+    loc = parameter("by which its samples are shifted", constraints.real)
+    scale = parameter("by which they are stretched", constraints.positive)
     support = constraints.real
     has_rsample = True
-    df: Tensor
-    loc: Tensor
-    scale: Tensor
 
     def __init__(self, df, loc=0.0, scale=1.0, validate_args: bool | None = None):
         self._fx_start_with(validate_args, df=df, loc=loc, scale=scale)
@@ -233,9 +146,7 @@ class StudentT(Distribution):
     def mean(self) -> Tensor:
         return torch.where(self.df <= 1, math.nan, self.loc)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -251,32 +162,9 @@ class StudentT(Distribution):
         mean_square = torch._standard_gamma(half).clamp(min=torch.finfo(half.dtype).tiny) / half
         return self.loc + self.scale * noise * mean_square.rsqrt()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        y = (value - self.loc) / self.scale
-        normalizer = (
-            self.scale.log()
-            + 0.5 * (self.df.log() + math.log(math.pi))
-            + torch.lgamma(0.5 * self.df)
-            - torch.lgamma(0.5 * (self.df + 1))
-        )
-        return -0.5 * (self.df + 1) * (y.square() / self.df).log1p() - normalizer
-
-    def entropy(self) -> Tensor:
-        half, above = 0.5 * self.df, 0.5 * (self.df + 1)
-        log_beta = torch.lgamma(half) + math.log(math.pi) / 2 - torch.lgamma(above)
-        spread = above * (torch.digamma(above) - torch.digamma(half))
-        return self.scale.log() + spread + 0.5 * self.df.log() + log_beta
-
 
 class Uniform(Distribution):
     """The uniform distribution on [low, high), of density 1/(high − low).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
-
-    Args:
-        low, high: the ends.
-        validate_args: see `Distribution`.
 
     Raises:
         ArgumentValueError: low ≥ high.
@@ -286,9 +174,10 @@ class Uniform(Distribution):
     (tensor(-0.6931), tensor(1.))
     """
 
+    _fx_source = chapter(CONTINUOUS_2, 26)
+    low = parameter("the lower end")
+    high = parameter("the upper end")
     has_rsample = True
-    low: Tensor
-    high: Tensor
 
     def __init__(self, low, high, validate_args: bool | None = None):
         self._fx_start_with(validate_args, low=low, high=high)
@@ -322,13 +211,11 @@ class Uniform(Distribution):
         fraction = torch.rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + fraction * (self.high - self.low)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         inside = (self.low <= value) & (value < self.high)
         return torch.where(inside, -(self.high - self.low).log(), -math.inf)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -342,23 +229,16 @@ class VonMises(Distribution):
     """The distribution of von Mises: normal, but of angles. Its density is e^(k·cos(x − loc))/(2π·I₀(k)), k the
     concentration.
 
-    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
-
-    Args:
-        loc: the mean direction, an angle.
-        concentration: how closely samples lie about it.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.VonMises(0.0, 2.0)
     >>> d.log_prob(torch.tensor(0.5))
     tensor(-0.9067)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
+    _fx_law = laws.VonMises.over(FUNCTIONS)
+    loc = parameter("the mean direction, an angle", constraints.real)
+    concentration = parameter("how closely samples lie about it", constraints.positive)
     support = constraints.real
     has_rsample = False
-    loc: Tensor
-    concentration: Tensor
     _fx_ROUNDS = (
         64  # of rejections where nobody knows whether all are accepted: 2 in 3 of a round are, or more
     )
@@ -366,11 +246,7 @@ class VonMises(Distribution):
     def __init__(self, loc, concentration, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, concentration=concentration)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -378,13 +254,8 @@ class VonMises(Distribution):
         k = self.concentration
         return 1 - torch.special.i1e(k) / torch.special.i0e(k)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        # cos t - 1 and e⁻ᵏ·I₀(k), since both terms grow like k
-        fallen = -2 * torch.sin(0.5 * (value - self.loc)).square()
-        return (
-            self.concentration * fallen - math.log(2 * math.pi) - torch.special.i0e(self.concentration).log()
-        )
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
+        return self._fx_law._logpdf(value - self.loc, self.concentration)
 
     def sample(self, sample_shape=()) -> Tensor:
         """Draw samples in [-π, π), by rejection from a wrapped Cauchy distribution (Best and Fisher, "Efficient
@@ -417,28 +288,19 @@ class GeneralizedPareto(Distribution):
     """The generalized Pareto distribution, of what exceeds a high threshold: of density (1 + c·z)^(−1 − 1/c)/scale with
     z = (x − loc)/scale, c the concentration. Moments that are infinite are NaN, as in torch.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
-
-    Args:
-        loc: the threshold.
-        scale: the scale.
-        concentration: the shape: 0 is an exponential tail, above it is heavier, below the support is bounded.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.GeneralizedPareto(0.0, 1.0, 0.25)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1157), tensor(1.3333))
     """
 
-    arg_constraints: ClassVar = {
-        "loc": constraints.real,
-        "scale": constraints.positive,
-        "concentration": constraints.real,
-    }
+    _fx_source = chapter(CONTINUOUS_1, 20)
+    loc = parameter("the threshold", constraints.real)
+    scale = parameter("the scale", constraints.positive)
+    concentration = parameter(
+        "the shape: 0 is an exponential tail, above it is heavier, below the support is bounded",
+        constraints.real,
+    )
     has_rsample = True
-    loc: Tensor
-    scale: Tensor
-    concentration: Tensor
 
     def __init__(self, loc, scale, concentration, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale, concentration=concentration)
@@ -462,21 +324,21 @@ class GeneralizedPareto(Distribution):
     def rsample(self, sample_shape=()) -> Tensor:
         return self.icdf(draw_inside(self._extended_shape(sample_shape), self.loc))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return -self.scale.log() + (1 + self.concentration) * self._fx_log_survival(value)
 
     def log_survival_function(self, value: Tensor) -> Tensor:
         """The logarithm of the probability of more than a value."""
-        self._fx_check_sample(value)
+        if self._validate_args:
+            self._validate_sample(value)
         return self._fx_log_survival(value)
 
     def log_cdf(self, value: Tensor) -> Tensor:
         """The logarithm of `cdf`."""
-        return (-self.log_survival_function(value).expm1()).log()
+        return self.cdf(value).log()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        return -self.log_survival_function(value).expm1()
+    def _fx_cdf(self, value: Tensor) -> Tensor:
+        return -self._fx_log_survival(value).expm1()
 
     def icdf(self, value: Tensor) -> Tensor:
         is_zero, c = self._fx_exponential_part()
@@ -489,9 +351,7 @@ class GeneralizedPareto(Distribution):
         value = self.loc + self.scale / (1 - c)
         return torch.where(self.concentration < 1, value, math.nan)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -501,3 +361,6 @@ class GeneralizedPareto(Distribution):
 
     def entropy(self) -> Tensor:
         return self.scale.log() + self.concentration + 1
+
+
+__all__ = ["Cauchy", "GeneralizedPareto", "Laplace", "Normal", "StudentT", "Uniform", "VonMises"]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
-from .utils import absent_member, broadcast_all, known_truth, lazy_property, show, torch
+from .parameters import declare_parameters
+from .utils import absent_member, broadcast_all, is_ours, known_truth, lazy_property, show, torch
 
 __all__ = ["Distribution"]
 
@@ -46,6 +47,11 @@ class Distribution:
         if self._validate_args:
             self._fx_validate_parameters()
         super().__init__()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if is_ours(cls):
+            declare_parameters(cls)
 
     def _fx_start_with(self, validate_args: bool | None, **parameters) -> None:
         """Set parameters of single numbers, broadcast against one another, and start with their shape."""
@@ -98,11 +104,6 @@ class Distribution:
                     f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{show(value)}",
                     hint=self._fx_constraint_hint(f"arg_constraints[{name!r}]", constraint, value),
                 )
-
-    def _fx_check_sample(self, value) -> None:
-        """Validate a sample, where validation is not turned off."""
-        if self._validate_args:
-            self._validate_sample(value)
 
     def _validate_sample(self, value) -> None:
         """Raise unless `value` can be a sample: a Tensor, of a shape that broadcasts, inside of the support."""
@@ -165,7 +166,7 @@ class Distribution:
         Raises:
             NotSupportedError: a subclass with an `__init__` of its own does not say how. It is a NotImplementedError.
         """
-        ours = next(c for c in type(self).__mro__ if c.__module__.startswith(f"{__package__}."))
+        ours = next(filter(is_ours, type(self).__mro__))
         if ours is Distribution:
             raise NotSupportedError(
                 f"{type(self).__name__} has no `expand`",
@@ -278,10 +279,22 @@ class Distribution:
             ArgumentValueError: `value` is no Tensor, does not broadcast, or is outside of the support. It is a
                 ValueError.
         """
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._fx_log_prob(value)
+
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
+        """`log_prob` of a value that is checked."""
         raise absent_member(self, "log_prob")
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of samples that are not above a value; arguments and errors as of `log_prob`."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._fx_cdf(value)
+
+    def _fx_cdf(self, value: Tensor) -> Tensor:
+        """`cdf` of a value that is checked."""
         raise absent_member(self, "cdf")
 
     def icdf(self, value: Tensor) -> Tensor:

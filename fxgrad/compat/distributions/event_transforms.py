@@ -31,7 +31,6 @@ class ReshapeTransform(Transform):
 
     Args:
         in_shape, out_shape: of events, before and after.
-        cache_size: see `Transform`.
 
     Raises:
         ArgumentValueError: they have different numbers of elements.
@@ -94,9 +93,6 @@ class SoftmaxTransform(Transform):
     """Log probabilities to probabilities: it does not depend on a constant that is added, and has no inverse but the
     logarithm.
 
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
-
     >>> torch.distributions.SoftmaxTransform()(torch.tensor([0.0, 0.0]))
     tensor([0.5000, 0.5000])
     """
@@ -120,9 +116,6 @@ class SoftmaxTransform(Transform):
 class StickBreakingTransform(Transform):
     """The map from K - 1 numbers to K probabilities: each breaks a part off the rest of a stick (Stan Reference
     Manual, "Unit simplex transform"). It is a bijection, and 0 becomes the middle of the simplex.
-
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
     >>> t = torch.distributions.StickBreakingTransform()
     >>> x = torch.tensor([0.0, 0.0])
@@ -166,9 +159,6 @@ class StickBreakingTransform(Transform):
 class LowerCholeskyTransform(Transform):
     """Matrices to lower triangles with positive diagonals: these are exponentials, what is above becomes 0.
 
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
-
     >>> torch.distributions.LowerCholeskyTransform()(torch.tensor([[0.0, 5.0], [1.0, 0.0]]))
     tensor([[1., 0.],
             [1., 1.]])
@@ -186,9 +176,6 @@ class LowerCholeskyTransform(Transform):
 
 class PositiveDefiniteTransform(Transform):
     """Matrices to positive definite ones, by their Cholesky factors.
-
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
     >>> torch.distributions.PositiveDefiniteTransform()(torch.tensor([[0.0, 5.0], [1.0, 0.0]]))
     tensor([[1., 1.],
@@ -209,9 +196,6 @@ class PositiveDefiniteTransform(Transform):
 class CorrCholeskyTransform(Transform):
     """The map from D·(D - 1)/2 numbers to the Cholesky factor of a correlation matrix of size D: their tanh are
     partial correlations (Stan Reference Manual, "Cholesky factors of correlation matrices").
-
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
     >>> t = torch.distributions.CorrCholeskyTransform()
     >>> x = torch.tensor([0.0])
@@ -264,7 +248,6 @@ class PartsTransform(Transform):
     Args:
         tseq: the transforms.
         dim: the dimension.
-        cache_size: see `Transform`.
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0):
@@ -305,7 +288,6 @@ class CatTransform(PartsTransform):
         tseq: the transforms.
         dim: the dimension.
         lengths: the size of each part, 1 unless given.
-        cache_size: see `Transform`.
 
     Raises:
         ValueError: not one length for each transform.
@@ -369,7 +351,6 @@ class StackTransform(PartsTransform):
     Args:
         tseq: the transforms.
         dim: the dimension.
-        cache_size: see `Transform`.
 
     >>> t = torch.distributions.StackTransform(
     ...     [torch.distributions.ExpTransform(), torch.distributions.AffineTransform(0.0, 2.0)]
@@ -405,3 +386,9 @@ class StackTransform(PartsTransform):
         return self._fx_join(
             [t.log_abs_det_jacobian(before, after) for t, before, after in triples], self.dim
         )
+
+
+__all__ = [
+    "CatTransform", "CorrCholeskyTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform",
+    "ReshapeTransform", "SoftmaxTransform", "StackTransform", "StickBreakingTransform",
+]  # fmt: skip

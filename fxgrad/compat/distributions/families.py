@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import Any
 
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, chapter
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .continuous import Cauchy, Normal, Uniform
+from .distribution import Distribution
+from .parameters import parameter
 from .positive import Exponential, Gamma
+from .standard import FUNCTIONS, LocationScale
 from .transformed_distribution import TransformedDistribution
 from .transforms import (
     AbsTransform,
@@ -23,26 +29,21 @@ from .utils import attribute_of, broadcast_all, euler_constant, torch
 class LogNormal(TransformedDistribution):
     """The distribution of exponentials of normal variables: of density e^(−(log x − loc)²/(2·scale²))/(x·scale·√2π).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 14.
-
-    Args:
-        loc, scale: mean and standard deviation of the logarithm.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.LogNormal(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.9189), tensor(1.6487))
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    _fx_source = chapter(CONTINUOUS_1, 14)
+    loc = parameter("the mean of the logarithm", constraints.real, attrgetter("base_dist.loc"))
+    scale = parameter(
+        "the standard deviation of the logarithm", constraints.positive, attrgetter("base_dist.scale")
+    )
     support = constraints.positive
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         base = Normal(loc, scale, validate_args=False)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    loc = attribute_of("base_dist", "loc", "The mean of the logarithm.")
-    scale = attribute_of("base_dist", "scale", "The standard deviation of the logarithm.")
 
     @property
     def mean(self) -> Tensor:
@@ -66,16 +67,19 @@ class LogisticNormal(TransformedDistribution):
 
     Source: J. Aitchison and S. M. Shen, "Logistic-normal distributions: some properties and uses", 1980.
 
-    Args:
-        loc, scale: mean and standard deviation of these, (…, K - 1); events have K entries.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.LogisticNormal(torch.zeros(1), torch.ones(1))
     >>> d.log_prob(torch.tensor([0.5, 0.5]))
     tensor(0.4674)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    loc = parameter(
+        "the mean of these, (…, K - 1); events have K entries",
+        constraints.real,
+        attrgetter("base_dist.base_dist.loc"),
+    )
+    scale = parameter(
+        "their standard deviation", constraints.positive, attrgetter("base_dist.base_dist.scale")
+    )
     support = constraints.simplex
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
@@ -84,31 +88,21 @@ class LogisticNormal(TransformedDistribution):
             base = base.expand([1])
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 
-    @property
-    def loc(self) -> Tensor:
-        """The mean of the normal variables."""
-        return self.base_dist.base_dist.loc
-
-    @property
-    def scale(self) -> Tensor:
-        """Their standard deviation."""
-        return self.base_dist.base_dist.scale
-
 
 class Half(TransformedDistribution):
     """The base of the distributions of moduli of variables that are symmetric about 0."""
 
-    arg_constraints: ClassVar = {"scale": constraints.positive}
+    scale = parameter(
+        "the scale of the symmetric distribution", constraints.positive, attrgetter("base_dist.scale")
+    )
     support = constraints.nonnegative
-
-    scale = attribute_of("base_dist", "scale", "The scale of the symmetric distribution.")
+    cdf = Distribution.cdf  # by a formula, not by the transform
 
     @property
     def mode(self) -> Tensor:
         return torch.zeros_like(self.scale)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return torch.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     def entropy(self) -> Tensor:
@@ -118,16 +112,12 @@ class Half(TransformedDistribution):
 class HalfNormal(Half):
     """The distribution of moduli of normal variables of mean 0: of twice their density, for x ≥ 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
-
-    Args:
-        scale: their standard deviation.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.HalfNormal(1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.7258), tensor(0.7979))
     """
+
+    _fx_source = chapter(CONTINUOUS_1, 13)
 
     def __init__(self, scale, validate_args: bool | None = None):
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -140,8 +130,7 @@ class HalfNormal(Half):
     def variance(self) -> Tensor:
         return self.scale.square() * (1 - 2 / math.pi)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         return torch.erf(value / (self.scale * math.sqrt(2)))
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -151,16 +140,12 @@ class HalfNormal(Half):
 class HalfCauchy(Half):
     """The distribution of moduli of Cauchy variables of median 0: of twice their density, for x ≥ 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
-
-    Args:
-        scale: their scale.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.HalfCauchy(1.0)
     >>> d.log_prob(torch.tensor(1.0))
     tensor(-1.1447)
     """
+
+    _fx_source = chapter(CONTINUOUS_1, 16)
 
     def __init__(self, scale, validate_args: bool | None = None):
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -171,8 +156,7 @@ class HalfCauchy(Half):
 
     variance = mean
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         return torch.atan(value / self.scale) * (2 / math.pi)
 
     def icdf(self, value: Tensor) -> Tensor:
@@ -181,23 +165,19 @@ class HalfCauchy(Half):
         return self.scale * torch.where(value < 0.5, near, far)
 
 
-class Gumbel(TransformedDistribution):
+class Gumbel(LocationScale, TransformedDistribution):
     """The Gumbel distribution, of the greatest of many: of density e^(−z − e^(−z))/scale with z = (x − loc)/scale.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
-
-    Args:
-        loc: the mode.
-        scale: the scale.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.Gumbel(0.0, 1.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3679), tensor(0.5772))
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    _fx_law = laws.Gumbel.over(FUNCTIONS)
+    loc = parameter("the mode", constraints.real)
+    scale = parameter("the scale", constraints.positive)
     support = constraints.real
+    cdf = Distribution.cdf  # by a formula, not by the transforms
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -220,9 +200,7 @@ class Gumbel(TransformedDistribution):
     def mean(self) -> Tensor:
         return self.loc + self.scale * euler_constant
 
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
+    mode = attribute_of("loc")
 
     @property
     def stddev(self) -> Tensor:
@@ -232,35 +210,18 @@ class Gumbel(TransformedDistribution):
     def variance(self) -> Tensor:
         return self.stddev.square()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        fallen = (self.loc - value) / self.scale
-        return fallen - fallen.exp() - self.scale.log()
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        return (-((self.loc - value) / self.scale).exp()).exp()
-
-    def entropy(self) -> Tensor:
-        return self.scale.log() + (1 + euler_constant)
-
 
 class Weibull(TransformedDistribution):
     """The Weibull distribution, of lifetimes: of density k/scale·z^(k−1)·e^(−zᵏ) with z = x/scale, k the concentration.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
-
-    Args:
-        scale: the scale.
-        concentration: the shape: above 1 what is old fails more often.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.Weibull(1.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.3069), tensor(0.8862))
     """
 
-    arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
+    _fx_law = laws.Weibull.over(FUNCTIONS)
+    scale = parameter("the scale", constraints.positive)
+    concentration = parameter("the shape: above 1 what is old fails more often", constraints.positive)
     support = constraints.positive
 
     def __init__(self, scale, concentration, validate_args: bool | None = None):
@@ -269,13 +230,9 @@ class Weibull(TransformedDistribution):
         power = PowerTransform(self.concentration.reciprocal())
         super().__init__(base, [power, AffineTransform(0, self.scale)], validate_args=validate_args)
 
-    def _fx_moment(self, n: int) -> Tensor:
-        """The mean of xⁿ at scale 1."""
-        return torch.lgamma(1 + n / self.concentration).exp()
-
     @property
     def mean(self) -> Tensor:
-        return self.scale * self._fx_moment(1)
+        return self.scale * self._fx_law._munp(1, self.concentration)
 
     @property
     def mode(self) -> Tensor:
@@ -285,30 +242,25 @@ class Weibull(TransformedDistribution):
 
     @property
     def variance(self) -> Tensor:
-        return self.scale.square() * (self._fx_moment(2) - self._fx_moment(1).square())
+        first, second = (self._fx_law._munp(n, self.concentration) for n in (1, 2))
+        return self.scale.square() * (second - first.square())
 
     def entropy(self) -> Tensor:
-        c = self.concentration
-        return euler_constant * (1 - c.reciprocal()) + (self.scale / c).log() + 1
+        return self._fx_law._entropy(self.concentration) + self.scale.log()
 
 
 class Pareto(TransformedDistribution):
     """The Pareto distribution, with a tail that falls like a power: of density a·scaleᵃ/x^(a+1) for x ≥ scale, with
     a = `alpha`.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
-
-    Args:
-        scale: the least value.
-        alpha: the power with which the probability of more falls.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Pareto(1.0, 2.0)
     >>> d.log_prob(torch.tensor(2.0)), d.mean
     (tensor(-1.3863), tensor(2.))
     """
 
-    arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
+    _fx_law = laws.Pareto.over(FUNCTIONS)
+    alpha = parameter("the power with which the probability of more falls", constraints.positive)
+    scale = parameter("the least value", constraints.positive)
 
     def __init__(self, scale, alpha, validate_args: bool | None = None):
         self.scale, self.alpha = broadcast_all(scale, alpha)
@@ -324,9 +276,7 @@ class Pareto(TransformedDistribution):
         alpha = self.alpha.clamp(min=1)
         return alpha * self.scale / (alpha - 1)
 
-    @property
-    def mode(self) -> Tensor:
-        return self.scale
+    mode = attribute_of("scale")
 
     @property
     def variance(self) -> Tensor:
@@ -334,7 +284,7 @@ class Pareto(TransformedDistribution):
         return self.scale.square() * alpha / ((alpha - 1).square() * (alpha - 2))
 
     def entropy(self) -> Tensor:
-        return (self.scale / self.alpha).log() + (1 + self.alpha.reciprocal())
+        return self._fx_law._entropy(self.alpha) + self.scale.log()
 
 
 class Kumaraswamy(TransformedDistribution):
@@ -343,20 +293,13 @@ class Kumaraswamy(TransformedDistribution):
 
     Source: P. Kumaraswamy, "A generalized probability density function for double-bounded random processes", 1980.
 
-    Args:
-        concentration1: a.
-        concentration0: b.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Kumaraswamy(2.0, 1.0)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(0.), tensor(0.6667))
     """
 
-    arg_constraints: ClassVar = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    concentration1 = parameter("a", constraints.positive)
+    concentration0 = parameter("b", constraints.positive)
     support = constraints.unit_interval
 
     def __init__(self, concentration1, concentration0, validate_args: bool | None = None):
@@ -398,27 +341,20 @@ class InverseGamma(TransformedDistribution):
     """The distribution of reciprocals of gamma variables: of density rateᵃ·x^(−a−1)·e^(−rate/x)/Γ(a), a the
     concentration.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
-
-    Args:
-        concentration, rate: of these.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.InverseGamma(3.0, 2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.6137), tensor(1.))
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    _fx_law = laws.InverseGamma.over(FUNCTIONS)
+    concentration = Gamma.concentration.within("base_dist")
+    rate = Gamma.rate.within("base_dist")
     support = constraints.positive
 
     def __init__(self, concentration, rate, validate_args: bool | None = None):
         base = Gamma(concentration, rate, validate_args=False)
         power = PowerTransform(torch.tensor(-1.0, dtype=base.rate.dtype, device=base.rate.device))
         super().__init__(base, power, validate_args=validate_args)
-
-    concentration = attribute_of("base_dist", "concentration", "The shape of the gamma variables.")
-    rate = attribute_of("base_dist", "rate", "Their rate.")
 
     @property
     def mean(self) -> Tensor:
@@ -436,5 +372,10 @@ class InverseGamma(TransformedDistribution):
         return torch.where(self.concentration > 2, value, math.inf)
 
     def entropy(self) -> Tensor:
-        a = self.concentration
-        return a + self.rate.log() + torch.lgamma(a) - (1 + a) * torch.digamma(a)
+        return self._fx_law._entropy(self.concentration) + self.rate.log()
+
+
+__all__ = [
+    "Gumbel", "HalfCauchy", "HalfNormal", "InverseGamma", "Kumaraswamy", "LogNormal", "LogisticNormal", "Pareto",
+    "Weibull",
+]  # fmt: skip

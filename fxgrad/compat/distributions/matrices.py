@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 from ...extend import FxgradError
 from .._core.errors import ArgumentValueError, public
@@ -12,7 +12,8 @@ from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
-from .multivariate import MATRICES, MatrixParameter, half_log_det, solve_lower
+from .multivariate import MatrixParameter, half_log_det, solve_lower
+from .parameters import parameter
 from .positive import Beta, clamp_tiny
 from .utils import broadcast_all, draw_normal, known_truth, torch
 
@@ -41,13 +42,6 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     Source: T. W. Anderson, An Introduction to Multivariate Statistical Analysis, 2003, chapter 7.
 
-    Args:
-        df: how many, a number above n - 1 that need not be whole.
-        covariance_matrix: of these, (…, n, n); or
-        precision_matrix: its inverse; or
-        scale_tril: its Cholesky factor.
-        validate_args: see `Distribution`.
-
     Raises:
         MissingMatrixError: not exactly one matrix is given. It is an AssertionError.
         ArgumentValueError: the matrix has too few dimensions, or `df` is too small.
@@ -58,10 +52,10 @@ class Wishart(MatrixParameter, ExponentialFamily):
             [0., 3.]]))
     """
 
+    df = parameter("how many, a number above n - 1 that need not be whole")
     support = constraints.positive_definite
     has_rsample = True
     _mean_carrier_measure = 0
-    df: Tensor
 
     def __init__(
         self,
@@ -99,7 +93,9 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     @property
     def arg_constraints(self):  # pyright: ignore[reportIncompatibleVariableOverride]
-        return {**MATRICES, "df": constraints.greater_than(self._event_shape[-1] - 1)}
+        matrices = ("covariance_matrix", "precision_matrix", "scale_tril")
+        found = {name: getattr(MatrixParameter, name).constraint for name in matrices}
+        return {**found, "df": constraints.greater_than(self._event_shape[-1] - 1)}
 
     @property
     def _fx_size(self) -> int:
@@ -147,8 +143,7 @@ class Wishart(MatrixParameter, ExponentialFamily):
         factor = self._unbroadcasted_scale_tril @ noise
         return factor @ factor.mT
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         size, half = self._fx_size, 0.5 * self.df
         factor = self._unbroadcasted_scale_tril
         inside = torch.linalg.cholesky(value)
@@ -183,11 +178,6 @@ class LKJCholesky(Distribution):
     det(C)^(concentration - 1) (Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines
     and extended onion method", 2009).
 
-    Args:
-        dim: the size of the matrices, 2 at least.
-        concentration: 1 is uniform; above it, matrices are near the unit matrix.
-        validate_args: see `Distribution`.
-
     Raises:
         ArgumentValueError: `dim` is less than 2.
 
@@ -197,9 +187,11 @@ class LKJCholesky(Distribution):
     True
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.positive}
+    dim: Any = parameter("the size of the matrices, 2 at least")
+    concentration = parameter(
+        "1 is uniform; above it, matrices are near the unit matrix", constraints.positive
+    )
     support = constraints.corr_cholesky
-    concentration: Tensor
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None):
         if dim < 2:
@@ -227,8 +219,7 @@ class LKJCholesky(Distribution):
             last = clamp_tiny(1 - squares).sqrt()
             return squares.sqrt().unsqueeze(-1) * directions / lengths + last.diag_embed()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         diagonal = value.diagonal(dim1=-2, dim2=-1)[..., 1:]
         rows = torch.arange(2, self.dim + 1, dtype=value.dtype, device=value.device)
         powers = 2 * (self.concentration - 1).unsqueeze(-1) + self.dim - rows
@@ -238,3 +229,6 @@ class LKJCholesky(Distribution):
             0.5 * below * math.log(math.pi) + torch.mvlgamma(alpha - 0.5, below) - torch.lgamma(alpha) * below
         )
         return (powers * diagonal.log()).sum(-1) - normalizer
+
+
+__all__ = ["LKJCholesky", "Wishart"]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ...extend import FxgradError
+from ...random.laws import VECTORS, chapter
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .continuous import LOG_TWO_PI
 from .distribution import Distribution
-from .utils import draw_normal, lazy_property, torch
+from .parameters import computed_parameter, parameter
+from .utils import attribute_of, draw_normal, lazy_property, torch
 
 
 def solve_lower(factor: Tensor, right: Tensor) -> Tensor:
@@ -99,41 +101,24 @@ class MatrixParameter(Distribution):
         """Expand a matrix over the batch."""
         return matrix.expand(self._batch_shape + matrix.shape[-2:])
 
-    @lazy_property
-    def scale_tril(self) -> Tensor:
-        """The Cholesky factor."""
-        return self._fx_spread(self._unbroadcasted_scale_tril)
-
-    @lazy_property
+    @computed_parameter("the covariance, (…, n, n); or", constraints.positive_definite)
     def covariance_matrix(self) -> Tensor:
-        """The matrix."""
         factor = self._unbroadcasted_scale_tril
         return self._fx_spread(factor @ factor.mT)
 
-    @lazy_property
+    @computed_parameter("its inverse; or", constraints.positive_definite)
     def precision_matrix(self) -> Tensor:
-        """Its inverse."""
         return self._fx_spread(torch.cholesky_inverse(self._unbroadcasted_scale_tril))
 
-
-MATRICES = {
-    "covariance_matrix": constraints.positive_definite,
-    "precision_matrix": constraints.positive_definite,
-    "scale_tril": constraints.lower_cholesky,
-}
+    @computed_parameter(
+        "its Cholesky factor, with which no work is left to be done", constraints.lower_cholesky
+    )
+    def scale_tril(self) -> Tensor:
+        return self._fx_spread(self._unbroadcasted_scale_tril)
 
 
 class MultivariateNormal(MatrixParameter):
     """The normal distribution of vectors, of density e^(−zᵀ·C⁻¹·z/2)/√det(2π·C) with z = x − loc and the covariance C.
-
-    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 45.
-
-    Args:
-        loc: the mean, (…, n).
-        covariance_matrix: (…, n, n); or
-        precision_matrix: its inverse; or
-        scale_tril: its Cholesky factor, with which no work is left to be done.
-        validate_args: see `Distribution`.
 
     Raises:
         ArgumentValueError: not exactly one matrix is given, or what has too few dimensions.
@@ -143,10 +128,10 @@ class MultivariateNormal(MatrixParameter):
     tensor(-1.8379)
     """
 
-    arg_constraints: ClassVar = {"loc": constraints.real_vector, **MATRICES}
+    _fx_source = chapter(VECTORS, 45)
+    loc = parameter("the mean, (…, n)", constraints.real_vector)
     support = constraints.real_vector
     has_rsample = True
-    loc: Tensor
 
     def __init__(
         self,
@@ -172,11 +157,7 @@ class MultivariateNormal(MatrixParameter):
         self.loc = loc.expand((*batch_shape, -1))
         self._fx_set_matrix(matrix, batch_shape, validate_args, event_shape=loc.shape[-1:])
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @property
     def variance(self) -> Tensor:
@@ -186,8 +167,7 @@ class MultivariateNormal(MatrixParameter):
         noise = draw_normal(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         square = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         half_size = 0.5 * self._event_shape[0] * LOG_TWO_PI
         return -0.5 * square - half_size - half_log_det(self._unbroadcasted_scale_tril)
@@ -204,12 +184,6 @@ class LowRankMultivariateNormal(Distribution):
     Source: the lemma and the identity are those of D. A. Harville, Matrix Algebra From a Statistician's Perspective,
     1997, chapter 18.
 
-    Args:
-        loc: the mean, (…, n).
-        cov_factor: W, (…, n, m).
-        cov_diag: d, (…, n).
-        validate_args: see `Distribution`.
-
     Raises:
         ArgumentValueError: these do not fit together.
 
@@ -219,16 +193,11 @@ class LowRankMultivariateNormal(Distribution):
             [1., 2.]]))
     """
 
-    arg_constraints: ClassVar = {
-        "loc": constraints.real_vector,
-        "cov_factor": constraints.independent(constraints.real, 2),
-        "cov_diag": constraints.independent(constraints.positive, 1),
-    }
+    loc = parameter("the mean, (…, n)", constraints.real_vector)
+    cov_factor = parameter("W, (…, n, m)", constraints.independent(constraints.real, 2))
+    cov_diag = parameter("d, (…, n)", constraints.independent(constraints.positive, 1))
     support = constraints.real_vector
     has_rsample = True
-    loc: Tensor
-    cov_factor: Tensor
-    cov_diag: Tensor
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args: bool | None = None):
         ensure_vector(loc)
@@ -273,11 +242,7 @@ class LowRankMultivariateNormal(Distribution):
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
             vars(new)[name] = vars(self)[name]
 
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    mode = mean
+    mean = mode = attribute_of("loc")
 
     @lazy_property
     def variance(self) -> Tensor:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -318,8 +283,7 @@ class LowRankMultivariateNormal(Distribution):
         """Half the logarithm of the determinant of the covariance."""
         return half_log_det(self._capacitance_tril) + 0.5 * self._unbroadcasted_cov_diag.log().sum(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         offset = value - self.loc
         inner = (self._fx_scaled_factor() @ offset.unsqueeze(-1)).squeeze(-1)
         own = (offset.square() / self._unbroadcasted_cov_diag).sum(-1)
@@ -329,3 +293,6 @@ class LowRankMultivariateNormal(Distribution):
     def entropy(self) -> Tensor:
         half_size = 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi))
         return (half_size + self._fx_half_log_det()).expand(self._batch_shape)
+
+
+__all__ = ["LowRankMultivariateNormal", "MultivariateNormal"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .base_transforms import Transform, widen
-from .utils import sum_rightmost, torch
+from .utils import attribute_of, sum_rightmost, torch
 
 if TYPE_CHECKING:
     from .constraints import Constraint
@@ -25,9 +25,6 @@ class ElementwiseTransform(Transform):
 
 class ExpTransform(ElementwiseTransform):
     """The map y = eˣ.
-
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
     >>> t = torch.distributions.ExpTransform()
     >>> x = torch.tensor(1.0)
@@ -54,9 +51,6 @@ def broadcast_shapes(shape, *settings) -> Size:
 
 class PowerTransform(ElementwiseTransform):
     """The map y = xᵃ of positive numbers; `exponent` is a.
-
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
     >>> t = torch.distributions.PowerTransform(torch.tensor(2.0))
     >>> x = torch.tensor(3.0)
@@ -99,9 +93,6 @@ def sigmoid_inside(x: Tensor) -> Tensor:
 class SigmoidTransform(ElementwiseTransform):
     """The map y = 1/(1 + e⁻ˣ).
 
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
-
     >>> t = torch.distributions.SigmoidTransform()
     >>> x = torch.tensor(0.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -126,9 +117,6 @@ class SigmoidTransform(ElementwiseTransform):
 class SoftplusTransform(ElementwiseTransform):
     """The map y = log(1 + eˣ).
 
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
-
     >>> t = torch.distributions.SoftplusTransform()
     >>> x = torch.tensor(0.0)
     >>> t(x), t.log_abs_det_jacobian(x, t(x))
@@ -149,9 +137,6 @@ class SoftplusTransform(ElementwiseTransform):
 
 class TanhTransform(ElementwiseTransform):
     """The map y = tanh x. With a cache the inverse of a result near ±1 is exact.
-
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
 
     >>> t = torch.distributions.TanhTransform()
     >>> x = torch.tensor(0.5)
@@ -175,9 +160,6 @@ class TanhTransform(ElementwiseTransform):
 class AbsTransform(Transform):
     """The map y = |x|, whose inverse is the positive one.
 
-    Args:
-        cache_size: 0, or 1: the last value and its image are kept, so that the inverse of it is exact.
-
     >>> torch.distributions.AbsTransform()(torch.tensor([-1.0, 2.0]))
     tensor([1., 2.])
     """
@@ -198,7 +180,6 @@ class AffineTransform(Transform):
     Args:
         loc, scale: Tensors or numbers.
         event_dim: how many dimensions are an event.
-        cache_size: see `Transform`.
 
     >>> t = torch.distributions.AffineTransform(1.0, 2.0)
     >>> x = torch.tensor(3.0)
@@ -213,9 +194,7 @@ class AffineTransform(Transform):
         super().__init__(cache_size)
         self.loc, self.scale, self._event_dim = loc, scale, event_dim
 
-    @property
-    def event_dim(self) -> int:
-        return self._event_dim
+    event_dim = attribute_of("_event_dim")
 
     @property
     def domain(self) -> Constraint:
@@ -253,7 +232,6 @@ class CumulativeDistributionTransform(ElementwiseTransform):
 
     Args:
         distribution: what has `cdf`, `icdf` and `log_prob`.
-        cache_size: see `Transform`.
 
     >>> t = torch.distributions.CumulativeDistributionTransform(torch.distributions.Normal(0.0, 1.0))
     >>> x = torch.tensor(0.0)
@@ -268,9 +246,7 @@ class CumulativeDistributionTransform(ElementwiseTransform):
         super().__init__(cache_size)
         self.distribution = distribution
 
-    @property
-    def domain(self) -> Constraint:
-        return self.distribution.support
+    domain = attribute_of("distribution.support")
 
     def _call(self, x: Tensor) -> Tensor:
         return self.distribution.cdf(x)
@@ -280,3 +256,9 @@ class CumulativeDistributionTransform(ElementwiseTransform):
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         return self.distribution.log_prob(x)
+
+
+__all__ = [
+    "AbsTransform", "AffineTransform", "CumulativeDistributionTransform", "ExpTransform", "PowerTransform",
+    "SigmoidTransform", "SoftplusTransform", "TanhTransform",
+]  # fmt: skip

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
+from ...random import laws
+from ...random.laws import DISCRETE, chapter
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
+from .parameters import computed_parameter, parameter
 from .positive import Gamma
+from .standard import FUNCTIONS
 from .utils import (
+    attribute_of,
     draw_inside,
     draw_uniform,
     known_truth,
-    lazy_property,
     logits_to_probs,
     probs_to_logits,
     torch,
 )
 
 EITHER = "Either `probs` or `logits` must be specified, but not both."
+
+
+def probs_of(distribution: Any) -> Tensor:
+    """Return the probabilities of a distribution that is given by its log odds, or log probabilities."""
+    return logits_to_probs(distribution.logits, distribution._fx_is_binary)
+
+
+def logits_of(distribution: Any) -> Tensor:
+    """Return the log odds, or log probabilities, of a distribution that is given by its probabilities."""
+    return probs_to_logits(distribution.probs, distribution._fx_is_binary)
 
 
 class Odds(Distribution):
@@ -42,15 +56,8 @@ class Odds(Distribution):
         value = self._fx_choose(probs, logits)
         self._fx_start_with(validate_args, **parameters, **{self._fx_given: value})
 
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return logits_to_probs(self.logits, self._fx_is_binary)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """The log odds, or log probabilities."""
-        return probs_to_logits(self.probs, self._fx_is_binary)
+    probs = computed_parameter("the probability p; or", constraints.unit_interval)(probs_of)
+    logits = computed_parameter("its log odds", constraints.real)(logits_of)
 
 
 class OddsWithShape(Odds):
@@ -75,13 +82,6 @@ def log_bernoulli(logits: Tensor, value: Tensor) -> Tensor:
 class Bernoulli(OddsWithShape, ExponentialFamily):
     """The distribution of 1 with the probability p, and 0 otherwise.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
-
-    Args:
-        probs: the probability of 1; or
-        logits: its log odds.
-        validate_args: see `Distribution`.
-
     Raises:
         ArgumentValueError: both are given, or neither.
 
@@ -90,7 +90,7 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
     (tensor(-1.3863), tensor(0.2500))
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    _fx_source = chapter(DISCRETE, 3)
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0
@@ -98,9 +98,7 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
         self._fx_start_odds(validate_args, probs, logits)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.probs
+    mean = attribute_of("probs")
 
     @property
     def mode(self) -> Tensor:
@@ -115,8 +113,7 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
         with torch.no_grad():
             return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return log_bernoulli(self.logits, value)
 
     def entropy(self) -> Tensor:
@@ -136,20 +133,14 @@ class Bernoulli(OddsWithShape, ExponentialFamily):
 
 class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
     """The distribution of numbers in [0, 1] with a density proportional to pˣ·(1 - p)¹⁻ˣ (Loaiza-Ganem and Cunningham,
-    "The continuous Bernoulli: fixing a pervasive error in variational autoencoders", 2019).
-
-    Args:
-        probs: p in (0, 1); or
-        logits: its log odds.
-        lims: between which p is so near to ½ that Taylor's series are used.
-        validate_args: see `Distribution`.
+    "The continuous Bernoulli: fixing a pervasive error in variational autoencoders", 2019). Between the two numbers
+    `lims`, p is so near to ½ that Taylor's series are used.
 
     >>> d = torch.distributions.ContinuousBernoulli(0.25)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(-0.0498), tensor(0.4102))
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0
@@ -191,12 +182,10 @@ class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
     def rsample(self, sample_shape=()) -> Tensor:
         return self.icdf(draw_inside(self._extended_shape(sample_shape), self.probs))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return log_bernoulli(self.logits, value) + self._fx_log_factor
 
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_cdf(self, value: Tensor) -> Tensor:
         p = self._fx_safe_probs
         regular = (p.pow(value) * (1 - p).pow(1 - value) + p - 1) / (2 * p - 1)
         return torch.where(self._fx_regular, regular, value).clamp(min=0, max=1)
@@ -225,13 +214,6 @@ class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
 class Geometric(Odds):
     """The distribution of the number of failures before the first success: k has the probability p·(1−p)ᵏ.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
-
-    Args:
-        probs: the probability of success; or
-        logits: its log odds.
-        validate_args: see `Distribution`.
-
     Raises:
         ArgumentValueError: a probability is 0.
 
@@ -240,7 +222,7 @@ class Geometric(Odds):
     (tensor(-1.9617), tensor(3.))
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    _fx_source = chapter(DISCRETE, 5)
     support = constraints.nonnegative_integer
 
     def __init__(self, probs=None, logits=None, validate_args: bool | None = None):
@@ -270,8 +252,7 @@ class Geometric(Odds):
             noise = draw_uniform(self._extended_shape(sample_shape), self.probs)
             return (noise.log() / (-self.probs).log1p()).floor()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         value, probs = torch.broadcast_tensors(value, self.probs)
         # no failures are certain at probability 1, and 0 · log 0 is 0
         probs_of_failures = torch.where((probs == 1) & (value == 0), 0.0, probs)
@@ -285,26 +266,14 @@ class Geometric(Odds):
 class Binomial(OddsWithShape):
     """The distribution of the number of successes: k of n have the probability C(n, k)·pᵏ·(1−p)ⁿ⁻ᵏ.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
-
-    Args:
-        total_count: among how many trials.
-        probs: the probability of success; or
-        logits: its log odds.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Binomial(3, torch.tensor(0.5))
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-0.9808), tensor(1.5000))
     """
 
-    arg_constraints: ClassVar = {
-        "total_count": constraints.nonnegative_integer,
-        "probs": constraints.unit_interval,
-        "logits": constraints.real,
-    }
+    _fx_source = chapter(DISCRETE, 3)
+    total_count = parameter("among how many trials", constraints.nonnegative_integer)
     has_enumerate_support = True
-    total_count: Tensor
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args: bool | None = None):
         value = self._fx_choose(probs, logits)
@@ -333,8 +302,7 @@ class Binomial(OddsWithShape):
         with torch.no_grad():
             return torch.binomial(self.total_count.expand(shape), self.probs.expand(shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         n = self.total_count
         choices = torch.lgamma(n + 1) - torch.lgamma(value + 1) - torch.lgamma(n - value + 1)
         return choices + value * self.logits - n * torch.nn.functional.softplus(self.logits)
@@ -363,26 +331,15 @@ class NegativeBinomial(OddsWithShape):
     """The distribution of the number of successes before so many failures, r: k has the probability Γ(k +
     r)/(k!·Γ(r))·pᵏ·(1−p)ʳ.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
-
-    Args:
-        total_count: the failures, a number that need not be whole.
-        probs: the probability of success; or
-        logits: its log odds.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.NegativeBinomial(3.0, torch.tensor(0.25))
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1507), tensor(1.))
     """
 
-    arg_constraints: ClassVar = {
-        "total_count": constraints.greater_than_eq(0),
-        "probs": constraints.half_open_interval(0.0, 1.0),
-        "logits": constraints.real,
-    }
+    _fx_source = chapter(DISCRETE, 5)
+    total_count = parameter("the failures, a number that need not be whole", constraints.greater_than_eq(0))
+    probs = computed_parameter(Odds.probs.text, constraints.half_open_interval(0.0, 1.0))(probs_of)
     support = constraints.nonnegative_integer
-    total_count: Tensor
 
     def __init__(self, total_count, probs=None, logits=None, validate_args: bool | None = None):
         value = self._fx_choose(probs, logits)
@@ -407,8 +364,7 @@ class NegativeBinomial(OddsWithShape):
             rates = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
             return torch.poisson(rates.sample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         n, logsigmoid = self.total_count, torch.nn.functional.logsigmoid
         each = n * logsigmoid(-self.logits) + value * logsigmoid(self.logits)
         certain = n + value == 0  # where lgamma(n + value) - lgamma(n) is 0, and would be ∞ - ∞
@@ -419,44 +375,32 @@ class NegativeBinomial(OddsWithShape):
 class Poisson(ExponentialFamily):
     """The Poisson distribution, of the number of independent events: k has the probability rateᵏ·e^(−rate)/k!.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 4.
-
-    Args:
-        rate: their mean.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Poisson(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3069), tensor(2.))
     """
 
-    arg_constraints: ClassVar = {"rate": constraints.nonnegative}
+    _fx_law = laws.Poisson.over(FUNCTIONS)
+    rate = parameter("their mean", constraints.nonnegative)
     support = constraints.nonnegative_integer
-    rate: Tensor
 
     def __init__(self, rate, validate_args: bool | None = None):
         self._fx_start_with(validate_args, rate=rate)
 
-    @property
-    def mean(self) -> Tensor:
-        return self.rate
+    mean = attribute_of("rate")
 
     @property
     def mode(self) -> Tensor:
         return self.rate.floor()
 
-    @property
-    def variance(self) -> Tensor:
-        return self.rate
+    variance = attribute_of("rate")
 
     def sample(self, sample_shape=()) -> Tensor:
         with torch.no_grad():
             return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        rate, value = torch.broadcast_tensors(self.rate, value)
-        return torch.special.xlogy(value, rate) - rate - torch.lgamma(value + 1)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
+        return self._fx_law._logpmf(value, self.rate)
 
     @property
     def _natural_params(self) -> tuple[Tensor]:
@@ -464,3 +408,6 @@ class Poisson(ExponentialFamily):
 
     def _log_normalizer(self, x) -> Tensor:
         return x.exp()
+
+
+__all__ = ["Bernoulli", "Binomial", "ContinuousBernoulli", "Geometric", "NegativeBinomial", "Poisson"]

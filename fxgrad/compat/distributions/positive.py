@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, VECTORS, chapter
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
+from .parameters import parameter
+from .standard import FUNCTIONS, Rate
 from .utils import broadcast_all, draw_exponential, torch
 
 
@@ -18,25 +21,19 @@ def clamp_tiny(value: Tensor) -> Tensor:
     return value.clamp(min=torch.finfo(value.dtype).tiny)
 
 
-class Exponential(ExponentialFamily):
+class Exponential(Rate, ExponentialFamily):
     """The exponential distribution, of waiting times: of density rate·e^(−rate·x) for x ≥ 0.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
-
-    Args:
-        rate: of events; the mean is 1/rate.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.Exponential(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.3069), tensor(0.5000))
     """
 
-    arg_constraints: ClassVar = {"rate": constraints.positive}
+    _fx_law = laws.Exponential.over(FUNCTIONS)
+    rate = parameter("of events; the mean is 1/rate", constraints.positive)
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
-    rate: Tensor
 
     def __init__(self, rate, validate_args: bool | None = None):
         self._fx_start_with(validate_args, rate=rate)
@@ -60,20 +57,6 @@ class Exponential(ExponentialFamily):
     def rsample(self, sample_shape=()) -> Tensor:
         return draw_exponential(self._extended_shape(sample_shape), self.rate) / self.rate
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        return self.rate.log() - self.rate * value
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        return -(-self.rate * value).expm1()
-
-    def icdf(self, value: Tensor) -> Tensor:
-        return -(-value).log1p() / self.rate
-
-    def entropy(self) -> Tensor:
-        return 1.0 - self.rate.log()
-
     @property
     def _natural_params(self) -> tuple[Tensor]:
         return (-self.rate,)
@@ -82,15 +65,8 @@ class Exponential(ExponentialFamily):
         return -(-x).log()
 
 
-class Gamma(ExponentialFamily):
+class Gamma(Rate, ExponentialFamily):
     """The gamma distribution, of density rateᵃ·x^(a−1)·e^(−rate·x)/Γ(a) for x > 0, a the concentration.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
-
-    Args:
-        concentration: the shape.
-        rate: the inverse of the scale.
-        validate_args: see `Distribution`.
 
     >>> a = torch.tensor(0.5, requires_grad=True)
     >>> torch.distributions.Gamma(a, 2.0).rsample((3,)).sum().backward()
@@ -98,12 +74,14 @@ class Gamma(ExponentialFamily):
     True
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    _fx_law = laws.Gamma.over(FUNCTIONS)
+    _fx_shapes = ("concentration",)
+    icdf = Distribution.icdf  # torch has none
+    concentration = parameter("the shape", constraints.positive)
+    rate = parameter("the inverse of the scale", constraints.positive)
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0
-    concentration: Tensor
-    rate: Tensor
 
     def __init__(self, concentration, rate, validate_args: bool | None = None):
         self._fx_start_with(validate_args, concentration=concentration, rate=rate)
@@ -125,23 +103,7 @@ class Gamma(ExponentialFamily):
         return clamp_tiny(torch._standard_gamma(self.concentration.expand(shape)) / self.rate)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
-        self._fx_check_sample(value)
-        xlogy = torch.special.xlogy
-        return (
-            xlogy(self.concentration, self.rate)
-            + xlogy(self.concentration - 1, value)
-            - self.rate * value
-            - torch.lgamma(self.concentration)
-        )
-
-    def cdf(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
-        return torch.igamma(self.concentration, self.rate * value)
-
-    def entropy(self) -> Tensor:
-        a = self.concentration
-        return a - self.rate.log() + torch.lgamma(a) + (1 - a) * torch.digamma(a)
+        return super().log_prob(torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device))
 
     @property
     def _natural_params(self) -> tuple[Tensor, Tensor]:
@@ -154,18 +116,15 @@ class Gamma(ExponentialFamily):
 class Chi2(Gamma):
     """The chi-squared distribution: of the sum of squares of so many normal variables.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
-    Args:
-        df: their number, the degrees of freedom.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Chi2(2.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.1931), tensor(2.))
     """
 
-    arg_constraints: ClassVar = {"df": constraints.positive}
+    _fx_source = chapter(CONTINUOUS_1, 18)
+    df = parameter(
+        "their number, the degrees of freedom", constraints.positive, lambda self: 2 * self.concentration
+    )
 
     def __init__(self, df, validate_args: bool | None = None):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
@@ -173,32 +132,21 @@ class Chi2(Gamma):
     def _fx_expand_parameters(self, new, batch_shape: Size) -> None:
         new.concentration, new.rate = (x.expand(batch_shape) for x in (self.concentration, self.rate))
 
-    @property
-    def df(self) -> Tensor:
-        """The degrees of freedom."""
-        return self.concentration * 2
-
 
 class FisherSnedecor(Distribution):
     """The F distribution: of the ratio of two mean squares of normal variables, of df1 and df2 of them. Its density is
     ∝ x^(df1/2 − 1)·(1 + x·df1/df2)^(−(df1 + df2)/2).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
-
-    Args:
-        df1, df2: their degrees of freedom.
-        validate_args: see `Distribution`.
 
     >>> d = torch.distributions.FisherSnedecor(3.0, 4.0)
     >>> d.log_prob(torch.tensor(1.0)), d.mean
     (tensor(-1.0684), tensor(2.))
     """
 
-    arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
+    _fx_source = chapter(CONTINUOUS_2, 27)
+    df1 = parameter("the degrees of freedom of the first one", constraints.positive)
+    df2 = parameter("those of the second one", constraints.positive)
     support = constraints.positive
     has_rsample = True
-    df1: Tensor
-    df2: Tensor
 
     def __init__(self, df1, df2, validate_args: bool | None = None):
         self._fx_start_with(validate_args, df1=df1, df2=df2)
@@ -224,8 +172,7 @@ class FisherSnedecor(Distribution):
         first, second = (clamp_tiny(torch._standard_gamma(half) / half) for half in halves)
         return clamp_tiny(first / second)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         half1, half2, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
         normalizer = torch.lgamma(half1) + torch.lgamma(half2) - torch.lgamma(half1 + half2)
         power = half1 * ratio.log() + (half1 - 1) * value.log()
@@ -236,12 +183,6 @@ class FisherSnedecor(Distribution):
 class Dirichlet(ExponentialFamily):
     """The Dirichlet distribution, of vectors of probabilities: of density ∏ xᵢ^(aᵢ−1)/B(a), a the concentrations.
 
-    Source: Kotz, Balakrishnan and Johnson, Continuous Multivariate Distributions, 2000, chapter 49.
-
-    Args:
-        concentration: (…, K).
-        validate_args: see `Distribution`.
-
     Raises:
         ArgumentValueError: `concentration` has no dimension.
 
@@ -250,10 +191,10 @@ class Dirichlet(ExponentialFamily):
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
+    _fx_source = chapter(VECTORS, 49)
+    concentration = parameter("(…, K)", constraints.independent(constraints.positive, 1))
     support = constraints.simplex
     has_rsample = True
-    concentration: Tensor
 
     def __init__(self, concentration, validate_args: bool | None = None):
         if concentration.dim() < 1:
@@ -287,8 +228,7 @@ class Dirichlet(ExponentialFamily):
     def rsample(self, sample_shape=()) -> Tensor:
         return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         a = self.concentration
         return torch.special.xlogy(a - 1, value).sum(-1) - self._log_normalizer(a)
 
@@ -309,22 +249,22 @@ class Dirichlet(ExponentialFamily):
 class Beta(ExponentialFamily):
     """The beta distribution, of a probability: of density x^(a−1)·(1−x)^(b−1)/B(a, b).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
-
-    Args:
-        concentration1: the first concentration, often α.
-        concentration0: the second, often β; the mean is α/(α + β).
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.Beta(2.0, 3.0)
     >>> d.log_prob(torch.tensor(0.5)), d.mean
     (tensor(0.4055), tensor(0.4000))
     """
 
-    arg_constraints: ClassVar = {
-        "concentration1": constraints.positive,
-        "concentration0": constraints.positive,
-    }
+    _fx_source = chapter(CONTINUOUS_2, 25)
+    concentration1 = parameter(
+        "the first concentration, often α",
+        constraints.positive,
+        lambda self: self._dirichlet.concentration[..., 0],
+    )
+    concentration0 = parameter(
+        "the second, often β; the mean is α/(α + β)",
+        constraints.positive,
+        lambda self: self._dirichlet.concentration[..., 1],
+    )
     support = constraints.unit_interval
     has_rsample = True
 
@@ -333,16 +273,6 @@ class Beta(ExponentialFamily):
         # both are checked as parameters of this distribution, by their own names
         self._dirichlet = Dirichlet(both, validate_args=False)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)
-
-    @property
-    def concentration1(self) -> Tensor:
-        """The first concentration."""
-        return self._dirichlet.concentration[..., 0]
-
-    @property
-    def concentration0(self) -> Tensor:
-        """The second concentration."""
-        return self._dirichlet.concentration[..., 1]
 
     @property
     def mean(self) -> Tensor:
@@ -360,8 +290,7 @@ class Beta(ExponentialFamily):
     def rsample(self, sample_shape=()) -> Tensor:
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
 
     def entropy(self) -> Tensor:
@@ -373,3 +302,6 @@ class Beta(ExponentialFamily):
 
     def _log_normalizer(self, x, y) -> Tensor:
         return torch.lgamma(x) + torch.lgamma(y) - torch.lgamma(x + y)
+
+
+__all__ = ["Beta", "Chi2", "Dirichlet", "Exponential", "FisherSnedecor", "Gamma"]

@@ -4,17 +4,17 @@ Teh, "The concrete distribution", 2017; Jang, Gu and Poole, "Categorical reparam
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import Any
 
 from .._core.tensor import Size, Tensor
 from . import constraints
-from .categorical import CATEGORIES, OverCategorical
+from .categorical import OverCategorical
 from .odds import Odds
+from .parameters import parameter
 from .transformed_distribution import TransformedDistribution
 from .transforms import ExpTransform, SigmoidTransform
-from .utils import attribute_of, clamp_probs, torch
-
-ODDS = {"probs": constraints.unit_interval, "logits": constraints.real}
+from .utils import clamp_probs, torch
 
 
 def draw_unit(shape, like: Tensor) -> Tensor:
@@ -23,16 +23,9 @@ def draw_unit(shape, like: Tensor) -> Tensor:
 
 
 class LogitRelaxedBernoulli(Odds):
-    """The distribution of log odds whose sigmoid is relaxed from a Bernoulli variable.
+    """The distribution of log odds whose sigmoid is relaxed from a Bernoulli variable."""
 
-    Args:
-        temperature: how far from 0 and 1 samples are.
-        probs: the probability of 1; or
-        logits: its log odds.
-        validate_args: see `Distribution`.
-    """
-
-    arg_constraints: ClassVar = ODDS
+    temperature: Any = parameter("how far from 0 and 1 samples are")
     support = constraints.real
     has_rsample = True
 
@@ -49,8 +42,7 @@ class LogitRelaxedBernoulli(Odds):
         probs, noise = clamp_probs(self.probs.expand(shape)), draw_unit(shape, self.probs)
         return (torch.logit(noise) + torch.logit(probs)) / self.temperature
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         logits, value = torch.broadcast_tensors(self.logits, value)
         rest = logits - value * self.temperature
         log_temperature = torch.as_tensor(self.temperature, dtype=rest.dtype).log()
@@ -62,39 +54,27 @@ class RelaxedBernoulli(TransformedDistribution):
 
     Source: C. J. Maddison, A. Mnih and Y. W. Teh, "The concrete distribution", 2016.
 
-    Args:
-        temperature: the lower it is, the nearer samples are to 0 and 1.
-        probs: the probability of 1; or
-        logits: its log odds.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.RelaxedBernoulli(torch.tensor(0.5), probs=torch.tensor(0.25))
     >>> d.log_prob(torch.tensor(0.5))
     tensor(-0.9808)
     """
 
-    arg_constraints: ClassVar = ODDS
+    temperature: Any = parameter(
+        "the lower it is, the nearer samples are to 0 and 1", read=attrgetter("base_dist.temperature")
+    )
+    probs = Odds.probs.within("base_dist")
+    logits = Odds.logits.within("base_dist")
     support = constraints.unit_interval
 
     def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
-    temperature = attribute_of("base_dist", "temperature", "The temperature.")
-    probs = attribute_of("base_dist", "probs", "The probabilities.")
-    logits = attribute_of("base_dist", "logits", "The log odds.")
-
 
 class ExpRelaxedCategorical(OverCategorical):
-    """The distribution of logarithms of what is relaxed from a one-hot vector.
+    """The distribution of logarithms of what is relaxed from a one-hot vector."""
 
-    Args:
-        temperature: how far from the corners samples are.
-        probs: (…, categories), not negative; they are divided by their sum. Or
-        logits: log probabilities but for a constant.
-        validate_args: see `Distribution`.
-    """
-
+    temperature: Any = parameter("how far from the corners samples are")
     support = constraints.real_vector  # whose exponentials add up to 1
     has_rsample = True
 
@@ -111,8 +91,7 @@ class ExpRelaxedCategorical(OverCategorical):
         gumbel = -(-noise.log()).log()
         return torch.log_softmax((self.logits + gumbel) / self.temperature, -1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         count = self.event_shape[0]
         logits, value = torch.broadcast_tensors(self.logits, value)
         temperature = torch.as_tensor(self.temperature, dtype=value.dtype, device=value.device)
@@ -126,24 +105,21 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     Source: C. J. Maddison, A. Mnih and Y. W. Teh, "The concrete distribution", 2016, and E. Jang, S. Gu and B. Poole,
     "Categorical reparameterization with Gumbel-softmax", 2016.
 
-    Args:
-        temperature: the lower it is, the nearer samples are to one-hot vectors.
-        probs: (…, categories), not negative; they are divided by their sum. Or
-        logits: log probabilities but for a constant.
-        validate_args: see `Distribution`.
-
     >>> d = torch.distributions.RelaxedOneHotCategorical(torch.tensor(0.5), probs=torch.tensor([0.25, 0.75]))
     >>> d.log_prob(torch.tensor([0.5, 0.5]))
     tensor(-0.9808)
     """
 
-    arg_constraints: ClassVar = CATEGORIES
+    temperature: Any = parameter(
+        "the lower it is, the nearer samples are to one-hot vectors", read=attrgetter("base_dist.temperature")
+    )
+    probs = OverCategorical.probs.within("base_dist")
+    logits = OverCategorical.logits.within("base_dist")
     support = constraints.simplex
 
     def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
-    temperature = attribute_of("base_dist", "temperature", "The temperature.")
-    probs = attribute_of("base_dist", "probs", "The probabilities.")
-    logits = attribute_of("base_dist", "logits", "Their logarithms.")
+
+__all__ = ["RelaxedBernoulli", "RelaxedOneHotCategorical"]

@@ -10,7 +10,7 @@ from . import constraints
 from .combined import Independent
 from .distribution import Distribution
 from .transforms import ComposeTransform, Transform
-from .utils import sum_rightmost, torch
+from .utils import attribute_of, sum_rightmost, torch
 
 __all__ = ["TransformedDistribution"]
 
@@ -78,9 +78,7 @@ class TransformedDistribution(Distribution):
         shape = ComposeTransform(self.transforms).inverse_shape(batch_shape + self.event_shape)
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
 
-    @property
-    def has_rsample(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.base_dist.has_rsample
+    has_rsample = attribute_of("base_dist.has_rsample")
 
     @constraints.dependent_property(is_discrete=False)
     def support(self) -> constraints.Constraint:
@@ -101,8 +99,7 @@ class TransformedDistribution(Distribution):
     def rsample(self, sample_shape=()) -> Tensor:
         return self._fx_transform(self.base_dist.rsample(sample_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._fx_check_sample(value)
+    def _fx_log_prob(self, value: Tensor) -> Tensor:
         event_dim = len(self.event_shape)
         total: Any = 0.0
         y = value

@@ -1,53 +1,12 @@
 """Invertible transforms of values, with the logarithms of their Jacobians' determinants."""
+# ruff: noqa: F403
 
-from .base_transforms import (
-    ComposeTransform,
-    IndependentTransform,
-    Transform,
-    _InverseTransform,
-    identity_transform,
-)
-from .event_transforms import (
-    CatTransform,
-    CorrCholeskyTransform,
-    LowerCholeskyTransform,
-    PositiveDefiniteTransform,
-    ReshapeTransform,
-    SoftmaxTransform,
-    StackTransform,
-    StickBreakingTransform,
-)
-from .number_transforms import (
-    AbsTransform,
-    AffineTransform,
-    CumulativeDistributionTransform,
-    ExpTransform,
-    PowerTransform,
-    SigmoidTransform,
-    SoftplusTransform,
-    TanhTransform,
-)
+from . import base_transforms, event_transforms, number_transforms
+from .base_transforms import *
+from .event_transforms import *
+from .number_transforms import *
 
-__all__ = [
-    "AbsTransform",
-    "AffineTransform",
-    "CatTransform",
-    "ComposeTransform",
-    "CorrCholeskyTransform",
-    "CumulativeDistributionTransform",
-    "ExpTransform",
-    "IndependentTransform",
-    "LowerCholeskyTransform",
-    "PositiveDefiniteTransform",
-    "PowerTransform",
-    "ReshapeTransform",
-    "SigmoidTransform",
-    "SoftmaxTransform",
-    "SoftplusTransform",
-    "StackTransform",
-    "StickBreakingTransform",
-    "TanhTransform",
-    "Transform",
-    "_InverseTransform",
-    "identity_transform",
-]
+__all__ = []
+__all__ += base_transforms.__all__
+__all__ += event_transforms.__all__
+__all__ += number_transforms.__all__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
+from inspect import cleandoc
 from numbers import Number
 from operator import attrgetter
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import compat
-from ...extend import Tracer
+from ...extend import Tracer, insert_before_example
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.overriding import is_tensor_like
 from .._core.tensor import Tensor, refresh
@@ -54,9 +55,30 @@ def absent_member(one: Any, name: str) -> NotSupportedError:
     return NotSupportedError(f"{type(one).__name__} has no `{name}`")
 
 
-def attribute_of(part: str, name: str, text: str) -> Any:
-    """Return a property, of this docstring, that is an attribute of a part of the distribution."""
-    return property(attrgetter(f"{part}.{name}"), doc=text)
+def is_ours(cls: type) -> bool:
+    """Whether a class is one of this package, not a user's."""
+    return cls.__module__.startswith(f"{__package__}.")
+
+
+def insert_arguments(text: str, lines: str) -> str:
+    """Put lines into the arguments of a docstring: last, or as a section of their own."""
+    said, heading, rest = cleandoc(text).partition("\n\nArgs:\n")
+    if not heading:
+        return insert_section(said, f"Args:\n{lines}")
+    given, blank, rest = rest.partition("\n\n")
+    return f"{said}{heading}{given}\n{lines}{blank}{rest}"
+
+
+def insert_section(text: str, section: str) -> str:
+    """Put a section into a docstring, before those of errors and of the example."""
+    said, heading, rest = cleandoc(text).partition("\n\nRaises:\n")
+    completed = insert_before_example(said, section)
+    return f"{completed.rstrip()}{heading}{rest}" if heading else completed
+
+
+def attribute_of(path: str, text: str | None = None) -> Any:
+    """Return a property, of this docstring, that is another attribute, perhaps one of a part: "base_dist.mean"."""
+    return property(attrgetter(path), doc=text)
 
 
 def sum_rightmost(value: Tensor, count: int) -> Tensor:

@@ -266,6 +266,8 @@ HOMES = {
     "torch.autograd.functional": ["autograd.functional_steps"],
     "torch.distributions.lowrank_multivariate_normal": ["distributions.multivariate"],
     "torch.distributions.multivariate_normal": ["distributions.multivariate"],
+    "torch.distributions.relaxed_bernoulli": ["distributions.relaxed"],
+    "torch.distributions.relaxed_categorical": ["distributions.relaxed"],
     "torch.functional": [""],
     "torch.nn.utils._per_sample_grad": ["nn.utils.per_sample_grad"],
     "torch.nn.utils.init": ["nn.utils"],

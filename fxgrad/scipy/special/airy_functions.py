@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ...extend import Array, ArrayLike, NotDifferentiableError, ops
@@ -13,6 +14,9 @@ from .declare import NO_CLOSED_FORM, is_complex, result_of, special, tuple_of
 from .gamma_functions import rgamma
 
 REFUSED = NO_CLOSED_FORM
+KELVIN = "https://dlmf.nist.gov/10.61"
+kelvin_function = partial(special, source=KELVIN)
+struve_integral = partial(special, source="https://dlmf.nist.gov/11.7")
 
 # -- Airy's functions ------------------------------------------
 ai = result_of("airy", 0, lambda t, y, z: t * aip(z))
@@ -132,28 +136,19 @@ def modstruve(v: ArrayLike, x: ArrayLike) -> Array:
     """Struve's modified function L of real order v (https://dlmf.nist.gov/11.2.E2)."""
 
 
-@special(lambda t, y, x: t * struve(0, x), at=(0.7,))
+@struve_integral(lambda t, y, x: t * struve(0, x), at=(0.7,))
 def itstruve0(x: ArrayLike) -> Array:
-    """The integral of H₀ from 0 to x.
-
-    Source: https://dlmf.nist.gov/11.7.
-    """
+    """The integral of H₀ from 0 to x."""
 
 
-@special(lambda t, y, x: t * (-struve(0, x) / x), at=(0.7,))
+@struve_integral(lambda t, y, x: t * (-struve(0, x) / x), at=(0.7,))
 def it2struve0(x: ArrayLike) -> Array:
-    """The integral of H₀(t)/t from x to ∞.
-
-    Source: https://dlmf.nist.gov/11.7.
-    """
+    """The integral of H₀(t)/t from x to ∞."""
 
 
-@special(lambda t, y, x: t * modstruve(0, x), at=(0.7,))
+@struve_integral(lambda t, y, x: t * modstruve(0, x), at=(0.7,))
 def itmodstruve0(x: ArrayLike) -> Array:
-    """The integral of L₀ from 0 to x.
-
-    Source: https://dlmf.nist.gov/11.7.
-    """
+    """The integral of L₀ from 0 to x."""
 
 
 # -- Kelvin's functions ------------------------------------------
@@ -163,68 +158,44 @@ def quotient(value: Any, x: Any, limit: complex) -> Any:
     return ops.where(zero, limit, value / ops.where(zero, 1.0, x))
 
 
-@special(lambda t, y, x: t * berp(x), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * berp(x), at=(1.7,))
 def ber(x: ArrayLike) -> Array:
-    """Kelvin's function ber, the real part of J₀(x·e^(3πi/4)) (https://dlmf.nist.gov/10.61.E1).
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """Kelvin's function ber, the real part of J₀(x·e^(3πi/4)) (https://dlmf.nist.gov/10.61.E1)."""
 
 
-@special(lambda t, y, x: t * beip(x), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * beip(x), at=(1.7,))
 def bei(x: ArrayLike) -> Array:
-    """Kelvin's function bei, the imaginary part of J₀(x·e^(3πi/4)).
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """Kelvin's function bei, the imaginary part of J₀(x·e^(3πi/4))."""
 
 
-@special(lambda t, y, x: t * kerp(x), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * kerp(x), at=(1.7,))
 def ker(x: ArrayLike) -> Array:
-    """Kelvin's function ker, the real part of K₀(x·e^(πi/4)).
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """Kelvin's function ker, the real part of K₀(x·e^(πi/4))."""
 
 
-@special(lambda t, y, x: t * keip(x), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * keip(x), at=(1.7,))
 def kei(x: ArrayLike) -> Array:
-    """Kelvin's function kei, the imaginary part of K₀(x·e^(πi/4)).
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """Kelvin's function kei, the imaginary part of K₀(x·e^(πi/4))."""
 
 
-@special(lambda t, y, x: t * (-bei(x) - quotient(y, x, 0.0)), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * (-bei(x) - quotient(y, x, 0.0)), at=(1.7,))
 def berp(x: ArrayLike) -> Array:
-    """The derivative of `ber`.
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """The derivative of `ber`."""
 
 
-@special(lambda t, y, x: t * (ber(x) - quotient(y, x, 0.5)), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * (ber(x) - quotient(y, x, 0.5)), at=(1.7,))
 def beip(x: ArrayLike) -> Array:
-    """The derivative of `bei`.
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """The derivative of `bei`."""
 
 
-@special(lambda t, y, x: t * (-kei(x) - y / x), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * (-kei(x) - y / x), at=(1.7,))
 def kerp(x: ArrayLike) -> Array:
-    """The derivative of `ker`.
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """The derivative of `ker`."""
 
 
-@special(lambda t, y, x: t * (ker(x) - y / x), at=(1.7,))
+@kelvin_function(lambda t, y, x: t * (ker(x) - y / x), at=(1.7,))
 def keip(x: ArrayLike) -> Array:
-    """The derivative of `kei`.
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """The derivative of `kei`."""
 
 
 kelvin_b = result_of("kelvin", 0, lambda t, y, x: t * kelvin_bp(x))
@@ -233,12 +204,9 @@ kelvin_bp = result_of("kelvin", 2, lambda t, y, x: t * (1j * kelvin_b(x) - quoti
 kelvin_kp = result_of("kelvin", 3, lambda t, y, x: t * (1j * kelvin_k(x) - y / x))
 
 
-@tuple_of(kelvin_b, kelvin_k, kelvin_bp, kelvin_kp, at=(1.7,))
+@tuple_of(kelvin_b, kelvin_k, kelvin_bp, kelvin_kp, at=(1.7,), source=KELVIN)
 def kelvin(x: ArrayLike) -> tuple[Array, Array, Array, Array]:
-    """ber + i·bei, ker + i·kei and their derivatives, complex.
-
-    Source: https://dlmf.nist.gov/10.61.
-    """
+    """ber + i·bei, ker + i·kei and their derivatives, complex."""
 
 
 # -- parabolic cylinder functions ------------------------------------------

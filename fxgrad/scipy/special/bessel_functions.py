@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
 
-from ...extend import Array, ArrayLike, NotDifferentiableError, StructureError, ops
+from ...extend import Array, ArrayLike, NotDifferentiableError, StructureError, insert_before_example, ops
 from ...numpy.composite import composite, operand
 from ..reference import scipy_function
-from .declare import NO_CLOSED_FORM, is_complex, result_of, special
+from .declare import NO_CLOSED_FORM, F, is_complex, result_of, special
 
 REFUSED = NO_CLOSED_FORM
+bessel = partial(special, source="https://dlmf.nist.gov/10.2")
+modified = partial(special, source="https://dlmf.nist.gov/10.25")
 
 
 def middle_difference(function: Callable[..., Any], v: Any, z: Any) -> Any:
@@ -46,12 +49,9 @@ def yv(v: ArrayLike, z: ArrayLike) -> Array:
     """The Bessel function of the second kind of real order v, of real or complex z (https://dlmf.nist.gov/10.2.E3)."""
 
 
-@special(REFUSED, lambda t, y, n, x: t * middle_difference(yn, n, x), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, n, x: t * middle_difference(yn, n, x), at=(2, 1.7))
 def yn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The Bessel function of the second kind of whole order n, of real x.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """The Bessel function of the second kind of whole order n, of real x."""
 
 
 @special(REFUSED, lambda t, y, v, z: t * middle_sum(iv, v, z), at=(2, 1.7))
@@ -66,28 +66,19 @@ def kv(v: ArrayLike, z: ArrayLike) -> Array:
     (https://dlmf.nist.gov/10.25.E3)."""
 
 
-@special(REFUSED, lambda t, y, n, x: t * -middle_sum(kn, n, x), at=(2, 1.7))
+@modified(REFUSED, lambda t, y, n, x: t * -middle_sum(kn, n, x), at=(2, 1.7))
 def kn(n: ArrayLike, x: ArrayLike) -> Array:
-    """The modified Bessel function of the second kind of whole order n, of real x.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """The modified Bessel function of the second kind of whole order n, of real x."""
 
 
-@special(REFUSED, lambda t, y, v, z: t * middle_difference(hankel1, v, z), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * middle_difference(hankel1, v, z), at=(2, 1.7))
 def hankel1(v: ArrayLike, z: ArrayLike) -> Array:
-    """Hankel's function of the first kind J + i·Y, complex.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """Hankel's function of the first kind J + i·Y, complex."""
 
 
-@special(REFUSED, lambda t, y, v, z: t * middle_difference(hankel2, v, z), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * middle_difference(hankel2, v, z), at=(2, 1.7))
 def hankel2(v: ArrayLike, z: ArrayLike) -> Array:
-    """Hankel's function of the second kind J − i·Y, complex.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """Hankel's function of the second kind J − i·Y, complex."""
 
 
 # -- scaled ------------------------------------------
@@ -136,113 +127,82 @@ def ive_slope(v: Any, z: Any, y: Any) -> Any:
     return far_slope(v, z, middle_sum(ive, v, z) - ops.sign(z) * y, first=True)
 
 
-@special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, jve_slope, "jve"), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, jve_slope, "jve"), at=(2, 1.7))
 def jve(v: ArrayLike, z: ArrayLike) -> Array:
     """`jv(v, z)·exp(−|Im z|)`, with derivatives for real z.
 
-    Source: https://dlmf.nist.gov/10.2.
-
     Raises:
         NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
             not.
     """
 
 
-@special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, yve_slope, "yve"), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, yve_slope, "yve"), at=(2, 1.7))
 def yve(v: ArrayLike, z: ArrayLike) -> Array:
     """`yv(v, z)·exp(−|Im z|)`, with derivatives for real z.
 
-    Source: https://dlmf.nist.gov/10.2.
-
     Raises:
         NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
             not.
     """
 
 
-@special(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, ive_slope, "ive"), at=(2, 1.7))
+@modified(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, ive_slope, "ive"), at=(2, 1.7))
 def ive(v: ArrayLike, z: ArrayLike) -> Array:
     """`iv(v, z)·exp(−|Re z|)`, with derivatives for real z.
 
-    Source: https://dlmf.nist.gov/10.25.
-
     Raises:
         NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
             not.
     """
 
 
-@special(REFUSED, lambda t, y, v, z: t * far_slope(v, z, y - middle_sum(kve, v, z), first=False), at=(2, 1.7))
+@modified(
+    REFUSED, lambda t, y, v, z: t * far_slope(v, z, y - middle_sum(kve, v, z), first=False), at=(2, 1.7)
+)
 def kve(v: ArrayLike, z: ArrayLike) -> Array:
-    """`kv(v, z)·exp(z)`.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """`kv(v, z)·exp(z)`."""
 
 
-@special(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel1e, v, z) - 1j * y), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel1e, v, z) - 1j * y), at=(2, 1.7))
 def hankel1e(v: ArrayLike, z: ArrayLike) -> Array:
-    """`hankel1(v, z)·exp(−i·z)`.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """`hankel1(v, z)·exp(−i·z)`."""
 
 
-@special(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel2e, v, z) + 1j * y), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel2e, v, z) + 1j * y), at=(2, 1.7))
 def hankel2e(v: ArrayLike, z: ArrayLike) -> Array:
-    """`hankel2(v, z)·exp(i·z)`.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """`hankel2(v, z)·exp(i·z)`."""
 
 
 # -- of the orders 0 and 1 ------------------------------------------
-@special(lambda t, y, x: t * -j1(x), at=(1.7,))
+@bessel(lambda t, y, x: t * -j1(x), at=(1.7,))
 def j0(x: ArrayLike) -> Array:
-    """The Bessel function of the first kind of order 0, of real x.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """The Bessel function of the first kind of order 0, of real x."""
 
 
-@special(lambda t, y, x: t * (0.5 * (j0(x) - jv(2.0, x))), at=(1.7,))
+@bessel(lambda t, y, x: t * (0.5 * (j0(x) - jv(2.0, x))), at=(1.7,))
 def j1(x: ArrayLike) -> Array:
-    """The Bessel function of the first kind of order 1, of real x.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """The Bessel function of the first kind of order 1, of real x."""
 
 
-@special(lambda t, y, x: t * -y1(x), at=(1.7,))
+@bessel(lambda t, y, x: t * -y1(x), at=(1.7,))
 def y0(x: ArrayLike) -> Array:
-    """The Bessel function of the second kind of order 0, of real x.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """The Bessel function of the second kind of order 0, of real x."""
 
 
-@special(lambda t, y, x: t * (0.5 * (y0(x) - yv(2.0, x))), at=(1.7,))
+@bessel(lambda t, y, x: t * (0.5 * (y0(x) - yv(2.0, x))), at=(1.7,))
 def y1(x: ArrayLike) -> Array:
-    """The Bessel function of the second kind of order 1, of real x.
-
-    Source: https://dlmf.nist.gov/10.2.
-    """
+    """The Bessel function of the second kind of order 1, of real x."""
 
 
-@special(lambda t, y, x: t * i1(x), at=(1.7,))
+@modified(lambda t, y, x: t * i1(x), at=(1.7,))
 def i0(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind of order 0, of real x.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """The modified Bessel function of the first kind of order 0, of real x."""
 
 
-@special(lambda t, y, x: t * (0.5 * (i0(x) + iv(2.0, x))), at=(1.7,))
+@modified(lambda t, y, x: t * (0.5 * (i0(x) + iv(2.0, x))), at=(1.7,))
 def i1(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind of order 1, of real x.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """The modified Bessel function of the first kind of order 1, of real x."""
 
 
 def moment_slope(t: Any, x: Any, order: int) -> Any:
@@ -251,52 +211,34 @@ def moment_slope(t: Any, x: Any, order: int) -> Any:
     return t * (slope + ops.bessel_moment(x, order=order, power=0, degree=0) if order else slope)
 
 
-@special(lambda t, y, x: moment_slope(t, x, 0), at=(1.7,))
+@modified(lambda t, y, x: moment_slope(t, x, 0), at=(1.7,))
 def i0e(x: ArrayLike) -> Array:
-    """`i0(x)·exp(−|x|)`; its derivative at 0, a kink, is 0.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """`i0(x)·exp(−|x|)`; its derivative at 0, a kink, is 0."""
 
 
-@special(lambda t, y, x: moment_slope(t, x, 1), at=(1.7,))
+@modified(lambda t, y, x: moment_slope(t, x, 1), at=(1.7,))
 def i1e(x: ArrayLike) -> Array:
-    """`i1(x)·exp(−|x|)`.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """`i1(x)·exp(−|x|)`."""
 
 
-@special(lambda t, y, x: t * -k1(x), at=(1.7,))
+@modified(lambda t, y, x: t * -k1(x), at=(1.7,))
 def k0(x: ArrayLike) -> Array:
-    """The modified Bessel function of the second kind of order 0, of real x.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """The modified Bessel function of the second kind of order 0, of real x."""
 
 
-@special(lambda t, y, x: t * (-0.5 * (k0(x) + kv(2.0, x))), at=(1.7,))
+@modified(lambda t, y, x: t * (-0.5 * (k0(x) + kv(2.0, x))), at=(1.7,))
 def k1(x: ArrayLike) -> Array:
-    """The modified Bessel function of the second kind of order 1, of real x.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """The modified Bessel function of the second kind of order 1, of real x."""
 
 
-@special(lambda t, y, x: t * far_slope(0.0, x, y - k1e(x), first=False), at=(1.7,))
+@modified(lambda t, y, x: t * far_slope(0.0, x, y - k1e(x), first=False), at=(1.7,))
 def k0e(x: ArrayLike) -> Array:
-    """`k0(x)·exp(x)`.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """`k0(x)·exp(x)`."""
 
 
-@special(lambda t, y, x: t * far_slope(1.0, x, y - 0.5 * (k0e(x) + kve(2.0, x)), first=False), at=(1.7,))
+@modified(lambda t, y, x: t * far_slope(1.0, x, y - 0.5 * (k0e(x) + kve(2.0, x)), first=False), at=(1.7,))
 def k1e(x: ArrayLike) -> Array:
-    """`k1(x)·exp(x)`.
-
-    Source: https://dlmf.nist.gov/10.25.
-    """
+    """`k1(x)·exp(x)`."""
 
 
 @special(lambda t, y, a, lmb, nu: t * ((jv(nu, 2 * a) - (lmb + 1) * y) / a), REFUSED, REFUSED, at=(0.7, 2, 1))
@@ -308,36 +250,82 @@ def besselpoly(a: ArrayLike, lmb: ArrayLike, nu: ArrayLike) -> Array:
 
 
 # -- derivatives by name ------------------------------------------
-def alternating(function: Callable[..., Any], v: Any, z: Any, n: int, sign: int) -> Any:
-    """The derivative of order n of a function C with C′ = (Cᵥ₋₁ ± Cᵥ₊₁)/2 (https://dlmf.nist.gov/10.6.E7)."""
-    v, z, total = operand(v), operand(z), 0.0
-    for k in range(n + 1):
-        total = total + math.comb(n, k) * sign**k * function(v - n + 2 * k, z)
-    return total / 2.0**n
+def derivative_of(function: Callable[..., Any], sign: int, factor: float = 0.5) -> Callable[[F], F]:
+    """Declare the derivative of order n of a function C with C′ = factor·(Cᵥ₋₁ ± Cᵥ₊₁)."""
+
+    def declare(body: F) -> F:
+        @wraps(body)
+        def derivative(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+            if not isinstance(n, int) or n < 0:
+                raise StructureError(
+                    f"{body.__name__}: n is a whole number from 0 on, not {n!r}",
+                    hint="jv, yv, iv and kv take orders of every kind",
+                )
+            v, z, total = operand(v), operand(z), 0.0
+            for k in range(n + 1):
+                total = total + math.comb(n, k) * sign**k * function(v - n + 2 * k, z)
+            return total * factor**n  # type: ignore[return-value]
+
+        said = f"Source: https://dlmf.nist.gov/{'10.6.E7' if sign < 0 else '10.29.E5'}.\n\n"
+        said += "Raises:\n    ValueError: `n` is no whole number from 0 on."
+        derivative.__doc__ = insert_before_example(body.__doc__ or "", said)
+        return scipy_function("special")(derivative)  # type: ignore[return-value]
+
+    return declare
 
 
-def check_order(name: str, n: Any) -> int:
-    if not isinstance(n, int) or n < 0:
-        raise StructureError(
-            f"{name}: n is a whole number from 0 on, not {n!r}",
-            hint="jv, yv, iv and kv take orders of every kind",
-        )
-    return n
-
-
-@scipy_function("special")
+@derivative_of(jv, sign=-1)
 def jvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
     """The derivative of order n of `jv` with respect to z.
-
-    Source: https://dlmf.nist.gov/10.6.E7.
-
-    Raises:
-        ValueError: `n` is no whole number from 0 on.
 
     >>> print(f"{fx.scipy.special.jvp(0, 1.0):.12f}")
     -0.440050585745
     """
-    return alternating(jv, v, z, check_order("jvp", n), -1)
+
+
+@derivative_of(yv, sign=-1)
+def yvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `yv` with respect to z.
+
+    >>> fx.scipy.special.yvp(1.0, 2.0).round(6)
+    np.float64(0.563892)
+    """
+
+
+@derivative_of(iv, sign=1)
+def ivp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `iv` with respect to z.
+
+    >>> fx.scipy.special.ivp(1.0, 2.0).round(6)
+    np.float64(1.484267)
+    """
+
+
+@derivative_of(kv, sign=1, factor=-0.5)
+def kvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `kv` with respect to z.
+
+    >>> fx.scipy.special.kvp(1.0, 2.0).round(6)
+    np.float64(-0.183827)
+    """
+
+
+@derivative_of(hankel1, sign=-1)
+def h1vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `hankel1` with respect to z.
+
+    >>> fx.scipy.special.h1vp(1.0, 2.0).round(6)
+    np.complex128(-0.064472+0.563892j)
+    """
+
+
+@derivative_of(hankel2, sign=-1)
+def h2vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
+    """The derivative of order n of `hankel2` with respect to z.
+
+    >>> fx.scipy.special.h2vp(1.0, 2.0).round(6)
+    np.complex128(-0.064472-0.563892j)
+    """
 
 
 @composite()
@@ -359,103 +347,27 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     return jv(np.arange(v + 1).reshape(-1, *(1,) * z.ndim), z)
 
 
-@scipy_function("special")
-def yvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `yv` with respect to z.
-
-    Source: https://dlmf.nist.gov/10.6.E7.
-
-    Raises:
-        ValueError: `n` is no whole number from 0 on.
-
-    >>> fx.scipy.special.yvp(1.0, 2.0).round(6)
-    np.float64(0.563892)
-    """
-    return alternating(yv, v, z, check_order("yvp", n), -1)
-
-
-@scipy_function("special")
-def ivp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `iv` with respect to z.
-
-    Source: https://dlmf.nist.gov/10.29.E5.
-
-    Raises:
-        ValueError: `n` is no whole number from 0 on.
-
-    >>> fx.scipy.special.ivp(1.0, 2.0).round(6)
-    np.float64(1.484267)
-    """
-    return alternating(iv, v, z, check_order("ivp", n), 1)
-
-
-@scipy_function("special")
-def kvp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `kv` with respect to z.
-
-    Source: https://dlmf.nist.gov/10.29.E5.
-
-    Raises:
-        ValueError: `n` is no whole number from 0 on.
-
-    >>> fx.scipy.special.kvp(1.0, 2.0).round(6)
-    np.float64(-0.183827)
-    """
-    return (-1) ** check_order("kvp", n) * alternating(kv, v, z, n, 1)
-
-
-@scipy_function("special")
-def h1vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `hankel1` with respect to z.
-
-    Source: https://dlmf.nist.gov/10.6.E7.
-
-    Raises:
-        ValueError: `n` is no whole number from 0 on.
-
-    >>> fx.scipy.special.h1vp(1.0, 2.0).round(6)
-    np.complex128(-0.064472+0.563892j)
-    """
-    return alternating(hankel1, v, z, check_order("h1vp", n), -1)
-
-
-@scipy_function("special")
-def h2vp(v: ArrayLike, z: ArrayLike, n: int = 1) -> Array:
-    """The derivative of order n of `hankel2` with respect to z.
-
-    Source: https://dlmf.nist.gov/10.6.E7.
-
-    Raises:
-        ValueError: `n` is no whole number from 0 on.
-
-    >>> fx.scipy.special.h2vp(1.0, 2.0).round(6)
-    np.complex128(-0.064472-0.563892j)
-    """
-    return alternating(hankel2, v, z, check_order("h2vp", n), -1)
-
-
 # -- spherical ------------------------------------------
-def spherical_slope(function: Callable[..., Any], n: Any, z: Any, below: float, above: float) -> Any:
-    """(±n·fₙ₋₁ ± (n + 1)·fₙ₊₁)/(2n + 1), where the first term is 0 for n = 0 (https://dlmf.nist.gov/10.51)."""
-    first = n * function(ops.maximum(n - 1, 0), z)
-    return (below * first + above * ((n + 1) * function(n + 1, z))) / (2 * n + 1)
+def spherical(below: float, above: float) -> Callable[[F], F]:
+    """Declare a spherical Bessel function by the signs in its derivative (±n·fₙ₋₁ ± (n + 1)·fₙ₊₁)/(2n + 1), of which
+    the first term is 0 for n = 0 (https://dlmf.nist.gov/10.51)."""
+
+    def declare(body: F) -> F:
+        def slope(n: Any, z: Any) -> Any:
+            first = n * value(ops.maximum(n - 1, 0), z)
+            return (below * first + above * ((n + 1) * value(n + 1, z))) / (2 * n + 1)
+
+        @wraps(body)
+        def function(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
+            return (slope if derivative else value)(operand(n), operand(z))
+
+        value = result_of(body.__name__, None, REFUSED, lambda t, y, n, z: t * slope(n, z), operands="n z")
+        return scipy_function("special")(function)  # type: ignore[return-value]
+
+    return declare
 
 
-def spherical(name: str, below: float, above: float) -> Callable[..., Any]:
-    """Declare a spherical Bessel function by the signs in its derivative."""
-
-    def partial(t: Any, y: Any, n: Any, z: Any) -> Any:
-        return t * spherical_slope(function, n, z, below, above)
-
-    function = result_of(name, None, REFUSED, partial, operands="n z")
-    return function
-
-
-spherical_j, spherical_y = spherical("spherical_jn", 1.0, -1.0), spherical("spherical_yn", 1.0, -1.0)
-spherical_i, spherical_k = spherical("spherical_in", 1.0, 1.0), spherical("spherical_kn", -1.0, -1.0)
-
-
-@scipy_function("special")
+@spherical(1.0, -1.0)
 def spherical_jn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     """The spherical Bessel function of the first kind √(π/2z)·J_(n + ½)(z) (https://dlmf.nist.gov/10.47.E3).
 
@@ -469,11 +381,9 @@ def spherical_jn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 
     >>> fx.testing.check_grads(fx.scipy.special.spherical_jn, (2, 1.7), order=1)
     """
-    n, z = operand(n), operand(z)
-    return spherical_slope(spherical_j, n, z, 1.0, -1.0) if derivative else spherical_j(n, z)
 
 
-@scipy_function("special")
+@spherical(1.0, -1.0)
 def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     """The spherical Bessel function of the second kind √(π/2z)·Y_(n + ½)(z); arguments as of `spherical_jn`.
 
@@ -481,11 +391,9 @@ def spherical_yn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 
     >>> fx.testing.check_grads(fx.scipy.special.spherical_yn, (2, 1.7), order=1)
     """
-    n, z = operand(n), operand(z)
-    return spherical_slope(spherical_y, n, z, 1.0, -1.0) if derivative else spherical_y(n, z)
 
 
-@scipy_function("special")
+@spherical(1.0, 1.0)
 def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     """The modified spherical Bessel function of the first kind √(π/2z)·I_(n + ½)(z); arguments as of `spherical_jn`.
 
@@ -493,11 +401,9 @@ def spherical_in(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 
     >>> fx.testing.check_grads(fx.scipy.special.spherical_in, (2, 1.7), order=1)
     """
-    n, z = operand(n), operand(z)
-    return spherical_slope(spherical_i, n, z, 1.0, 1.0) if derivative else spherical_i(n, z)
 
 
-@scipy_function("special")
+@spherical(-1.0, -1.0)
 def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
     """The modified spherical Bessel function of the second kind √(π/2z)·K_(n + ½)(z); arguments as of `spherical_jn`.
 
@@ -505,8 +411,6 @@ def spherical_kn(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Array:
 
     >>> fx.testing.check_grads(fx.scipy.special.spherical_kn, (2, 1.7), order=1)
     """
-    n, z = operand(n), operand(z)
-    return spherical_slope(spherical_k, n, z, -1.0, -1.0) if derivative else spherical_k(n, z)
 
 
 __all__ = [

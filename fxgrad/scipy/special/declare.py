@@ -106,6 +106,7 @@ def special(
     native: str | None = None,
     params: dict[str, Any] | None = None,
     at: tuple = (),
+    source: str = "",
 ) -> Callable[[F], F]:
     """Declare an elementwise function of SciPy's; what is decorated says its name, operands and documentation.
 
@@ -116,6 +117,7 @@ def special(
         equation: (y, *operands) → what is 0.
         native: the primitive, with `params`, by which machine code knows it.
         at: a point in the domain, for the example and the tests.
+        source: where the formulas are from, unless the docstring names it.
     """
 
     def declare(body: F) -> F:
@@ -124,7 +126,7 @@ def special(
         kernel = ops.library_kernel(name, native=native, **(params or {}))
         call = ops.library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
         vars(update_wrapper(call, body)).pop("__signature__", None)  # the body has one
-        return document(call, names, without_rule(names, partials), at)  # type: ignore[return-value]
+        return document(call, names, without_rule(names, partials), at, source)  # type: ignore[return-value]
 
     return declare
 
@@ -134,14 +136,17 @@ def without_rule(names: Sequence[str], partials: Sequence[Any]) -> tuple[str, ..
     return tuple([name for name, rule in zip(names, partials) if rule is NO_CLOSED_FORM])
 
 
-def document(function: Any, names: tuple[str, ...], fixed: tuple[str, ...], at: tuple) -> Any:
-    """Complete the documentation of a function: its namesake, operands that are held fixed, and an example, which is a
-    test too."""
+def document(
+    function: Any, names: tuple[str, ...], fixed: tuple[str, ...], at: tuple, source: str = ""
+) -> Any:
+    """Complete the documentation of a function: its source, its namesake, operands that are held fixed, and an example,
+    which is a test too."""
     function.at, function.fixed = at, fixed
     if function.__doc__ is None:  # python -OO
         return function
     name = f"scipy.special.{function.__name__}"
-    text: Any = describe(function.__doc__, name, ", ".join(names), "")
+    text: Any = insert_before_example(function.__doc__, f"Source: {source}.") if source else function.__doc__
+    text = describe(text, name, ", ".join(names), "")
     if fixed:
         held = " and ".join(fixed)
         said = f"The derivative with respect to {held} is refused: no closed form is known."
@@ -168,8 +173,8 @@ def result_of(
     return call
 
 
-def tuple_of(*results: Any, at: tuple = ()) -> Callable[[F], F]:
-    """Declare a function of SciPy's whose results are these."""
+def tuple_of(*results: Any, at: tuple = (), source: str = "") -> Callable[[F], F]:
+    """Declare a function of SciPy's whose results are these; `source` as of `special`."""
 
     def declare(body: F) -> F:
         kernel = ops.library_kernel(body.__name__)(np)
@@ -182,6 +187,6 @@ def tuple_of(*results: Any, at: tuple = ()) -> Callable[[F], F]:
                 return call_on_values(held, call, operands, {})
             return tuple([result(*operands) for result in results])
 
-        return document(update_wrapper(call, body), operand_names(body), results[0].fixed, at)
+        return document(update_wrapper(call, body), operand_names(body), results[0].fixed, at, source)
 
     return declare

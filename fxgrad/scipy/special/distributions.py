@@ -9,88 +9,66 @@ by the implicit function theorem.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ...extend import Array, ArrayLike, ops
 from .bessel_functions import ive
 from .declare import NO_CLOSED_FORM, slope, special
 from .elementary import boxcox, xlog1py
-from .gamma_functions import betainc, betaincc, betaln, gammainc, gammaincc
+from .gamma_functions import betainc, betaincc, betaln, gammainc, gammaincc, incomplete_beta, incomplete_gamma
 
 REFUSED = NO_CLOSED_FORM
+noncentral = partial(
+    special,
+    source="N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29",
+)
 
 
 # -- the gamma distribution, chi square, Poisson's ------------------------------------------
-@special(formula=lambda a, b, x: gammainc(b, a * x), at=(0.7, 1.6, 1.3))
+@incomplete_gamma(formula=lambda a, b, x: gammainc(b, a * x), at=(0.7, 1.6, 1.3))
 def gdtr(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The gamma distribution function of rate a and shape b.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The gamma distribution function of rate a and shape b."""
 
 
-@special(formula=lambda a, b, x: gammaincc(b, a * x), at=(0.7, 1.6, 1.3))
+@incomplete_gamma(formula=lambda a, b, x: gammaincc(b, a * x), at=(0.7, 1.6, 1.3))
 def gdtrc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `gdtr` without the subtraction.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """1 − `gdtr` without the subtraction."""
 
 
-@special(equation=lambda a, p, b, x: gdtr(a, b, x) - p, at=(0.4, 1.6, 1.3))
+@incomplete_gamma(equation=lambda a, p, b, x: gdtr(a, b, x) - p, at=(0.4, 1.6, 1.3))
 def gdtria(p: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The rate a with `gdtr(a, b, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The rate a with `gdtr(a, b, x) = p`."""
 
 
-@special(equation=lambda b, a, p, x: gdtr(a, b, x) - p, at=(0.7, 0.4, 1.3))
+@incomplete_gamma(equation=lambda b, a, p, x: gdtr(a, b, x) - p, at=(0.7, 0.4, 1.3))
 def gdtrib(a: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The shape b with `gdtr(a, b, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The shape b with `gdtr(a, b, x) = p`."""
 
 
-@special(equation=lambda x, a, b, p: gdtr(a, b, x) - p, at=(0.7, 1.6, 0.4))
+@incomplete_gamma(equation=lambda x, a, b, p: gdtr(a, b, x) - p, at=(0.7, 1.6, 0.4))
 def gdtrix(a: ArrayLike, b: ArrayLike, p: ArrayLike) -> Array:
-    """The x with `gdtr(a, b, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The x with `gdtr(a, b, x) = p`."""
 
 
-@special(formula=lambda v, x: gammainc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
+@incomplete_gamma(formula=lambda v, x: gammainc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
 def chdtr(v: ArrayLike, x: ArrayLike) -> Array:
-    """The chi square distribution function of v degrees of freedom.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The chi square distribution function of v degrees of freedom."""
 
 
-@special(formula=lambda v, x: gammaincc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
+@incomplete_gamma(formula=lambda v, x: gammaincc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
 def chdtrc(v: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `chdtr` without the subtraction.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """1 − `chdtr` without the subtraction."""
 
 
-@special(equation=lambda x, v, p: chdtrc(v, x) - p, at=(2.7, 0.4))
+@incomplete_gamma(equation=lambda x, v, p: chdtrc(v, x) - p, at=(2.7, 0.4))
 def chdtri(v: ArrayLike, p: ArrayLike) -> Array:
-    """The x with `chdtrc(v, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The x with `chdtrc(v, x) = p`."""
 
 
-@special(equation=lambda v, p, x: chdtr(v, x) - p, at=(0.4, 1.6))
+@incomplete_gamma(equation=lambda v, p, x: chdtr(v, x) - p, at=(0.4, 1.6))
 def chdtriv(p: ArrayLike, x: ArrayLike) -> Array:
-    """The degrees of freedom v with `chdtr(v, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The degrees of freedom v with `chdtr(v, x) = p`."""
 
 
 def poisson_partial(t: Any, y: Any, k: Any, m: Any) -> Any:
@@ -98,53 +76,35 @@ def poisson_partial(t: Any, y: Any, k: Any, m: Any) -> Any:
     return t * ops.gamma_density(ops.floor(k) + 1.0, m)
 
 
-@special(None, lambda t, y, k, m: -poisson_partial(t, y, k, m), at=(2, 1.6))
+@incomplete_gamma(None, lambda t, y, k, m: -poisson_partial(t, y, k, m), at=(2, 1.6))
 def pdtr(k: ArrayLike, m: ArrayLike) -> Array:
-    """The Poisson distribution function of mean m at k, a step function of k.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The Poisson distribution function of mean m at k, a step function of k."""
 
 
-@special(None, poisson_partial, at=(2, 1.6))
+@incomplete_gamma(None, poisson_partial, at=(2, 1.6))
 def pdtrc(k: ArrayLike, m: ArrayLike) -> Array:
-    """1 − `pdtr` without the subtraction, a step function of k.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """1 − `pdtr` without the subtraction, a step function of k."""
 
 
-@special(None, ..., equation=lambda m, k, y: gammaincc(ops.floor(k) + 1.0, m) - y, at=(2, 0.4))
+@incomplete_gamma(None, ..., equation=lambda m, k, y: gammaincc(ops.floor(k) + 1.0, m) - y, at=(2, 0.4))
 def pdtri(k: ArrayLike, y: ArrayLike) -> Array:
-    """The mean m with `pdtr(k, m) = y`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The mean m with `pdtr(k, m) = y`."""
 
 
-@special(equation=lambda k, p, m: gammaincc(k + 1, m) - p, at=(0.6, 2.6))
+@incomplete_gamma(equation=lambda k, p, m: gammaincc(k + 1, m) - p, at=(0.6, 2.6))
 def pdtrik(p: ArrayLike, m: ArrayLike) -> Array:
-    """The real k at which the Poisson distribution function of mean m, continued between whole numbers, is p.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The real k at which the Poisson distribution function of mean m, continued between whole numbers, is p."""
 
 
 # -- the beta distribution, the binomial ones, F and t ------------------------------------------
-@special(equation=lambda a, p, b, x: betainc(a, b, x) - p, at=(0.4, 1.6, 0.3))
+@incomplete_beta(equation=lambda a, p, b, x: betainc(a, b, x) - p, at=(0.4, 1.6, 0.3))
 def btdtria(p: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """The a with `betainc(a, b, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The a with `betainc(a, b, x) = p`."""
 
 
-@special(equation=lambda b, a, p, x: betainc(a, b, x) - p, at=(1.6, 0.4, 0.3))
+@incomplete_beta(equation=lambda b, a, p, x: betainc(a, b, x) - p, at=(1.6, 0.4, 0.3))
 def btdtrib(a: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The b with `betainc(a, b, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The b with `betainc(a, b, x) = p`."""
 
 
 def binomial_cdf(k: Any, n: Any, p: Any) -> Any:
@@ -155,124 +115,92 @@ def negative_binomial_cdf(k: Any, n: Any, p: Any) -> Any:
     return betainc(n * 1.0, k + 1.0, p)
 
 
-@special(None, ..., ..., formula=lambda k, n, p: binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.3))
+@incomplete_beta(None, ..., ..., formula=lambda k, n, p: binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.3))
 def bdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The binomial distribution function of n trials of probability p at k, a step function of k.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The binomial distribution function of n trials of probability p at k, a step function of k."""
 
 
-@special(
+@incomplete_beta(
     None, ..., ..., formula=lambda k, n, p: betainc(ops.floor(k) + 1.0, n - ops.floor(k), p), at=(2, 5, 0.3)
 )
 def bdtrc(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """1 − `bdtr` without the subtraction, a step function of k.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """1 − `bdtr` without the subtraction, a step function of k."""
 
 
-@special(None, ..., ..., equation=lambda p, k, n, y: binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4))
+@incomplete_beta(
+    None, ..., ..., equation=lambda p, k, n, y: binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4)
+)
 def bdtri(k: ArrayLike, n: ArrayLike, y: ArrayLike) -> Array:
-    """The probability p with `bdtr(k, n, p) = y`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The probability p with `bdtr(k, n, p) = y`."""
 
 
-@special(equation=lambda k, y, n, p: binomial_cdf(k, n, p) - y, at=(0.7, 5.0, 0.4))
+@incomplete_beta(equation=lambda k, y, n, p: binomial_cdf(k, n, p) - y, at=(0.7, 5.0, 0.4))
 def bdtrik(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The real k at which the binomial distribution function, continued between whole numbers, is y.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The real k at which the binomial distribution function, continued between whole numbers, is y."""
 
 
-@special(equation=lambda n, k, y, p: binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
+@incomplete_beta(equation=lambda n, k, y, p: binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
 def bdtrin(k: ArrayLike, y: ArrayLike, p: ArrayLike) -> Array:
-    """The real number n of trials with `bdtr(k, n, p) = y`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The real number n of trials with `bdtr(k, n, p) = y`."""
 
 
-@special(None, ..., ..., formula=lambda k, n, p: negative_binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.6))
+@incomplete_beta(
+    None, ..., ..., formula=lambda k, n, p: negative_binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.6)
+)
 def nbdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The probability of k failures at most before n successes of probability p, a step function of k.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The probability of k failures at most before n successes of probability p, a step function of k."""
 
 
-@special(None, ..., ..., formula=lambda k, n, p: betaincc(n * 1.0, ops.floor(k) + 1.0, p), at=(2, 5, 0.6))
+@incomplete_beta(
+    None, ..., ..., formula=lambda k, n, p: betaincc(n * 1.0, ops.floor(k) + 1.0, p), at=(2, 5, 0.6)
+)
 def nbdtrc(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """1 − `nbdtr` without the subtraction, a step function of k.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """1 − `nbdtr` without the subtraction, a step function of k."""
 
 
-@special(
+@incomplete_beta(
     None, ..., ..., equation=lambda p, k, n, y: negative_binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4)
 )
 def nbdtri(k: ArrayLike, n: ArrayLike, y: ArrayLike) -> Array:
-    """The probability p with `nbdtr(k, n, p) = y`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The probability p with `nbdtr(k, n, p) = y`."""
 
 
-@special(equation=lambda k, y, n, p: negative_binomial_cdf(k, n, p) - y, at=(0.6, 4.0, 0.4))
+@incomplete_beta(equation=lambda k, y, n, p: negative_binomial_cdf(k, n, p) - y, at=(0.6, 4.0, 0.4))
 def nbdtrik(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-    """The real k at which `nbdtr`, continued between whole numbers, is y.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The real k at which `nbdtr`, continued between whole numbers, is y."""
 
 
-@special(equation=lambda n, k, y, p: negative_binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
+@incomplete_beta(equation=lambda n, k, y, p: negative_binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
 def nbdtrin(k: ArrayLike, y: ArrayLike, p: ArrayLike) -> Array:
-    """The real number n of successes with `nbdtr(k, n, p) = y`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The real number n of successes with `nbdtr(k, n, p) = y`."""
 
 
 def f_share(dfn: Any, dfd: Any, x: Any) -> Any:
     return dfn * x / (dfd + dfn * x)
 
 
-@special(formula=lambda dfn, dfd, x: betainc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8))
+@incomplete_beta(
+    formula=lambda dfn, dfd, x: betainc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8)
+)
 def fdtr(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike) -> Array:
-    """Fisher's F distribution function of dfn and dfd degrees of freedom.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """Fisher's F distribution function of dfn and dfd degrees of freedom."""
 
 
-@special(formula=lambda dfn, dfd, x: betaincc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8))
+@incomplete_beta(
+    formula=lambda dfn, dfd, x: betaincc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8)
+)
 def fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `fdtr` without the subtraction.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """1 − `fdtr` without the subtraction."""
 
 
-@special(equation=lambda x, dfn, dfd, p: fdtr(dfn, dfd, x) - p, at=(2.7, 3.4, 0.4))
+@incomplete_beta(equation=lambda x, dfn, dfd, p: fdtr(dfn, dfd, x) - p, at=(2.7, 3.4, 0.4))
 def fdtri(dfn: ArrayLike, dfd: ArrayLike, p: ArrayLike) -> Array:
-    """The x with `fdtr(dfn, dfd, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The x with `fdtr(dfn, dfd, x) = p`."""
 
 
-@special(equation=lambda dfd, dfn, p, x: fdtr(dfn, dfd, x) - p, at=(2.7, 0.6, 1.2))
+@incomplete_beta(equation=lambda dfd, dfn, p, x: fdtr(dfn, dfd, x) - p, at=(2.7, 0.6, 1.2))
 def fdtridfd(dfn: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The degrees of freedom dfd with `fdtr(dfn, dfd, x) = p`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The degrees of freedom dfd with `fdtr(dfn, dfd, x) = p`."""
 
 
 def student_density(df: Any, t: Any) -> Any:
@@ -291,32 +219,23 @@ def student_slope(df: Any, t: Any) -> Any:
     return ops.where(zero, at_zero, slope(student_tail, (df, ops.where(zero, 1.0, t)), 0))
 
 
-@special(
+@incomplete_beta(
     lambda ct, y, df, t: ct * student_slope(df, t),
     lambda ct, y, df, t: ct * student_density(df, t),
     at=(2.7, 0.8),
 )
 def stdtr(df: ArrayLike, t: ArrayLike) -> Array:
-    """Student's t distribution function of df degrees of freedom.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """Student's t distribution function of df degrees of freedom."""
 
 
-@special(equation=lambda t, df, p: stdtr(df, t) - p, at=(2.7, 0.3))
+@incomplete_beta(equation=lambda t, df, p: stdtr(df, t) - p, at=(2.7, 0.3))
 def stdtrit(df: ArrayLike, p: ArrayLike) -> Array:
-    """The t with `stdtr(df, t) = p`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The t with `stdtr(df, t) = p`."""
 
 
-@special(equation=lambda df, p, t: stdtr(df, t) - p, at=(0.7, 0.6))
+@incomplete_beta(equation=lambda df, p, t: stdtr(df, t) - p, at=(0.7, 0.6))
 def stdtridf(p: ArrayLike, t: ArrayLike) -> Array:
-    """The degrees of freedom df with `stdtr(df, t) = p`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The degrees of freedom df with `stdtr(df, t) = p`."""
 
 
 # -- noncentral chi square ------------------------------------------
@@ -330,33 +249,24 @@ def noncentral_density(x: Any, df: Any, nc: Any) -> Any:
     return 0.5 * ops.where(central, ops.gamma_density(0.5 * df, 0.5 * x), density)
 
 
-@special(
+@noncentral(
     lambda t, y, x, df, nc: t * noncentral_density(x, df, nc),
     REFUSED,
     lambda t, y, x, df, nc: t * -noncentral_density(x, df + 2, nc),
     at=(1.7, 3, 0.8),
 )
 def chndtr(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Array:
-    """The noncentral chi square distribution function of df degrees of freedom and noncentrality nc ≥ 0.
-
-    Source: N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29.
-    """
+    """The noncentral chi square distribution function of df degrees of freedom and noncentrality nc ≥ 0."""
 
 
-@special(..., REFUSED, ..., equation=lambda x, p, df, nc: chndtr(x, df, nc) - p, at=(0.4, 3, 0.8))
+@noncentral(..., REFUSED, ..., equation=lambda x, p, df, nc: chndtr(x, df, nc) - p, at=(0.4, 3, 0.8))
 def chndtrix(p: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Array:
-    """The x with `chndtr(x, df, nc) = p`.
-
-    Source: N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29.
-    """
+    """The x with `chndtr(x, df, nc) = p`."""
 
 
-@special(..., REFUSED, ..., equation=lambda nc, x, df, p: chndtr(x, df, nc) - p, at=(4.7, 3, 0.4))
+@noncentral(..., REFUSED, ..., equation=lambda nc, x, df, p: chndtr(x, df, nc) - p, at=(4.7, 3, 0.4))
 def chndtrinc(x: ArrayLike, df: ArrayLike, p: ArrayLike) -> Array:
-    """The noncentrality nc with `chndtr(x, df, nc) = p`.
-
-    Source: N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29.
-    """
+    """The noncentrality nc with `chndtr(x, df, nc) = p`."""
 
 
 # -- Tukey's lambda, Kolmogorov's ------------------------------------------

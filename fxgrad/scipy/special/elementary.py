@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ...extend import Array, ArrayLike, ops
@@ -12,6 +13,12 @@ from .declare import special
 from .elliptic_integrals import elliprf
 from .hypergeometric import hyp1f1, hyp2f1
 
+relative_entropy = partial(
+    special, source="S. Boyd and L. Vandenberghe, Convex Optimization, 2004, section 3.1.5 and example 3.19"
+)
+power_transform = partial(
+    special, source='G. E. P. Box and D. R. Cox, "An analysis of transformations", 1964'
+)
 LN2, LN10, DEGREE = math.log(2), math.log(10), math.pi / 180
 
 
@@ -128,37 +135,28 @@ def log_expit(x: ArrayLike) -> Array:
 
 
 # -- entropies ------------------------------------------
-@special(lambda t, y, x: t * (-ops.log(x) - 1), at=(0.7,))
+@relative_entropy(lambda t, y, x: t * (-ops.log(x) - 1), at=(0.7,))
 def entr(x: ArrayLike) -> Array:
-    """−x·log(x), with 0 at 0 and −∞ for negative x.
-
-    Source: S. Boyd and L. Vandenberghe, Convex Optimization, 2004, section 3.1.5 and example 3.19.
-    """
+    """−x·log(x), with 0 at 0 and −∞ for negative x."""
 
 
-@special(
+@relative_entropy(
     lambda t, y, a, b: t * (ops.log(a / b) + 1),
     lambda t, y, a, b: t * (-a / b),
     at=(0.7, 0.4),
 )
 def rel_entr(x: ArrayLike, y: ArrayLike) -> Array:
-    """x·log(x/y) for x, y > 0, 0 for x = 0 ≤ y, and ∞ otherwise.
-
-    Source: S. Boyd and L. Vandenberghe, Convex Optimization, 2004, section 3.1.5 and example 3.19.
-    """
+    """x·log(x/y) for x, y > 0, 0 for x = 0 ≤ y, and ∞ otherwise."""
 
 
-@special(
+@relative_entropy(
     lambda t, y, a, b: t * ops.log(a / b),
     lambda t, y, a, b: t * ((b - a) / b),
     at=(0.7, 0.4),
 )
 def kl_div(x: ArrayLike, y: ArrayLike) -> Array:
     """x·log(x/y) − x + y for x, y > 0, y for x = 0 ≤ y, and ∞ otherwise: the summands of Kullback and Leibler's
-    divergence, all of which are positive.
-
-    Source: S. Boyd and L. Vandenberghe, Convex Optimization, 2004, section 3.1.5 and example 3.19.
-    """
+    divergence, all of which are positive."""
 
 
 def unless_zero(x: Any, value: Any) -> Any:
@@ -212,16 +210,13 @@ def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """(x^λ − 1)/λ, with log(x) for λ = 0 (Box and Cox, "An analysis of transformations", 1964)."""
 
 
-@special(
+@power_transform(
     lambda t, y, x, lmbda: t * (1 + x) ** (lmbda - 1),
     lambda t, y, x, lmbda: t * power_slope(y, log1p(x), lmbda),
     at=(0.7, 0.4),
 )
 def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Array:
-    """((1 + x)^λ − 1)/λ, with log(1 + x) for λ = 0.
-
-    Source: G. E. P. Box and D. R. Cox, "An analysis of transformations", 1964.
-    """
+    """((1 + x)^λ − 1)/λ, with log(1 + x) for λ = 0."""
 
 
 def log_inverse(y: Any, lmbda: Any) -> Any:
@@ -229,20 +224,14 @@ def log_inverse(y: Any, lmbda: Any) -> Any:
     return y * log1p_quotient(lmbda * y)
 
 
-@special(formula=lambda y, lmbda: ops.exp(log_inverse(y, lmbda)), at=(0.7, 0.4))
+@power_transform(formula=lambda y, lmbda: ops.exp(log_inverse(y, lmbda)), at=(0.7, 0.4))
 def inv_boxcox(y: ArrayLike, lmbda: ArrayLike) -> Array:
-    """The inverse of `boxcox`, (1 + λ·y)^(1/λ).
-
-    Source: G. E. P. Box and D. R. Cox, "An analysis of transformations", 1964.
-    """
+    """The inverse of `boxcox`, (1 + λ·y)^(1/λ)."""
 
 
-@special(formula=lambda y, lmbda: ops.expm1(log_inverse(y, lmbda)), at=(0.7, 0.4))
+@power_transform(formula=lambda y, lmbda: ops.expm1(log_inverse(y, lmbda)), at=(0.7, 0.4))
 def inv_boxcox1p(y: ArrayLike, lmbda: ArrayLike) -> Array:
-    """The inverse of `boxcox1p`.
-
-    Source: G. E. P. Box and D. R. Cox, "An analysis of transformations", 1964.
-    """
+    """The inverse of `boxcox1p`."""
 
 
 # -- losses ------------------------------------------

@@ -5,11 +5,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ...extend import Array, ArrayLike, ops
 from .declare import is_complex, result_of, special, tuple_of
 
+normal_law = partial(
+    special,
+    source="https://dlmf.nist.gov/7.2, for the error function in terms of which it is written",
+)
 SLOPE = 2 / math.sqrt(math.pi)
 DENSITY = 1 / math.sqrt(2 * math.pi)
 FAR = 10.0  # |x| from which on the asymptotic series is exact
@@ -158,56 +163,38 @@ def modfresnelm(x: ArrayLike) -> tuple[Array, Array]:
 
 
 # -- the normal distribution ------------------------------------------
-@special(lambda t, y, x: t * (DENSITY * ops.exp(-0.5 * x * x)), native="normal_cdf", at=(0.7,))
+@normal_law(lambda t, y, x: t * (DENSITY * ops.exp(-0.5 * x * x)), native="normal_cdf", at=(0.7,))
 def ndtr(x: ArrayLike) -> Array:
-    """Φ(x), the standard normal distribution function, of real or complex x.
-
-    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
-    """
+    """Φ(x), the standard normal distribution function, of real or complex x."""
 
 
-@special(
+@normal_law(
     lambda t, y, x: t * (math.sqrt(2 / math.pi) / erfcx(-math.sqrt(0.5) * x)),
     native="log_normal_cdf",
     at=(0.7,),
 )
 def log_ndtr(x: ArrayLike) -> Array:
-    """The logarithm of `ndtr`, also where `ndtr` underflows.
-
-    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
-    """
+    """The logarithm of `ndtr`, also where `ndtr` underflows."""
 
 
-@special(lambda t, y, p: t * (ops.exp(0.5 * y * y) / DENSITY), native="normal_quantile", at=(0.3,))
+@normal_law(lambda t, y, p: t * (ops.exp(0.5 * y * y) / DENSITY), native="normal_quantile", at=(0.3,))
 def ndtri(y: ArrayLike) -> Array:
-    """The inverse of `ndtr` for 0 ≤ y ≤ 1: ±∞ at the ends, NaN beyond.
-
-    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
-    """
+    """The inverse of `ndtr` for 0 ≤ y ≤ 1: ±∞ at the ends, NaN beyond."""
 
 
-@special(lambda t, y, p: t * (math.sqrt(math.pi / 2) * erfcx(-math.sqrt(0.5) * y)), at=(-0.7,))
+@normal_law(lambda t, y, p: t * (math.sqrt(math.pi / 2) * erfcx(-math.sqrt(0.5) * y)), at=(-0.7,))
 def ndtri_exp(y: ArrayLike) -> Array:
-    """The inverse of `log_ndtr`, `ndtri(exp(y))` for y ≤ 0 without the exponential.
-
-    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
-    """
+    """The inverse of `log_ndtr`, `ndtri(exp(y))` for y ≤ 0 without the exponential."""
 
 
-@special(formula=lambda p, std, x: x - std * ndtri(p), at=(0.3, 1.2, 0.8))
+@normal_law(formula=lambda p, std, x: x - std * ndtri(p), at=(0.3, 1.2, 0.8))
 def nrdtrimn(p: ArrayLike, std: ArrayLike, x: ArrayLike) -> Array:
-    """The mean of the normal distribution of deviation `std` whose distribution function at x is p.
-
-    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
-    """
+    """The mean of the normal distribution of deviation `std` whose distribution function at x is p."""
 
 
-@special(formula=lambda mn, p, x: (x - mn) / ndtri(p), at=(0.3, 0.8, 1.5))
+@normal_law(formula=lambda mn, p, x: (x - mn) / ndtri(p), at=(0.3, 0.8, 1.5))
 def nrdtrisd(mn: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
-    """The deviation of the normal distribution of mean `mn` whose distribution function at x is p.
-
-    Source: https://dlmf.nist.gov/7.2, for the error function in terms of which it is written.
-    """
+    """The deviation of the normal distribution of mean `mn` whose distribution function at x is p."""
 
 
 def owens_partial_h(t: Any, y: Any, h: Any, a: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ops
-from .bessel_functions import spherical_i, spherical_j
+from .bessel_functions import spherical_in, spherical_jn
 from .declare import NO_CLOSED_FORM, result_of, special, tuple_of
 
 
@@ -37,9 +37,9 @@ def expn(n: ArrayLike, x: ArrayLike) -> Array:
 
 
 # sin z/z and sinh z/z are spherical Bessel functions, also at 0.
-sine_integral = result_of("sici", 0, lambda t, y, z: t * spherical_j(0, z))
+sine_integral = result_of("sici", 0, lambda t, y, z: t * spherical_jn(0, z))
 cosine_integral = result_of("sici", 1, lambda t, y, z: t * (fnp.cos(z) / z))
-hyperbolic_sine_integral = result_of("shichi", 0, lambda t, y, z: t * spherical_i(0, z))
+hyperbolic_sine_integral = result_of("shichi", 0, lambda t, y, z: t * spherical_in(0, z))
 hyperbolic_cosine_integral = result_of("shichi", 1, lambda t, y, z: t * (fnp.cosh(z) / z))
 
 

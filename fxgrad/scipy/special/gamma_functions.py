@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from operator import index
 from typing import Any
 
@@ -17,6 +18,13 @@ from ..reference import scipy_function
 from .declare import is_complex, partial_of_formula, result_of, slope, special
 from .elementary import log1p_quotient, xlog1py, xlogy
 
+complete_gamma = partial(special, source="https://dlmf.nist.gov/5.2")
+incomplete_gamma = partial(special, source="https://dlmf.nist.gov/8.2, for the incomplete gamma functions")
+incomplete_beta = partial(
+    special,
+    source="https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written",
+)
+
 
 def trigamma(x: Any) -> Any:
     return ops.complex_polygamma(x, n=1) if is_complex(x) else ops.polygamma(x, n=1)
@@ -28,28 +36,19 @@ def gamma(z: ArrayLike) -> Array:
     """Γ(z) of real or complex z (https://dlmf.nist.gov/5.2.E1)."""
 
 
-@special(lambda t, y, x: t * psi(x), native="log_gamma", at=(1.7,))
+@complete_gamma(lambda t, y, x: t * psi(x), native="log_gamma", at=(1.7,))
 def gammaln(x: ArrayLike) -> Array:
-    """log |Γ(x)| of real x, ∞ at the poles.
-
-    Source: https://dlmf.nist.gov/5.2.
-    """
+    """log |Γ(x)| of real x, ∞ at the poles."""
 
 
-@special(lambda t, y, z: t * psi(z), at=(1.7,))
+@complete_gamma(lambda t, y, z: t * psi(z), at=(1.7,))
 def loggamma(z: ArrayLike) -> Array:
-    """The principal branch of log Γ(z) of real or complex z, NaN for negative real numbers.
-
-    Source: https://dlmf.nist.gov/5.2.
-    """
+    """The principal branch of log Γ(z) of real or complex z, NaN for negative real numbers."""
 
 
-@special(None, at=(-1.3,))
+@complete_gamma(None, at=(-1.3,))
 def gammasgn(x: ArrayLike) -> Array:
-    """The sign of Γ(x), whose derivative is 0.
-
-    Source: https://dlmf.nist.gov/5.2.
-    """
+    """The sign of Γ(x), whose derivative is 0."""
 
 
 def rgamma_partial(t: Any, y: Any, z: Any) -> Any:
@@ -74,12 +73,9 @@ def psi_difference(z: Any, m: Any) -> Any:
     return ops.where(far, ops.where(infinite, 0.0, series), near)
 
 
-@special(rgamma_partial, at=(1.7,))
+@complete_gamma(rgamma_partial, at=(1.7,))
 def rgamma(z: ArrayLike) -> Array:
-    """1/Γ(z) of real or complex z, 0 at the poles of Γ.
-
-    Source: https://dlmf.nist.gov/5.2.
-    """
+    """1/Γ(z) of real or complex z, 0 at the poles of Γ."""
 
 
 @special(lambda t, y, z: t * trigamma(z), native="polygamma", params={"n": 0}, at=(1.7,))
@@ -407,32 +403,23 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """The lower incomplete gamma function ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a) for a > 0 and x ≥ 0 (https://dlmf.nist.gov/8.2.E4)."""
 
 
-@special(
+@incomplete_gamma(
     lambda t, y, a, x: ops.incomplete_partial_a(t, y, a, x, upper=True),
     lambda t, y, a, x: t * -ops.gamma_density(a, x),
     at=(1.7, 0.6),
 )
 def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `gammainc` without the subtraction.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """1 − `gammainc` without the subtraction."""
 
 
-@special(equation=lambda x, a, y: gammainc(a, x) - y, at=(1.7, 0.4))
+@incomplete_gamma(equation=lambda x, a, y: gammainc(a, x) - y, at=(1.7, 0.4))
 def gammaincinv(a: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `gammainc(a, x) = y`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The x with `gammainc(a, x) = y`."""
 
 
-@special(equation=lambda x, a, y: gammaincc(a, x) - y, at=(1.7, 0.4))
+@incomplete_gamma(equation=lambda x, a, y: gammaincc(a, x) - y, at=(1.7, 0.4))
 def gammainccinv(a: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `gammaincc(a, x) = y`.
-
-    Source: https://dlmf.nist.gov/8.2, for the incomplete gamma functions.
-    """
+    """The x with `gammaincc(a, x) = y`."""
 
 
 # -- incomplete beta functions ------------------------------------------
@@ -475,33 +462,24 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     (https://dlmf.nist.gov/8.17.E2)."""
 
 
-@special(
+@incomplete_beta(
     lambda t, y, a, b, x: t * -beta_slope(a, b, x, 1 - x),
     lambda t, y, a, b, x: t * beta_slope(b, a, 1 - x, x),
     lambda t, y, a, b, x: t * -beta_density(a, b, x),
     at=(1.7, 0.6, 0.3),
 )
 def betaincc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
-    """1 − `betainc` without the subtraction.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """1 − `betainc` without the subtraction."""
 
 
-@special(equation=lambda x, a, b, y: betainc(a, b, x) - y, at=(1.7, 0.6, 0.4))
+@incomplete_beta(equation=lambda x, a, b, y: betainc(a, b, x) - y, at=(1.7, 0.6, 0.4))
 def betaincinv(a: ArrayLike, b: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `betainc(a, b, x) = y`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The x with `betainc(a, b, x) = y`."""
 
 
-@special(equation=lambda x, a, b, y: betaincc(a, b, x) - y, at=(1.7, 0.6, 0.4))
+@incomplete_beta(equation=lambda x, a, b, y: betaincc(a, b, x) - y, at=(1.7, 0.6, 0.4))
 def betainccinv(a: ArrayLike, b: ArrayLike, y: ArrayLike) -> Array:
-    """The x with `betaincc(a, b, x) = y`.
-
-    Source: https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written.
-    """
+    """The x with `betaincc(a, b, x) = y`."""
 
 
 __all__ = [

@@ -14,89 +14,80 @@ from typing import Any
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ops
-from .declare import NO_CLOSED_FORM, result_of, tuple_of
+from .declare import NO_CLOSED_FORM, F, result_of, tuple_of
 
 REFUSED = NO_CLOSED_FORM
 DEGREE = math.pi / 180
 
 
-def solution_of(
-    name: str, equation: Callable[..., Any], scale: float = 1.0
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Declare a solution y of y″ = equation(m, q, x)·y, and its derivative; x is measured in units of 1/scale."""
+def solution_of(equation: Callable[..., Any], at: tuple, source: str, scale: float = 1.0) -> Callable[[F], F]:
+    """Declare a solution y of y″ = equation(m, q, x)·y with its derivative; x is measured in units of 1/scale."""
 
-    def first(t: Any, y: Any, *xs: Any) -> Any:
-        return t * (scale * slope(*xs))
+    def declare(body: F) -> F:
+        def first(t: Any, y: Any, *xs: Any) -> Any:
+            return t * (scale * slope(*xs))
 
-    def second(t: Any, p: Any, *xs: Any) -> Any:
-        return t * (scale * equation(*xs) * value(*xs))
+        def second(t: Any, p: Any, *xs: Any) -> Any:
+            return t * (scale * equation(*xs) * value(*xs))
 
-    value = result_of(name, 0, REFUSED, REFUSED, first, operands="m q x")
-    slope = result_of(name, 1, REFUSED, REFUSED, second, operands="m q x")
-    return value, slope
+        value = result_of(body.__name__, 0, REFUSED, REFUSED, first, operands="m q x")
+        slope = result_of(body.__name__, 1, REFUSED, REFUSED, second, operands="m q x")
+        return tuple_of(value, slope, at=at, source=source)(body)
+
+    return declare
 
 
 mathieu_even = result_of("mathieu_a", None, REFUSED, REFUSED, operands="m q")
 mathieu_odd = result_of("mathieu_b", None, REFUSED, REFUSED, operands="m q")
 
 
+def angular_solution(characteristic: Callable[..., Any]) -> Callable[[F], F]:
+    """Declare a solution of y″ = (2q·cos 2x − a)·y, for x in degrees."""
+
+    def equation(m: Any, q: Any, x: Any) -> Any:
+        return 2 * q * ops.cos(2 * DEGREE * x) - characteristic(m, q)
+
+    return solution_of(equation, (2, 1, 30.0), "https://dlmf.nist.gov/28.2", DEGREE)
+
+
+def modified_solution(characteristic: Callable[..., Any]) -> Callable[[F], F]:
+    """Declare a solution of y″ = (a − 2q·cosh 2x)·y."""
+
+    def equation(m: Any, q: Any, x: Any) -> Any:
+        return characteristic(m, q) - 2 * q * fnp.cosh(2 * x)
+
+    return solution_of(equation, (2, 1, 0.7), "https://dlmf.nist.gov/28.20")
+
+
 # -- Mathieu's functions ------------------------------------------
-def angular_equation(characteristic: Callable[..., Any]) -> Callable[..., Any]:
-    """2q·cos 2x − a, for x in degrees."""
-    return lambda m, q, x: 2 * q * ops.cos(2 * DEGREE * x) - characteristic(m, q)
-
-
-def modified_equation(characteristic: Callable[..., Any]) -> Callable[..., Any]:
-    """a − 2q·cosh 2x."""
-    return lambda m, q, x: characteristic(m, q) - 2 * q * fnp.cosh(2 * x)
-
-
-@tuple_of(*solution_of("mathieu_cem", angular_equation(mathieu_even), DEGREE), at=(2, 1, 30.0))
+@angular_solution(mathieu_even)
 def mathieu_cem(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The even Mathieu function of order m and parameter q at x degrees, and its derivative by the radian.
-
-    Source: https://dlmf.nist.gov/28.2.
-    """
+    """The even Mathieu function of order m and parameter q at x degrees, and its derivative by the radian."""
 
 
-@tuple_of(*solution_of("mathieu_sem", angular_equation(mathieu_odd), DEGREE), at=(2, 1, 30.0))
+@angular_solution(mathieu_odd)
 def mathieu_sem(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The odd Mathieu function of order m and parameter q at x degrees, and its derivative by the radian.
-
-    Source: https://dlmf.nist.gov/28.2.
-    """
+    """The odd Mathieu function of order m and parameter q at x degrees, and its derivative by the radian."""
 
 
-@tuple_of(*solution_of("mathieu_modcem1", modified_equation(mathieu_even)), at=(2, 1, 0.7))
+@modified_solution(mathieu_even)
 def mathieu_modcem1(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The even modified Mathieu function of the first kind, and its derivative.
-
-    Source: https://dlmf.nist.gov/28.20.
-    """
+    """The even modified Mathieu function of the first kind, and its derivative."""
 
 
-@tuple_of(*solution_of("mathieu_modcem2", modified_equation(mathieu_even)), at=(2, 1, 0.7))
+@modified_solution(mathieu_even)
 def mathieu_modcem2(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The even modified Mathieu function of the second kind, and its derivative.
-
-    Source: https://dlmf.nist.gov/28.20.
-    """
+    """The even modified Mathieu function of the second kind, and its derivative."""
 
 
-@tuple_of(*solution_of("mathieu_modsem1", modified_equation(mathieu_odd)), at=(2, 1, 0.7))
+@modified_solution(mathieu_odd)
 def mathieu_modsem1(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The odd modified Mathieu function of the first kind, and its derivative.
-
-    Source: https://dlmf.nist.gov/28.20.
-    """
+    """The odd modified Mathieu function of the first kind, and its derivative."""
 
 
-@tuple_of(*solution_of("mathieu_modsem2", modified_equation(mathieu_odd)), at=(2, 1, 0.7))
+@modified_solution(mathieu_odd)
 def mathieu_modsem2(m: ArrayLike, q: ArrayLike, x: ArrayLike) -> tuple[Array, Array]:
-    """The odd modified Mathieu function of the second kind, and its derivative.
-
-    Source: https://dlmf.nist.gov/28.20.
-    """
+    """The odd modified Mathieu function of the second kind, and its derivative."""
 
 
 __all__ = [

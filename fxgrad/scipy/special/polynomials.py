@@ -14,177 +14,99 @@ from typing import Any
 from ...extend import Array, ArrayLike, UnsupportedError, ops
 from ...numpy.composite import operand
 from ..reference import scipy_function
-from .declare import NO_CLOSED_FORM, result_of, special
+from .declare import NO_CLOSED_FORM, F, result_of, special
 
 REFUSED = NO_CLOSED_FORM
 
 
-def unless_constant(n: Any, value: Callable[[Any], Any]) -> Any:
-    """Return value(n), or 0 for the degree n = 0, which has no lower one."""
-    zero = ops.equal(n, 0)
-    return ops.where(zero, 0.0, value(ops.where(zero, 1, n)))
+def polynomial(slope: Callable[..., Any], at: tuple) -> Callable[[F], F]:
+    """Declare a polynomial by its derivative slope(n, *parameters, x) for the degrees n > 0."""
+
+    def partial(t: Any, y: Any, n: Any, *rest: Any) -> Any:
+        constant = ops.equal(n, 0)
+        return t * ops.where(constant, 0.0, slope(ops.where(constant, 1, n), *rest))
+
+    source = "https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii"
+    return special(*[REFUSED] * (len(at) - 1), partial, at=at, source=source)
 
 
 # -- Jacobi's and Gegenbauer's ------------------------------------------
-@special(
-    REFUSED,
-    REFUSED,
-    REFUSED,
-    lambda t, y, n, a, b, x: (
-        t * unless_constant(n, lambda n: 0.5 * (n + a + b + 1) * eval_jacobi(n - 1, a + 1, b + 1, x))
-    ),
-    at=(3, 1, 2, 0.4),
-)
+@polynomial(lambda n, a, b, x: 0.5 * (n + a + b + 1) * eval_jacobi(n - 1, a + 1, b + 1, x), at=(3, 1, 2, 0.4))
 def eval_jacobi(n: ArrayLike, alpha: ArrayLike, beta: ArrayLike, x: ArrayLike) -> Array:
     """Jacobi's polynomial of degree n (https://dlmf.nist.gov/18.5.E7), of real or complex x."""
 
 
-def shifted_jacobi_slope(n: Any, p: Any, q: Any, x: Any) -> Any:
-    """The leading coefficients are 1, so that this is n times the neighbouring polynomial."""
-    return n * eval_sh_jacobi(n - 1, p + 2, q + 1, x)
-
-
-@special(
-    REFUSED,
-    REFUSED,
-    REFUSED,
-    lambda t, y, n, p, q, x: t * unless_constant(n, lambda n: shifted_jacobi_slope(n, p, q, x)),
-    at=(3, 3, 2, 0.4),
-)
+# Leading coefficients are 1, so that the derivative is n times the neighbouring polynomial.
+@polynomial(lambda n, p, q, x: n * eval_sh_jacobi(n - 1, p + 2, q + 1, x), at=(3, 3, 2, 0.4))
 def eval_sh_jacobi(n: ArrayLike, p: ArrayLike, q: ArrayLike, x: ArrayLike) -> Array:
-    """Jacobi's shifted polynomial of degree n, with leading coefficient 1, of real or complex x.
-
-    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
-    """
+    """Jacobi's shifted polynomial of degree n, with leading coefficient 1, of real or complex x."""
 
 
-@special(
-    REFUSED,
-    REFUSED,
-    lambda t, y, n, a, x: t * unless_constant(n, lambda n: 2 * a * eval_gegenbauer(n - 1, a + 1, x)),
-    at=(3, 2, 0.4),
-)
+@polynomial(lambda n, a, x: 2 * a * eval_gegenbauer(n - 1, a + 1, x), at=(3, 2, 0.4))
 def eval_gegenbauer(n: ArrayLike, alpha: ArrayLike, x: ArrayLike) -> Array:
     """Gegenbauer's polynomial of degree n (https://dlmf.nist.gov/18.5.E9), of real or complex x."""
 
 
 # -- Chebyshev's and Legendre's ------------------------------------------
-@special(
-    REFUSED,
-    lambda t, y, n, x: t * unless_constant(n, lambda n: n * eval_chebyu(n - 1, x)),
-    at=(3, 0.4),
-)
+@polynomial(lambda n, x: n * eval_chebyu(n - 1, x), at=(3, 0.4))
 def eval_chebyt(n: ArrayLike, x: ArrayLike) -> Array:
     """Chebyshev's polynomial of the first kind Tₙ (https://dlmf.nist.gov/18.5.E1), of real or complex x."""
 
 
-def second_kind_slope(n: Any, x: Any) -> Any:
-    """U′ₙ."""
-    return unless_constant(n, lambda n: 2 * eval_gegenbauer(n - 1, 2, x))
-
-
-@special(REFUSED, lambda t, y, n, x: t * second_kind_slope(n, x), at=(3, 0.4))
+@polynomial(lambda n, x: 2 * eval_gegenbauer(n - 1, 2, x), at=(3, 0.4))
 def eval_chebyu(n: ArrayLike, x: ArrayLike) -> Array:
     """Chebyshev's polynomial of the second kind Uₙ (https://dlmf.nist.gov/18.5.E2), of real or complex x."""
 
 
-@special(
-    REFUSED,
-    lambda t, y, n, x: t * unless_constant(n, lambda n: n * eval_chebys(n - 1, x)),
-    at=(3, 0.4),
-)
+@polynomial(lambda n, x: n * eval_chebys(n - 1, x), at=(3, 0.4))
 def eval_chebyc(n: ArrayLike, x: ArrayLike) -> Array:
-    """2·Tₙ(x/2) on [−2, 2], of real or complex x.
-
-    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
-    """
+    """2·Tₙ(x/2) on [−2, 2], of real or complex x."""
 
 
-@special(REFUSED, lambda t, y, n, x: t * (0.5 * second_kind_slope(n, 0.5 * x)), at=(3, 0.4))
+@polynomial(lambda n, x: eval_gegenbauer(n - 1, 2, 0.5 * x), at=(3, 0.4))
 def eval_chebys(n: ArrayLike, x: ArrayLike) -> Array:
-    """Uₙ(x/2) on [−2, 2], of real or complex x.
-
-    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
-    """
+    """Uₙ(x/2) on [−2, 2], of real or complex x."""
 
 
-@special(
-    REFUSED,
-    lambda t, y, n, x: t * unless_constant(n, lambda n: 2 * n * eval_sh_chebyu(n - 1, x)),
-    at=(3, 0.4),
-)
+@polynomial(lambda n, x: 2 * n * eval_sh_chebyu(n - 1, x), at=(3, 0.4))
 def eval_sh_chebyt(n: ArrayLike, x: ArrayLike) -> Array:
-    """Tₙ(2x − 1) on [0, 1], of real or complex x.
-
-    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
-    """
+    """Tₙ(2x − 1) on [0, 1], of real or complex x."""
 
 
-@special(REFUSED, lambda t, y, n, x: t * (2 * second_kind_slope(n, 2 * x - 1)), at=(3, 0.4))
+@polynomial(lambda n, x: 4 * eval_gegenbauer(n - 1, 2, 2 * x - 1), at=(3, 0.4))
 def eval_sh_chebyu(n: ArrayLike, x: ArrayLike) -> Array:
-    """Uₙ(2x − 1) on [0, 1], of real or complex x.
-
-    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
-    """
+    """Uₙ(2x − 1) on [0, 1], of real or complex x."""
 
 
-def legendre_slope(n: Any, x: Any) -> Any:
-    """P′ₙ."""
-    return unless_constant(n, lambda n: eval_gegenbauer(n - 1, 1.5, x))
-
-
-@special(REFUSED, lambda t, y, n, x: t * legendre_slope(n, x), at=(3, 0.4))
+@polynomial(lambda n, x: eval_gegenbauer(n - 1, 1.5, x), at=(3, 0.4))
 def eval_legendre(n: ArrayLike, x: ArrayLike) -> Array:
     """Legendre's polynomial Pₙ (https://dlmf.nist.gov/18.5.T1), of real or complex x."""
 
 
-@special(REFUSED, lambda t, y, n, x: t * (2 * legendre_slope(n, 2 * x - 1)), at=(3, 0.4))
+@polynomial(lambda n, x: 2 * eval_gegenbauer(n - 1, 1.5, 2 * x - 1), at=(3, 0.4))
 def eval_sh_legendre(n: ArrayLike, x: ArrayLike) -> Array:
-    """Pₙ(2x − 1) on [0, 1], of real or complex x.
-
-    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
-    """
+    """Pₙ(2x − 1) on [0, 1], of real or complex x."""
 
 
 # -- Laguerre's and Hermite's ------------------------------------------
-@special(
-    REFUSED,
-    lambda t, y, n, x: t * unless_constant(n, lambda n: -eval_genlaguerre(n - 1, 1, x)),
-    at=(3, 0.4),
-)
+@polynomial(lambda n, x: -eval_genlaguerre(n - 1, 1, x), at=(3, 0.4))
 def eval_laguerre(n: ArrayLike, x: ArrayLike) -> Array:
     """Laguerre's polynomial Lₙ (https://dlmf.nist.gov/18.5.E12), of real or complex x."""
 
 
-@special(
-    REFUSED,
-    REFUSED,
-    lambda t, y, n, a, x: t * unless_constant(n, lambda n: -eval_genlaguerre(n - 1, a + 1, x)),
-    at=(3, 2, 0.4),
-)
+@polynomial(lambda n, a, x: -eval_genlaguerre(n - 1, a + 1, x), at=(3, 2, 0.4))
 def eval_genlaguerre(n: ArrayLike, alpha: ArrayLike, x: ArrayLike) -> Array:
     """Laguerre's generalized polynomial of degree n (https://dlmf.nist.gov/18.5.E12), of real or complex x."""
 
 
-@special(
-    REFUSED,
-    lambda t, y, n, x: t * unless_constant(n, lambda n: 2 * n * eval_hermite(n - 1, x)),
-    at=(3, 0.4),
-)
+@polynomial(lambda n, x: 2 * n * eval_hermite(n - 1, x), at=(3, 0.4))
 def eval_hermite(n: ArrayLike, x: ArrayLike) -> Array:
     """The physicists' Hermite polynomial Hₙ of real x (https://dlmf.nist.gov/18.5.E13)."""
 
 
-@special(
-    REFUSED,
-    lambda t, y, n, x: t * unless_constant(n, lambda n: n * eval_hermitenorm(n - 1, x)),
-    at=(3, 0.4),
-)
+@polynomial(lambda n, x: n * eval_hermitenorm(n - 1, x), at=(3, 0.4))
 def eval_hermitenorm(n: ArrayLike, x: ArrayLike) -> Array:
-    """The probabilists' Hermite polynomial Heₙ of real x.
-
-    Source: https://dlmf.nist.gov/18.3; the derivative is of https://dlmf.nist.gov/18.9.iii.
-    """
+    """The probabilists' Hermite polynomial Heₙ of real x."""
 
 
 # -- Legendre functions and spherical harmonics ------------------------------------------

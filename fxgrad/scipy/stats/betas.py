@@ -11,22 +11,22 @@ from typing import Any
 
 from ... import random as fxrandom
 from ...extend import ops
+from ...random import laws
+from ...random.laws import CONTINUOUS_2, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, magnitude
-from .normal import HALF_LOG_2PI, norm
 
 
 class Beta(rv_continuous):
     """The beta distribution, of density xᵃ⁻¹·(1 - x)ᵇ⁻¹/B(a, b) for 0 < x < 1.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
 
     >>> cdf = fx.scipy.stats.beta.cdf
     >>> print(f"{cdf(0.5, 2.0, 3.0):.6f}", f"{fx.grad(cdf, argnums=1)(0.5, 2.0, 3.0):.6f}")
     0.687500 -0.195289
     """
 
+    _source = chapter(CONTINUOUS_2, 25)
     a: Any = 0.0
     b: Any = 1.0
 
@@ -73,12 +73,11 @@ beta: Beta = Beta()
 class Arcsine(rv_continuous):
     """The arcsine distribution, of density 1/(π·√(x·(1 - x))) for 0 < x < 1.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
-
     >>> print(f"{fx.scipy.stats.arcsine.cdf(0.25):.6f}")
     0.333333
     """
 
+    _source = chapter(CONTINUOUS_2, 25)
     a: Any = 0.0
     b: Any = 1.0
 
@@ -113,12 +112,11 @@ class Arcsine(rv_continuous):
 class BetaPrime(rv_continuous):
     """The distribution of the odds X/(1 - X) of a beta variable X, of density xᵃ⁻¹·(1 + x)⁻ᵃ⁻ᵇ/B(a, b) for x > 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
-
     >>> print(f"{fx.scipy.stats.betaprime.sf(1e10, 2.0, 3.0):.6e}")
     4.000000e-30
     """
 
+    _source = chapter(CONTINUOUS_2, 25)
     a: Any = 0.0
 
     def _logpdf(self, x: Any, a: Any, b: Any) -> Any:
@@ -167,12 +165,11 @@ betaprime: BetaPrime = BetaPrime()
 class F(Transformed):
     """Fisher's distribution of the ratio of two χ² variables, each divided by its degrees of freedom.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 27.
-
     >>> print(f"{fx.scipy.stats.f.ppf(0.95, 2.0, 10.0):.6f}")
     4.102821
     """
 
+    _source = chapter(CONTINUOUS_2, 27)
     a: Any = 0.0
     _base = betaprime
 
@@ -210,26 +207,13 @@ class F(Transformed):
         return ops.log(dfd / dfn) + special.betaln(m, n) + inner
 
 
-class T(Symmetric):
+class T(laws.StudentT, Symmetric):
     """Student's distribution with df degrees of freedom, of density proportional to (1 + x²/df)^(-(df + 1)/2); the
     normal one for df = ∞.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 28.
 
     >>> print(f"{fx.scipy.stats.t.ppf(0.975, 5.0):.6f}", f"{fx.grad(fx.scipy.stats.t.logpdf, argnums=1)(1.0, 5.0):.6f}")
     2.570582 0.018653
     """
-
-    def _logpdf(self, x: Any, df: Any) -> Any:
-        normal = ops.isinf(df)
-        df = ops.where(normal, 1.0, df)
-        # log(√df·B(df/2, 1/2)) does not cancel for large df as two gamma functions would.
-        heavy = (
-            -0.5 * (df + 1) * ops.log1p(ops.square(x) / df)
-            - 0.5 * ops.log(df)
-            - special.betaln(0.5 * df, 0.5)
-        )
-        return ops.where(normal, norm._logpdf(x), heavy)
 
     def _cdf(self, x: Any, df: Any) -> Any:
         normal = ops.isinf(df)
@@ -256,13 +240,6 @@ class T(Symmetric):
         skew = ops.where(ops.greater(df, 3), 0.0, math.nan)
         kurtosis = ops.where(ops.greater(n, 4), 6 / (n - 4), ops.where(ops.greater(n, 2), INFINITY, math.nan))
         return mean, ops.where(normal, 1.0, var), skew, ops.where(normal, 0.0, kurtosis)
-
-    def _entropy(self, df: Any) -> Any:
-        normal = ops.isinf(df)
-        n = ops.where(normal, 1.0, df)
-        half = 0.5 * (n + 1)
-        heavy = half * (special.digamma(half) - special.digamma(0.5 * n)) + 0.5 * ops.log(n)
-        return ops.where(normal, HALF_LOG_2PI + 0.5, heavy + special.betaln(0.5 * n, 0.5))
 
 
 arcsine: Arcsine = Arcsine()

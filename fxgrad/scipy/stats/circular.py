@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from ...extend import aval_of, ops
+from ...random import laws
+from ...random.laws import ANGLES
 from .. import special
 from .density import Symmetric, rv_continuous
 from .distribution import all_of, magnitude
 
 
-class VonMises(Symmetric):
+class VonMises(laws.VonMises, Symmetric):
     """The distribution of von Mises on the circle, of density e^(κ·cos x)/(2π·I₀(κ)), continued with its period 2π.
 
     The distribution function is an integral by Gauss and Legendre's rule over the angles that matter (SciPy's is a
     normal approximation for κ > 50); quantiles are in [-π, π].
-
-    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
 
     >>> print(f"{fx.scipy.stats.vonmises.logpdf(0.0, 2.0):.6f}", f"{fx.scipy.stats.vonmises.cdf(0.0, 2.0):.6f}")
     -0.661871 0.500000
@@ -30,9 +30,6 @@ class VonMises(Symmetric):
 
     def _argcheck(self, kappa: Any) -> Any:
         return ops.greater_equal(kappa, 0)
-
-    def _logpdf(self, x: Any, kappa: Any) -> Any:
-        return -2 * kappa * ops.square(ops.sin(0.5 * x)) - ops.log(2 * math.pi * special.i0e(kappa))
 
     def _cdf(self, x: Any, kappa: Any) -> Any:
         turns = ops.rint(ops.stop_gradient(x) / (2 * math.pi))
@@ -56,8 +53,6 @@ class VonMises(Symmetric):
 class VonMisesLine(VonMises):
     """The distribution of von Mises on [-π, π].
 
-    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
-
     >>> print(fx.scipy.stats.vonmises_line.pdf(4.0, 2.0))
     0.0
     """
@@ -72,12 +67,11 @@ class VonMisesLine(VonMises):
 class WrapCauchy(rv_continuous):
     """Cauchy's distribution wrapped around the circle, of density (1 - c²)/(2π·(1 + c² - 2c·cos x)) on [0, 2π].
 
-    Source: K. V. Mardia and P. E. Jupp, Directional Statistics, 2000, section 3.5.
-
     >>> print(f"{fx.scipy.stats.wrapcauchy.pdf(0.0, 0.5):.6f}")
     0.477465
     """
 
+    _source = ANGLES
     a: Any = 0.0
     b: Any = 2 * math.pi
 

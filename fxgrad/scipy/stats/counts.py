@@ -9,6 +9,8 @@ import numpy as np
 
 from ... import random as fxrandom
 from ...extend import aval_of, ops
+from ...random import laws
+from ...random.laws import DISCRETE, chapter
 from .. import special
 from .distribution import INFINITY, all_of
 from .mass import rv_discrete
@@ -22,12 +24,11 @@ def log_choose(n: Any, k: Any) -> Any:
 class Binom(rv_discrete):
     """The binomial distribution, of the number of successes in n trials of probability p.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
-
     >>> print(f"{fx.scipy.stats.binom.pmf(2, 4, 0.5):.6f}", fx.scipy.stats.binom.ppf(0.5, 10, 0.3))
     0.375000 3.0
     """
 
+    _source = chapter(DISCRETE, 3)
     a: Any = 0.0
 
     def _argcheck(self, n: Any, p: Any) -> Any:
@@ -58,12 +59,11 @@ class Binom(rv_discrete):
 class Bernoulli(rv_discrete):
     """The distribution of Bernoulli, of 1 with probability p and else 0.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 3.
-
     >>> print(fx.scipy.stats.bernoulli.pmf(1, 0.25), fx.scipy.stats.bernoulli.ppf(0.9, 0.25))
     0.25 1.0
     """
 
+    _source = chapter(DISCRETE, 3)
     a: Any = 0.0
     b: Any = 1.0
 
@@ -87,10 +87,8 @@ class Bernoulli(rv_discrete):
         return special.entr(p) + special.entr(1 - p)
 
 
-class Poisson(rv_discrete):
+class Poisson(laws.Poisson, rv_discrete):
     """The distribution of Poisson, of mean μ.
-
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 4.
 
     >>> logpmf = fx.scipy.stats.poisson.logpmf
     >>> print(f"{logpmf(3, 2.0):.6f}", fx.grad(logpmf, argnums=1)(3, 2.0))
@@ -101,9 +99,6 @@ class Poisson(rv_discrete):
 
     def _argcheck(self, mu: Any) -> Any:
         return ops.greater_equal(mu, 0)
-
-    def _logpmf(self, k: Any, mu: Any) -> Any:
-        return special.xlogy(k, mu) - special.gammaln(k + 1) - mu
 
     def _cdf(self, k: Any, mu: Any) -> Any:
         return special.gammaincc(k + 1, mu)
@@ -133,12 +128,11 @@ class Poisson(rv_discrete):
 class Geom(rv_discrete):
     """The geometric distribution, of the number of trials of probability p up to the first success.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
-
     >>> print(f"{fx.scipy.stats.geom.pmf(3, 0.5):.6f}", fx.scipy.stats.geom.ppf(0.9, 0.5))
     0.125000 4.0
     """
 
+    _source = chapter(DISCRETE, 5)
     a: Any = 1.0
 
     def _argcheck(self, p: Any) -> Any:
@@ -170,12 +164,11 @@ class NBinom(rv_discrete):
     """The negative binomial distribution, of the number of failures before n successes of probability p; n > 0 need
     not be whole.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 5.
-
     >>> print(fx.scipy.stats.nbinom.pmf(0, 2, 0.5), fx.scipy.stats.nbinom.mean(2, 0.5))
     0.25 2.0
     """
 
+    _source = chapter(DISCRETE, 5)
     a: Any = 0.0
 
     def _argcheck(self, n: Any, p: Any) -> Any:
@@ -200,12 +193,11 @@ class NBinom(rv_discrete):
 class BetaBinom(rv_discrete):
     """The binomial distribution with a probability that has the beta distribution of shapes a and b.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
-
     >>> print(f"{fx.scipy.stats.betabinom.pmf(1, 3, 1.0, 1.0):.6f}")
     0.250000
     """
 
+    _source = chapter(DISCRETE, 6)
     a: Any = 0.0
 
     def _argcheck(self, n: Any, a: Any, b: Any) -> Any:
@@ -237,11 +229,11 @@ class BetaBinom(rv_discrete):
 class HyperGeom(rv_discrete):
     """The hypergeometric distribution, of the number of marked ones among N that are drawn of M, of which n are marked.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
-
     >>> print(f"{fx.scipy.stats.hypergeom.pmf(1, 10, 4, 3):.6f}")
     0.500000
     """
+
+    _source = chapter(DISCRETE, 6)
 
     def _argcheck(self, M: Any, n: Any, N: Any) -> Any:
         whole = (ops.equal(ops.floor(v), v) for v in (M, n, N))
@@ -266,11 +258,11 @@ class HyperGeom(rv_discrete):
 class RandInt(rv_discrete):
     """The uniform distribution of the whole numbers from low up to, but not with, high.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 6.
-
     >>> print(fx.scipy.stats.randint.pmf(3, 1, 5), fx.scipy.stats.randint.ppf(0.5, 1, 5))
     0.25 2.0
     """
+
+    _source = chapter(DISCRETE, 6)
 
     def _argcheck(self, low: Any, high: Any) -> Any:
         whole = (ops.equal(ops.floor(v), v) for v in (low, high))
@@ -299,12 +291,11 @@ class RandInt(rv_discrete):
 class Zipf(rv_discrete):
     """The distribution of Zipf, of probabilities k⁻ᵃ/ζ(a) for k ≥ 1.
 
-    Source: Johnson, Kemp and Kotz, Univariate Discrete Distributions, 2005, chapter 11.
-
     >>> print(f"{fx.scipy.stats.zipf.pmf(1, 2.0):.6f}", f"{fx.scipy.stats.zipf.sf(1, 2.0):.6f}")
     0.607927 0.392073
     """
 
+    _source = chapter(DISCRETE, 11)
     a: Any = 1.0
 
     def _argcheck(self, a: Any) -> Any:

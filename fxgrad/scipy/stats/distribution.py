@@ -28,11 +28,14 @@ from ...extend import (
     as_value,
     aval_of,
     errors,
+    insert_before_example,
     kind_of,
     ops,
 )
 from ...numpy.composite import cast, composite
+from ...random.laws import Functions, Law
 from ...random.parameters import uniform_open
+from .. import special
 from .generator import check_that_all_is_plain, random_key, scipy_law
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -132,16 +135,21 @@ class Distribution:
     _further: tuple[str, ...] = ()  # parameters after the shapes
     _holds_at_infinity = False  # whether the hooks are right at ±∞, too
     _law: str = ""  # the hook whose signature names the shapes
+    _source: str = ""  # of its formulas, for the docstring
+    _f = Functions(ops, special)  # over which the formulas of `fxgrad.random.laws` are computed
 
     def __init__(self, a: float | None = None, b: float | None = None, name: str | None = None):
         self.a, self.b = (self.a if a is None else a), (self.b if b is None else b)
         self.name: str = name or type(self).__name__.lower().rstrip("_")
 
     def __init_subclass__(cls) -> None:
-        laws = (vars(cls).get(hook) for hook in (cls._law, cls._law.replace("log", "")))
+        stated = [vars(c) for c in (cls, *cls.__bases__) if c is cls or issubclass(c, Law)]
+        laws = (members.get(hook) for hook in (cls._law, cls._law.replace("log", "")) for members in stated)
         law = next(filter(None, laws), None)
         if law is not None and "shapes" not in vars(cls):
             cls.shapes = law.__code__.co_varnames[2 : law.__code__.co_argcount]
+        if cls._source and cls.__doc__ and cls.__module__.startswith(f"{__package__}."):
+            cls.__doc__ = insert_before_example(cls.__doc__, f"Source: {cls._source}.")
 
     def __repr__(self) -> str:
         return f"<fxgrad.scipy.stats.{self.name}({', '.join((*self.shapes, *self._further))})>"

@@ -10,6 +10,8 @@ import math
 from typing import Any
 
 from ...extend import ops
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import all_of, magnitude
 
@@ -20,12 +22,11 @@ LOG_PI = math.log(math.pi)
 class Uniform(rv_continuous):
     """The uniform distribution on [loc, loc + scale].
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
-
     >>> print(fx.scipy.stats.uniform.cdf(2.5, loc=2.0, scale=2.0), fx.scipy.stats.uniform.pdf(1.0))
     0.25 1.0
     """
 
+    _source = chapter(CONTINUOUS_2, 26)
     a: Any = 0.0
     b: Any = 1.0
 
@@ -90,12 +91,11 @@ class LogUniform(Transformed):
 class Triang(rv_continuous):
     """The triangular distribution on [0, 1] with its peak at c.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 26.
-
     >>> print(fx.scipy.stats.triang.pdf(0.25, 0.5), fx.scipy.stats.triang.cdf(0.5, 0.5))
     1.0 0.5
     """
 
+    _source = chapter(CONTINUOUS_2, 26)
     a: Any = 0.0
     b: Any = 1.0
 
@@ -135,11 +135,11 @@ class Triang(rv_continuous):
 class Logistic(Symmetric):
     """The logistic distribution, of distribution function 1/(1 + e⁻ˣ).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
-
     >>> print(fx.scipy.stats.logistic.cdf(0.0), fx.scipy.stats.logistic.logcdf(-1000.0))
     0.5 -1000.0
     """
+
+    _source = chapter(CONTINUOUS_2, 23)
 
     def _logpdf(self, x: Any) -> Any:
         return x - 2 * ops.softplus(x)
@@ -166,12 +166,11 @@ logistic: Logistic = Logistic()
 class Fisk(Transformed):
     """The log-logistic distribution, of distribution function 1/(1 + x⁻ᶜ) for x > 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
-
     >>> print(fx.scipy.stats.fisk.cdf(1.0, 3.0))
     0.5
     """
 
+    _source = chapter(CONTINUOUS_2, 23)
     a: Any = 0.0
     _base = logistic
     _closed = False
@@ -194,25 +193,12 @@ class Fisk(Transformed):
         return 2 - ops.log(c)
 
 
-class Cauchy(Symmetric):
+class Cauchy(laws.Cauchy, Symmetric):
     """The distribution of Cauchy, of density 1/(π·(1 + x²)).
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
     >>> print(f"{fx.scipy.stats.cauchy.sf(1e20):.6e}", fx.scipy.stats.cauchy.cdf(0.0))
     3.183099e-21 0.5
     """
-
-    def _logpdf(self, x: Any) -> Any:
-        return -LOG_PI - ops.log1p(ops.square(x))
-
-    def _cdf(self, x: Any) -> Any:
-        return ops.arctan2(0 * x + 1, -x) / math.pi
-
-    def _ppf(self, q: Any) -> Any:
-        lower = ops.less(q, 0.5)
-        cotangent = 1 / ops.tan(math.pi * ops.where(lower, q, 1 - q))
-        return ops.where(lower, -cotangent, cotangent)
 
     def _stats(self) -> Any:
         return math.nan, math.nan, math.nan, math.nan
@@ -220,19 +206,15 @@ class Cauchy(Symmetric):
     def _munp(self, n: int) -> Any:
         return math.nan
 
-    def _entropy(self) -> Any:
-        return math.log(4 * math.pi)
-
 
 class HalfCauchy(rv_continuous):
     """The distribution of |X| for X of `cauchy`.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 16.
 
     >>> print(f"{fx.scipy.stats.halfcauchy.sf(1e20):.6e}")
     6.366198e-21
     """
 
+    _source = chapter(CONTINUOUS_1, 16)
     a: Any = 0.0
 
     def _logpdf(self, x: Any) -> Any:
@@ -263,11 +245,11 @@ class HalfCauchy(rv_continuous):
 class HypSecant(Symmetric):
     """The hyperbolic secant distribution, of density 1/(π·cosh x).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
-
     >>> print(fx.scipy.stats.hypsecant.cdf(0.0))
     0.5
     """
+
+    _source = chapter(CONTINUOUS_2, 23)
 
     def _logpdf(self, x: Any) -> Any:
         return -LOG_PI + LOG_2 + x - ops.softplus(2 * x)
@@ -292,12 +274,11 @@ class HypSecant(Symmetric):
 class HalfLogistic(rv_continuous):
     """The distribution of |X| for X of `logistic`.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 23.
-
     >>> print(fx.scipy.stats.halflogistic.pdf(0.0))
     0.5
     """
 
+    _source = chapter(CONTINUOUS_2, 23)
     a: Any = 0.0
 
     def _logpdf(self, x: Any) -> Any:

@@ -10,6 +10,8 @@ import math
 from typing import Any
 
 from ...extend import ops
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, magnitude
@@ -19,10 +21,8 @@ EULER = 0.57721566490153286061
 APERY = 1.2020569031595942854  # ζ(3)
 
 
-class Expon(rv_continuous):
+class Expon(laws.Exponential, rv_continuous):
     """The exponential distribution, of density e⁻ˣ for x ≥ 0.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 19.
 
     >>> print(fx.scipy.stats.expon.logsf(1000.0, scale=0.5), fx.scipy.stats.expon.cdf(1e-20))
     -2000.0 1e-20
@@ -30,20 +30,11 @@ class Expon(rv_continuous):
 
     a: Any = 0.0
 
-    def _logpdf(self, x: Any) -> Any:
-        return -x
-
-    def _cdf(self, x: Any) -> Any:
-        return -ops.expm1(-x)
-
     def _sf(self, x: Any) -> Any:
         return ops.exp(-x)
 
     def _logsf(self, x: Any) -> Any:
         return -x
-
-    def _ppf(self, q: Any) -> Any:
-        return -ops.log1p(-q)
 
     def _isf(self, q: Any) -> Any:
         return -ops.log(q)
@@ -51,17 +42,12 @@ class Expon(rv_continuous):
     def _munp(self, n: int) -> Any:
         return float(math.factorial(n))
 
-    def _entropy(self) -> Any:
-        return 1.0
-
 
 expon: Expon = Expon()
 
 
-class WeibullMin(Transformed):
+class WeibullMin(laws.Weibull, Transformed):
     """The distribution of Weibull, of density c·xᶜ⁻¹·e^(-xᶜ) for x > 0.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 21.
 
     >>> print(f"{fx.scipy.stats.weibull_min.pdf(1.0, 2.0):.6f}")
     0.735759
@@ -79,22 +65,15 @@ class WeibullMin(Transformed):
     def _point(self, u: Any, c: Any) -> Any:
         return u ** (1 / c)
 
-    def _munp(self, n: int, c: Any) -> Any:
-        return ops.exp(special.gammaln(1 + n / c))
-
-    def _entropy(self, c: Any) -> Any:
-        return EULER * (1 - 1 / c) - ops.log(c) + 1
-
 
 class InvWeibull(WeibullMin):
     """The distribution of Fréchet, of density c·x⁻ᶜ⁻¹·e^(-x⁻ᶜ) for x > 0.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
     >>> print(f"{fx.scipy.stats.invweibull.cdf(1.0, 2.0):.6f}")
     0.367879
     """
 
+    _source = chapter(CONTINUOUS_2, 22)
     _falling = True
     _closed = False
 
@@ -118,12 +97,11 @@ class InvWeibull(WeibullMin):
 class Rayleigh(Transformed):
     """The distribution of Rayleigh, of density x·e^(-x²/2) for x > 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
     >>> print(f"{fx.scipy.stats.rayleigh.sf(2.0):.6f}")
     0.135335
     """
 
+    _source = chapter(CONTINUOUS_1, 18)
     a: Any = 0.0
     _base = expon
 
@@ -143,10 +121,8 @@ class Rayleigh(Transformed):
         return 0.5 * EULER + 1 - 0.5 * LOG_2
 
 
-class Pareto(Transformed):
+class Pareto(laws.Pareto, Transformed):
     """The distribution of Pareto, of density b·x^(-b - 1) for x ≥ 1.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
 
     >>> print(fx.scipy.stats.pareto.sf(10.0, 3.0), f"{fx.scipy.stats.pareto.pdf(1.0, 3.0):.6f}")
     0.001 3.000000
@@ -181,9 +157,6 @@ class Pareto(Transformed):
             ops.where(ops.greater(b, 4), kurtosis, math.nan),
         )
 
-    def _entropy(self, b: Any) -> Any:
-        return 1 + 1 / b - ops.log(b)
-
 
 pareto: Pareto = Pareto()
 
@@ -191,12 +164,11 @@ pareto: Pareto = Pareto()
 class Lomax(Transformed):
     """The distribution of X - 1 for X of `pareto`, of density c·(1 + x)^(-c - 1) for x ≥ 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 20.
-
     >>> print(fx.scipy.stats.lomax.sf(9.0, 3.0))
     0.001
     """
 
+    _source = chapter(CONTINUOUS_1, 20)
     a: Any = 0.0
     _base = expon
 
@@ -228,12 +200,11 @@ class Lomax(Transformed):
 class PowerLaw(Transformed):
     """The distribution of a power of a uniform variable, of density a·xᵃ⁻¹ for 0 ≤ x ≤ 1.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 25.
-
     >>> print(fx.scipy.stats.powerlaw.cdf(0.5, 2.0))
     0.25
     """
 
+    _source = chapter(CONTINUOUS_2, 25)
     a: Any = 0.0
     b: Any = 1.0
     _base = expon
@@ -264,12 +235,11 @@ class PowerLaw(Transformed):
 class GumbelL(Transformed):
     """The distribution of the logarithm of an exponential variable, of density e^(x - eˣ): that of least values.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
-
     >>> print(f"{fx.scipy.stats.gumbel_l.cdf(0.0):.6f}")
     0.632121
     """
 
+    _source = chapter(CONTINUOUS_2, 22)
     _base = expon
 
     def _variable(self, x: Any) -> Any:
@@ -291,10 +261,8 @@ class GumbelL(Transformed):
         return EULER + 1
 
 
-class GumbelR(GumbelL):
+class GumbelR(laws.Gumbel, GumbelL):
     """The distribution of -X for X of `gumbel_l`, of density e^(-x - e⁻ˣ): that of greatest values.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 22.
 
     >>> print(f"{fx.scipy.stats.gumbel_r.cdf(0.0):.6f}")
     0.367879
@@ -308,9 +276,6 @@ class GumbelR(GumbelL):
     def _log_slope(self, x: Any) -> Any:
         return -x
 
-    def _logpdf(self, x: Any) -> Any:
-        return -x - ops.exp(-x)
-
     def _point(self, u: Any) -> Any:
         return -ops.log(u)
 
@@ -318,33 +283,18 @@ class GumbelR(GumbelL):
         return EULER, math.pi**2 / 6, 12 * math.sqrt(6) * APERY / math.pi**3, 2.4
 
 
-class Laplace(Symmetric):
+class Laplace(laws.Laplace, Symmetric):
     """The distribution of Laplace, of density e^-|x|/2.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
 
     >>> print(f"{fx.scipy.stats.laplace.sf(1000.0, scale=10.0):.6e}")
     1.860038e-44
     """
 
-    def _logpdf(self, x: Any) -> Any:
-        return -ops.absolute(x) - LOG_2
-
-    def _cdf(self, x: Any) -> Any:
-        half = 0.5 * ops.exp(-magnitude(x))
-        return ops.where(ops.less(x, 0), half, 1 - half)
-
     def _logcdf(self, x: Any) -> Any:
         return ops.where(ops.less(x, 0), x - LOG_2, ops.log1p(-0.5 * ops.exp(-magnitude(x))))
 
-    def _ppf(self, q: Any) -> Any:
-        return ops.where(ops.less(q, 0.5), ops.log(2 * q), -ops.log(2 * (1 - q)))
-
     def _munp(self, n: int) -> Any:
         return 0.0 if n % 2 else float(math.factorial(n))
-
-    def _entropy(self) -> Any:
-        return LOG_2 + 1
 
 
 weibull_min: WeibullMin = WeibullMin(name="weibull_min")

@@ -11,6 +11,8 @@ from typing import Any
 
 from ... import random as fxrandom
 from ...extend import ops
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, Distribution
@@ -18,10 +20,8 @@ from .distribution import INFINITY, Distribution
 LOG_2 = math.log(2)
 
 
-class Gamma(rv_continuous):
+class Gamma(laws.Gamma, rv_continuous):
     """The gamma distribution, of density xᵃ⁻¹·e⁻ˣ/Γ(a) for x > 0.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     >>> gamma = fx.scipy.stats.gamma
     >>> print(f"{gamma.logsf(2000.0, 2.0):.6f}", f"{fx.grad(gamma.cdf, argnums=1)(1.0, 2.0):.6f}")
@@ -29,12 +29,6 @@ class Gamma(rv_continuous):
     """
 
     a: Any = 0.0
-
-    def _logpdf(self, x: Any, a: Any) -> Any:
-        return special.xlogy(a - 1, x) - x - special.gammaln(a)
-
-    def _cdf(self, x: Any, a: Any) -> Any:
-        return special.gammainc(a, x)
 
     def _sf(self, x: Any, a: Any) -> Any:
         return special.gammaincc(a, x)
@@ -57,9 +51,6 @@ class Gamma(rv_continuous):
     def _stats(self, a: Any) -> Any:
         return a, a, 2 / ops.sqrt(a), 6 / a
 
-    def _entropy(self, a: Any) -> Any:
-        return a + special.gammaln(a) + (1 - a) * special.digamma(a)
-
     def _rvs(self, key: Any, size: tuple[int, ...], a: Any) -> Any:
         return fxrandom.gamma(key, a, size)
 
@@ -80,8 +71,6 @@ gamma: Gamma = Gamma()
 class Erlang(Gamma):
     """The gamma distribution under the name that it has for whole numbers a.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
-
     >>> print(f"{fx.scipy.stats.erlang.sf(1.0, 2):.6f}")
     0.735759
     """
@@ -90,12 +79,11 @@ class Erlang(Gamma):
 class Chi2(Transformed):
     """The χ² distribution with df degrees of freedom, that of twice a gamma variable.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
     >>> print(f"{fx.scipy.stats.chi2.sf(3.841459, 1.0):.6f}")
     0.050000
     """
 
+    _source = chapter(CONTINUOUS_1, 18)
     a: Any = 0.0
     _base = gamma
 
@@ -127,12 +115,11 @@ class Chi2(Transformed):
 class Chi(Transformed):
     """The χ distribution with df degrees of freedom, of the length of a vector of df normal variables.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
     >>> print(f"{fx.scipy.stats.chi.mean(2.0):.6f}")
     1.253314
     """
 
+    _source = chapter(CONTINUOUS_1, 18)
     a: Any = 0.0
     _base = gamma
 
@@ -163,12 +150,11 @@ class Chi(Transformed):
 class Maxwell(Transformed):
     """The distribution of Maxwell, of density √(2/π)·x²·e^(-x²/2) for x > 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
     >>> print(f"{fx.scipy.stats.maxwell.mean():.6f}")
     1.595769
     """
 
+    _source = chapter(CONTINUOUS_1, 18)
     a: Any = 0.0
     _base = gamma
 
@@ -197,12 +183,11 @@ class Maxwell(Transformed):
 class Nakagami(Transformed):
     """The distribution of Nakagami, of density proportional to x^(2ν - 1)·e^(-ν·x²) for x > 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 18.
-
     >>> print(f"{fx.scipy.stats.nakagami.cdf(1.0, 1.0):.6f}")
     0.632121
     """
 
+    _source = chapter(CONTINUOUS_1, 18)
     a: Any = 0.0
     _base = gamma
 
@@ -229,10 +214,8 @@ class Nakagami(Transformed):
         return gamma._entropy(nu) - LOG_2 - 0.5 * (ops.log(nu) + special.digamma(nu))
 
 
-class InvGamma(Transformed):
+class InvGamma(laws.InverseGamma, Transformed):
     """The distribution of 1/X for a gamma variable X, of density x^(-a - 1)·e^(-1/x)/Γ(a) for x > 0.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     >>> print(f"{fx.scipy.stats.invgamma.cdf(1.0, 1.0):.6f}", fx.scipy.stats.invgamma.pdf(0.0, 1.0))
     0.367879 0.0
@@ -267,19 +250,15 @@ class InvGamma(Transformed):
         kurtosis = ops.where(ops.greater(a, 4), 6 * (5 * a - 11) / ((a - 3) * (a - 4)), math.nan)
         return self._munp(1, a), var, skew, kurtosis
 
-    def _entropy(self, a: Any) -> Any:
-        return a + special.gammaln(a) - (a + 1) * special.digamma(a)
-
 
 class GenGamma(rv_continuous):
     """The generalized gamma distribution, of density |c|·x^(c·a - 1)·e^(-xᶜ)/Γ(a) for x > 0, c of either sign.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
 
     >>> print(f"{fx.scipy.stats.gengamma.pdf(1.0, 1.0, 2.0):.6f}")
     0.735759
     """
 
+    _source = chapter(CONTINUOUS_1, 17)
     a: Any = 0.0
     _closed = False
 
@@ -323,12 +302,11 @@ class GenGamma(rv_continuous):
 class LogGamma(Transformed):
     """The distribution of the logarithm of a gamma variable, of density e^(c·x - eˣ)/Γ(c).
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 17.
-
     >>> print(f"{fx.scipy.stats.loggamma.logcdf(-1000.0, 2.0):.6f}")
     -2000.693147
     """
 
+    _source = chapter(CONTINUOUS_1, 17)
     _base = gamma
 
     def _base_shapes(self, c: Any) -> tuple[Any, ...]:
@@ -366,12 +344,11 @@ class LogGamma(Transformed):
 class Levy(rv_continuous):
     """The distribution of Lévy, of density e^(-1/(2x))/√(2π·x³) for x > 0.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 12.
-
     >>> print(f"{fx.scipy.stats.levy.cdf(1.0):.6f}")
     0.317311
     """
 
+    _source = chapter(CONTINUOUS_1, 12)
     a: Any = 0.0
     _closed = False
 
@@ -409,11 +386,11 @@ def size_to_power(x: Any, exponent: Any) -> Any:
 class GenNorm(Symmetric):
     """The generalized normal distribution, of density proportional to e^-|x|^β.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 24.
-
     >>> print(f"{fx.scipy.stats.gennorm.logpdf(1.0, 2.0):.6f}")
     -1.572365
     """
+
+    _source = chapter(CONTINUOUS_2, 24)
 
     def _logpdf(self, x: Any, beta: Any) -> Any:
         return ops.log(0.5 * beta) - special.gammaln(1 / beta) - size_to_power(x, beta)

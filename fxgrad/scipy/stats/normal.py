@@ -11,6 +11,8 @@ from typing import Any
 
 from ... import random as fxrandom
 from ...extend import ops
+from ...random import laws
+from ...random.laws import CONTINUOUS_1, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, all_of
@@ -19,10 +21,8 @@ LOG_2 = math.log(2)
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
-class Norm(Symmetric):
+class Norm(laws.Normal, Symmetric):
     """The normal distribution, of density e^(-x²/2)/√2π.
-
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
 
     >>> print(f"{fx.scipy.stats.norm.logcdf(-40.0):.6f}", fx.grad(fx.scipy.stats.norm.logpdf)(3.0, loc=1.0, scale=2.0))
     -804.608442 -0.5
@@ -30,23 +30,11 @@ class Norm(Symmetric):
 
     _holds_at_infinity = True
 
-    def _logpdf(self, x: Any) -> Any:
-        return -0.5 * ops.square(x) - HALF_LOG_2PI
-
-    def _cdf(self, x: Any) -> Any:
-        return special.ndtr(x)
-
     def _logcdf(self, x: Any) -> Any:
         return special.log_ndtr(x)
 
-    def _ppf(self, q: Any) -> Any:
-        return special.ndtri(q)
-
     def _munp(self, n: int) -> Any:
         return 0.0 if n % 2 else float(math.prod(range(1, n, 2)))
-
-    def _entropy(self) -> Any:
-        return HALF_LOG_2PI + 0.5
 
     def _rvs(self, key: Any, size: tuple[int, ...]) -> Any:
         return fxrandom.normal(key, size)
@@ -58,12 +46,11 @@ norm: Norm = Norm()
 class HalfNorm(rv_continuous):
     """The distribution of |X| for a normal variable X.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 13.
-
     >>> print(f"{fx.scipy.stats.halfnorm.logsf(40.0):.6f}")
     -803.915295
     """
 
+    _source = chapter(CONTINUOUS_1, 13)
     a: Any = 0.0
 
     def _logpdf(self, x: Any) -> Any:
@@ -94,12 +81,11 @@ class HalfNorm(rv_continuous):
 class LogNorm(Transformed):
     """The distribution of e^(s·X) for a normal variable X: its logarithm has the standard deviation s.
 
-    Source: Johnson, Kotz and Balakrishnan, Continuous Univariate Distributions 1, 1994, chapter 14.
-
     >>> print(f"{fx.scipy.stats.lognorm.mean(1.0):.6f}", fx.scipy.stats.lognorm.pdf(0.0, 1.0))
     1.648721 0.0
     """
 
+    _source = chapter(CONTINUOUS_1, 14)
     a: Any = 0.0
     _base = norm
     _closed = False
