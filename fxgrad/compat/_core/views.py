@@ -10,7 +10,8 @@ NumPy cannot represent without a copy (`LazyMeta`); writes into these go to the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -67,39 +68,29 @@ class ViewMeta:
         "arrays",
         "base",
         "base_version",
+        "chain",
         "creation",
         "history_version",
         "is_inherited",
-        "made_by",
         "tangent",
     )
     base: Any
-    made_by: Any  # (ViewMeta before it or None, arguments of its ViewStep); the chain once somebody asked
+    chain: Any  # a ViewChain, or None
     arrays: tuple[Any, Any] | None
     bits = 0  # see `LazyMeta`
 
     def __init__(
         self,
         base: Tensor | None,
-        made_by: Any = None,
+        chain: ViewChain | None = None,
         creation: str = "default",
         tangent=None,
         is_inherited: bool = False,
     ):
-        self.base, self.made_by, self.creation, self.tangent = base, made_by, creation, tangent
+        self.base, self.chain, self.creation, self.tangent = base, chain, creation, tangent
         self.is_inherited, self.arrays = is_inherited, None
         self.history_version = 0 if base is None else base._fx_history_version
         self.base_version = tensor_version(base) if base is not None and creation in NO_REBASE_MESSAGES else 0
-
-    @property
-    def chain(self) -> Any:
-        """The ViewChain from the base, or None."""
-        chain = self.made_by
-        if type(chain) is tuple:
-            before, arguments = chain
-            chain = ViewChain(None if before is None else before.chain, ViewStep(*arguments))
-            self.made_by = chain
-        return chain
 
     def refresh_history(self, view: Tensor) -> None:
         """Refresh the view before its history is asked for. Raise if it would need another history and cannot have
@@ -335,19 +326,19 @@ class ViewChain:
         return edge
 
 
-class ViewStep:
-    """One view operation as a function of its first operand. `pullback` is (rule, residuals, pull_plain) of the node
-    that recorded it, where these depend on no values."""
+class ViewStep(NamedTuple):
+    """One view operation as a function of its first operand. `result_index` says which of several results the view is.
+    `pullback` is (rule, residuals, pull_plain) of the node that recorded it, where these depend on no values."""
 
-    __slots__ = ("index", "operands", "operation", "params", "pullback")
-
-    def __init__(self, operation, operands: Sequence[Any], params: dict, index: int | None, pullback):
-        self.operation, self.operands, self.params, self.index = operation, operands, params, index
-        self.pullback = pullback
+    operation: Any
+    operands: Sequence[Any]
+    params: dict[str, Any]
+    result_index: int | None
+    pullback: tuple[Any, ...] | None
 
     def __call__(self, tensor: Tensor) -> Tensor:
         made = self.operation((tensor, *self.operands), dict(self.params))
-        return made if self.index is None else made[self.index]
+        return made if self.result_index is None else made[self.result_index]
 
     def write_back(self, value, view, tape: TapeInterpreter) -> Any:
         """Return the value that a Tensor has after its view was given the value `view`."""
@@ -361,6 +352,9 @@ class ViewStep:
             flat = ops.reshape(value, shape=(size,))
             flat = ops.update(flat, ops.reshape(view, shape=places.shape), places, index=(ops.ARRAY,))
             return ops.reshape(flat, shape=shape)
+
+
+make_step = partial(tuple.__new__, ViewStep)  # of a tuple of its fields, without a call of Python
 
 
 class IdentityStep:
@@ -396,20 +390,11 @@ def record_view(
     node, pullback = result._fx_node, None
     if type(node) is Node and len(node.next_edges) == 1 and node.rule.saved_from == ():
         pullback = node.rule, node.residuals, node.pull_plain
-    arguments = operation, operands[1:], params, index, pullback
+    step, above = make_step((operation, operands[1:], params, index, pullback)), first._fx_view_meta
     if not shares and operation.bit:
-        toggle_bit(result, first, ViewStep(*arguments), creation, operation.bit)
+        toggle_bit(result, first, step, creation, operation.bit)
         return
-    above = first._fx_view_meta
-    if above is None:
-        meta = ViewMeta(first, (None, arguments), creation)
-    elif type(above) is ViewMeta and above.base is not None:
-        inherited = creation == "default" or above.creation == "detached"
-        creation = above.creation if inherited else creation
-        meta = ViewMeta(above.base, (above, arguments), creation, is_inherited=inherited)
-    else:
-        meta = above.extend(first, ViewStep(*arguments), creation)
-    result._fx_view_meta = meta
+    result._fx_view_meta = meta = make_view_meta(first, step, creation)
     if not has_memory:
         meta.history_version = view_history_version(meta.base, result)
     elif meta.base is first:
@@ -431,7 +416,7 @@ def make_chain_meta(first: Tensor, chain: ViewChain, creation: str) -> ViewMeta:
     step, *rest = chain.steps()
     meta = make_view_meta(first, step, creation)
     for step in rest:
-        meta.made_by = ViewChain(meta.chain, step)
+        meta.chain = ViewChain(meta.chain, step)
     return meta
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import linecache
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
@@ -19,7 +19,8 @@ from .._core.inplace import apply_inplace
 from .._core.overriding import NOT_OVERRIDDEN, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
 from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leave_torch
-from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
+from .fast_path import format_fast_path, format_inplace_path, format_path
+from .generated import compile_text, indent_text
 from .late_text import complete_late
 from .signatures import OUT, LateSignature
 
@@ -343,12 +344,6 @@ def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list
 def is_entry_point(function) -> bool:
     """Whether a function was made by `make_entry_point`."""
     return hasattr(function, "operation") and function.__code__.co_filename.startswith("<fxgrad")
-
-
-@cache
-def compile_text(text: str) -> Any:
-    """Compile text, once for all operations that share it."""
-    return compile(text, "<fxgrad torch>", "exec")
 
 
 # The code of an entry point before its first call, which may raise what is wrong with the operands.

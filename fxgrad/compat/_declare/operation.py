@@ -29,7 +29,6 @@ from ...extend import (
     CONSTANTS_FOLLOW,
     CURRENT,
     ERROR_STATE,
-    EVAL,
     EXACT,
     IGNORE,
     SCALARS,
@@ -45,7 +44,7 @@ from ...extend import (
     source_info,
 )
 from .._core import duals, inference, views
-from .._core.dtypes import _default_dtype, check_numpy_dtype, result_numpy_dtype
+from .._core.dtypes import check_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import (
     REWORDED_ERRORS,
     check_result_dtype,
@@ -55,13 +54,14 @@ from .._core.error_messages import (
     reword_error,
 )
 from .._core.memory import VERSIONS
-from .._core.modes import NO_GRAD, QUIET, current_modes
+from .._core.modes import current_modes
 from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
 from .._core.sparse_tensor import SparseTensor
-from .._core.tape import BASE_TAPE, LEAF, Edge, Node, TapeTracer, current_tape, grad_accumulator, node_name
+from .._core.tape import BASE_TAPE, Edge, Node, TapeTracer, current_tape, node_name
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
 from .composite import Composite, InplacePlan, Plan, PrivateComposite, needs_gradient
 from .entry import inplace_method, make_user_function, take_number, wanted_number
+from .gate import read_operands
 from .handlers import handle_call
 from .observed import run_observed
 from .out import write_out
@@ -269,45 +269,13 @@ class Operation:
     def run_plan(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
         """Compute on plain arrays outside all transforms by the plan for such operands: (tape, first operand, result,
         Node or None, None). Return None where there is more to decide."""
-        context = CURRENT.get()
-        if context is not EVAL and context is not NO_GRAD and context is not QUIET:
+        pattern, flat = self.arrange(operands) if self.has_sequences else ((), operands)
+        found = read_operands(flat, self.differentiable)
+        if found is None:
             return None
-        recording = context is EVAL and self.differentiable
-        key: list[Any] = [_default_dtype[0]]
-        flat = operands
-        if self.has_sequences:
-            pattern, flat = self.arrange(operands)
+        key, values, edges = found
+        if pattern:
             key.append(key_of(pattern))
-        values, edges, wanted = [], [], False
-        for x in flat:
-            kind = type(x)
-            edge = None
-            if kind in TENSOR_CLASSES:
-                meta = x._fx_view_meta
-                if meta is not None and not views.is_plain_view(x):
-                    return None  # a tangent, its own or that of its base, or inference mode
-                value = x._fx_value
-                if type(value) is not np.ndarray:
-                    return None
-                if recording:
-                    edge = x._fx_node
-                    if edge is not None:
-                        if x._fx_tape is not BASE_TAPE:
-                            return None
-                        if edge is LEAF:
-                            edge = x._fx_accumulator or grad_accumulator(x)
-                        wanted = True
-                key += (value.shape, value.dtype.num, edge is None)
-                values.append(value)
-            elif kind in SCALARS:
-                key.append(kind)
-                values.append(x)
-            elif x is None:
-                key.append(None)
-                continue
-            else:
-                return None
-            edges.append(edge)
         for name, value in params.items():
             kind = type(value)
             if kind is list:
@@ -325,7 +293,7 @@ class Operation:
             if self.read_numbers(params):
                 return self.run_plan(operands, params, target)
             plan = self.plans[known] = self.make_plan(operands, values, edges, params, target)
-        if target is not None and target._fx_view_meta is None and not wanted:
+        if target is not None and target._fx_view_meta is None and not any(edges):
             y = plan.write(values)
             if y is values[0]:
                 VERSIONS.record_change(y, self.name + "_", source_info.user_frame())

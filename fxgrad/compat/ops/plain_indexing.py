@@ -6,14 +6,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...extend import EVAL, SCALARS, Aval, ops, source_info
+from ...extend import CURRENT, SCALARS, Aval, ops, source_info
 from .._core import strides
 from .._core.dtypes import cast_number
 from .._core.memory import VERSIONS
-from .._core.tape import LEAF, grad_accumulator
-from .._declare.plain import constant_array, copy_directly, make_result, plain_context, writable_array
+from .._core.views import make_step
+from .._declare.gate import NOT_PLAIN, plain_edge, writable_array
+from .._declare.plain import constant_array, copy_directly, make_result
 from .._declare.view_plan import BOUND_TYPES, make_view
 from .basic_views import select_view, slice_view
+
+current = CURRENT.get
 
 
 def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None:
@@ -61,8 +64,9 @@ def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None
 
 def take_part(tensor, key) -> Any:
     """Return the view of a plain Tensor that a key of integers and slices makes; None where there is more to decide."""
-    context = plain_context(tensor)
-    if context is None:
+    context = current()
+    edge = plain_edge(tensor, context)
+    if edge is NOT_PLAIN:
         return None
     value = tensor._fx_value
     part = find_part(key, value.shape)
@@ -70,9 +74,10 @@ def take_part(tensor, key) -> Any:
         return None
     index, op = part
     params, pullback = {"index": index}, None
-    if context is EVAL and tensor._fx_node is not None:
+    if edge is not None:
         pullback = PART, ([Aval(value.shape, value.dtype)], params), PULL_PART
-    return make_view(tensor, context, value[(*index, ...)], (op, (), params, None, pullback))
+    step = make_step((op, (), params, None, pullback))
+    return make_view(tensor, context, edge, value[(*index, ...)], step)
 
 
 def write_part(tensor, key, value) -> bool:
@@ -93,8 +98,8 @@ def write_part(tensor, key, value) -> bool:
 def take_entries(operation, tensor, key) -> Any:
     """Return the rows of a plain Tensor at the places that a plain Tensor of integers gives, by the operation that is
     recorded; None where there is more to decide."""
-    places, context = constant_array(key), plain_context(tensor)
-    if places is None or context is None or not places.shape or places.dtype.char not in "lqi":
+    places, edge = constant_array(key), plain_edge(tensor, current())
+    if places is None or edge is NOT_PLAIN or not places.shape or places.dtype.char not in "lqi":
         return None
     value = tensor._fx_value
     if not value.shape or not value.flags.c_contiguous:
@@ -103,13 +108,11 @@ def take_entries(operation, tensor, key) -> Any:
         rows = value.take(places, 0)
     except IndexError:
         return None
-    if context is not EVAL or tensor._fx_node is None:
+    if edge is None:
         return make_result(rows, operation, None, None)
     params = {"index": (ops.ARRAY, *(WHOLE,) * (value.ndim - 1))}
     pullback = GATHER, ([Aval(value.shape, value.dtype), places], params), PULL_GATHER
-    edge = tensor._fx_node
-    edges = ((tensor._fx_accumulator or grad_accumulator(tensor)) if edge is LEAF else edge, None)
-    return make_result(rows, operation, pullback, edges)
+    return make_result(rows, operation, pullback, (edge, None))
 
 
 WHOLE = slice(None)
