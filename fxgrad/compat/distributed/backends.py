@@ -7,120 +7,12 @@ from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, TensorError, public
+from .._core.errors import ArgumentValueError, TensorError
 from .._make.devices import device_count
+from ..errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 
 # Served by the communicator on CPUs; "undefined" is what torch calls the choice by itself.
 ON_CPUS = ("gloo", "mpi", "ucc", "undefined")
-
-
-@public
-class DistError(TensorError):
-    """The base of the errors of communication.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> raise dist.DistError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistError: no answer
-      at:  ...
-      see: errors/compat/DistError
-
-    >>> try:
-    ...     raise dist.DistError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
-
-
-@public
-class DistBackendError(DistError):
-    """The error for a library that communicates and fails.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> raise dist.DistBackendError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistBackendError: no answer
-      at:  ...
-      see: errors/compat/DistBackendError
-
-    >>> try:
-    ...     raise dist.DistBackendError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
-
-
-@public
-class DistNetworkError(DistError):
-    """The error of the network.
-
-    Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-    Programs that catch it by this name run unchanged.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> raise dist.DistNetworkError("no answer")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistNetworkError: no answer
-      at:  ...
-      see: errors/compat/DistNetworkError
-
-    >>> try:
-    ...     raise dist.DistNetworkError("no answer")
-    ... except RuntimeError:
-    ...     print("caught")
-    caught
-    """
-
-
-@public
-class DistStoreError(DistError):
-    """The error of a store: a key that nobody has set in time.
-
-    >>> from datetime import timedelta
-    >>> import fxgrad.compat.distributed as dist
-    >>> store = dist.HashStore()
-    >>> store.set_timeout(timedelta(milliseconds=10))
-    >>> store.get("address")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistStoreError: wait timeout after 10ms, keys: address
-      at:  ...
-      see: errors/compat/DistStoreError
-
-    >>> store.set("address", "here")
-    >>> store.get("address")
-    b'here'
-    """
-
-
-@public
-class QueueEmptyError(DistStoreError):
-    """The error of a queue of a store with nothing in it.
-
-    >>> import fxgrad.compat.distributed as dist
-    >>> store = dist.HashStore()
-    >>> store.queue_pop("jobs", block=False)
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.QueueEmptyError: the queue jobs is empty
-      at:  ...
-      see: errors/compat/QueueEmptyError
-
-    >>> store.queue_push("jobs", "first")
-    >>> store.queue_pop("jobs", block=False)
-    b'first'
-    """
 
 
 class Backend(str):
