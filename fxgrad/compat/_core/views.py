@@ -10,8 +10,7 @@ NumPy cannot represent without a copy (`LazyMeta`); writes into these go to the 
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -326,19 +325,19 @@ class ViewChain:
         return edge
 
 
-class ViewStep(NamedTuple):
-    """One view operation as a function of its first operand. `result_index` says which of several results the view is.
+class ViewStep:
+    """One view operation as a function of its first operand. `index` says which of several results the view is.
     `pullback` is (rule, residuals, pull_plain) of the node that recorded it, where these depend on no values."""
 
-    operation: Any
-    operands: Sequence[Any]
-    params: dict[str, Any]
-    result_index: int | None
-    pullback: tuple[Any, ...] | None
+    __slots__ = ("index", "operands", "operation", "params", "pullback")
+
+    def __init__(self, operation, operands: Sequence[Any], params: dict, index: int | None, pullback):
+        self.operation, self.operands, self.params, self.index = operation, operands, params, index
+        self.pullback = pullback
 
     def __call__(self, tensor: Tensor) -> Tensor:
         made = self.operation((tensor, *self.operands), dict(self.params))
-        return made if self.result_index is None else made[self.result_index]
+        return made if self.index is None else made[self.index]
 
     def write_back(self, value, view, tape: TapeInterpreter) -> Any:
         """Return the value that a Tensor has after its view was given the value `view`."""
@@ -352,9 +351,6 @@ class ViewStep(NamedTuple):
             flat = ops.reshape(value, shape=(size,))
             flat = ops.update(flat, ops.reshape(view, shape=places.shape), places, index=(ops.ARRAY,))
             return ops.reshape(flat, shape=shape)
-
-
-make_step = partial(tuple.__new__, ViewStep)  # of a tuple of its fields, without a call of Python
 
 
 class IdentityStep:
@@ -390,11 +386,16 @@ def record_view(
     node, pullback = result._fx_node, None
     if type(node) is Node and len(node.next_edges) == 1 and node.rule.saved_from == ():
         pullback = node.rule, node.residuals, node.pull_plain
-    step, above = make_step((operation, operands[1:], params, index, pullback)), first._fx_view_meta
+    step, above = ViewStep(operation, operands[1:], params, index, pullback), first._fx_view_meta
     if not shares and operation.bit:
         toggle_bit(result, first, step, creation, operation.bit)
         return
-    result._fx_view_meta = meta = make_view_meta(first, step, creation)
+    meta = (
+        ViewMeta(first, ViewChain(None, step), creation)
+        if above is None
+        else above.extend(first, step, creation)
+    )
+    result._fx_view_meta = meta
     if not has_memory:
         meta.history_version = view_history_version(meta.base, result)
     elif meta.base is first:

@@ -186,13 +186,13 @@ def learn_view(plans: Cache, tensor, key: tuple[Any, ...], view) -> None:
     ):
         return
     step = meta.chain.last_step
-    operation, operands, params, index, pullback = step
-    is_view = not operands and index is None and operation.view is True and not operation.bit
+    operation, params = step.operation, step.params
+    is_view = not step.operands and step.index is None and operation.view is True and not operation.bit
     composite = operation.primitive_for(operation.full_pattern)
     if (
         not is_view
         or not isinstance(composite, Rearrangement)
-        or (pullback is None) is not (view._fx_node is None)
+        or (step.pullback is None) is not (view._fx_node is None)
     ):
         return
     call, _, given = composite.arrangement(value, **params)
