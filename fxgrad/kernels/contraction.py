@@ -112,18 +112,17 @@ def transposition(xp: Any, source: str, target: str) -> Callable[[Any], Any]:
 
 def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
     """Return the function (a, b) → the contraction, by the first way to compute it that fits the specification."""
-    axes = group_axes(spec)
+    axes, order = group_axes(spec), dot_order(spec)
     if not axes.summed:
         return plan_outer(xp, axes)
-    order = dot_order(spec)
     if order is not None:
         contraction = plan_dot(xp, order)
-    elif xp is np and axes.left == axes.right == axes.summed + axes.shared:
-        contraction = plan_columns(axes)
-    elif xp is np and not axes.shared and lies_in_groups(axes):
-        contraction = plan_flat_dot(axes)
-    else:
+    elif xp is not np:
         contraction = plan_matmul(xp, axes)
+    elif axes.left == axes.right == axes.summed + axes.shared:
+        contraction = plan_columns(axes)
+    else:
+        contraction = plan_flat_dot(axes) or plan_matmul(xp, axes)
     return widen(contraction) if xp is np else contraction
 
 
@@ -186,24 +185,19 @@ def plan_columns(axes: Axes) -> Callable[[Any, Any], Any]:
     return columnwise_dot
 
 
-def lies_in_groups(axes: Axes) -> bool:
-    """Whether the summed axes are the first or the last ones of both operands, and the others in the order of the
-    result."""
-    _, _, _, _, summed, own_left, own_right = axes
-    return {axes.left, axes.right} <= {
-        own_left + summed,
-        summed + own_left,
-        own_right + summed,
-        summed + own_right,
-    }
-
-
-def plan_flat_dot(axes: Axes) -> Callable[[Any, Any], Any]:
-    """Plan the product of two matrices. Axes are merged as they lie in memory, so that nothing is copied, and the
-    matrices are transposed."""
-    _, _, out, _, summed, own_left, own_right = axes
+def plan_flat_dot(axes: Axes) -> Callable[[Any, Any], Any] | None:
+    """Plan the product of two matrices, or return None where the operands are none: whose summed axes are the first or
+    the last ones, and the others in the order of the result. Axes are merged as they lie in memory, so that nothing is
+    copied, and the matrices are transposed."""
+    left, right, out, shared, summed, own_left, own_right = axes
+    flip_left, flip_right = left == summed + own_left, right == own_right + summed
+    if (
+        shared
+        or not (flip_left or left == own_left + summed)
+        or not (flip_right or right == summed + own_right)
+    ):
+        return None
     count, arrange_out = len(summed), transposition(np, own_left + own_right, out)
-    flip_left, flip_right = axes.left == summed + own_left, axes.right == own_right + summed
 
     def flat_dot(a: Any, b: Any) -> Any:
         rows = a.shape[count:] if flip_left else a.shape[: a.ndim - count]
@@ -220,9 +214,9 @@ def plan_flat_dot(axes: Axes) -> Callable[[Any, Any], Any]:
 def plan_matmul(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
     """Plan any contraction: operands are transposed to (shared axes, own axes, summed axes) or its mirror image, groups
     of several axes are merged, `matmul` does the sum, and the result is transposed to the order asked for."""
-    _, _, out, shared, summed, own_left, own_right = axes
-    arrange_left = transposition(xp, axes.left, shared + own_left + summed)
-    arrange_right = transposition(xp, axes.right, shared + summed + own_right)
+    left, right, out, shared, summed, own_left, own_right = axes
+    arrange_left = transposition(xp, left, shared + own_left + summed)
+    arrange_right = transposition(xp, right, shared + summed + own_right)
     arrange_out = transposition(xp, shared + own_left + own_right, out)
     if len(summed) == len(own_left) == len(own_right) == 1:
         return lambda a, b: arrange_out(xp.matmul(arrange_left(a), arrange_right(b)))
@@ -232,11 +226,9 @@ def plan_matmul(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
         a, b = arrange_left(a), arrange_right(b)
         batch, rows, columns = a.shape[:k], a.shape[k:m], b.shape[n:]
         inner = element_count(a.shape[m:])
-        product = xp.matmul(
-            xp.reshape(a, (*batch, element_count(rows), inner)),
-            xp.reshape(b, (*batch, inner, element_count(columns))),
-        )
-        return arrange_out(xp.reshape(product, (*batch, *rows, *columns)))
+        a = xp.reshape(a, (*batch, element_count(rows), inner))
+        b = xp.reshape(b, (*batch, inner, element_count(columns)))
+        return arrange_out(xp.reshape(xp.matmul(a, b), (*batch, *rows, *columns)))
 
     return merged_matmul
 

@@ -49,26 +49,27 @@ def tangent_for(declaration: Declaration, pattern: tuple) -> Any:
         return rule
 
     def tangent(ys, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
-        given = iter(zip(primals, tangents))
-        return rule(ys, *zip(*[next(given) if p else (None, None) for p in pattern]), params)
+        return rule(ys, fill(pattern, primals), fill(pattern, tangents), params)
 
     return tangent
 
 
 def cotangent_for(declaration: Declaration, pattern: tuple) -> Callable[..., list[Any]]:
     """Return the cotangent rule for a pattern: operands that are not given are None."""
-    rule = (
-        tangent_rule_in_single(declaration.cotangent)
-        if declaration.computes_in_single
-        else declaration.cotangent
-    )
+    rule = declaration.cotangent
+    if declaration.computes_in_single:
+        rule = tangent_rule_in_single(rule)
 
     def cotangent(ys, operands: Sequence[Any], ct, params: dict) -> list[Any]:
-        given = iter(operands)
-        found = rule(ys, [next(given) if p else None for p in pattern], ct, params)
-        return [v for v, p in zip(found, pattern) if p]
+        return [v for v, p in zip(rule(ys, fill(pattern, operands), ct, params), pattern) if p]
 
     return cotangent
+
+
+def fill(pattern: tuple, given: Sequence[Any]) -> list[Any]:
+    """Put None in the place of what is not given."""
+    rest = iter(given)
+    return [next(rest) if present else None for present in pattern]
 
 
 def function_for(declaration: Declaration, pattern: tuple) -> Callable[..., Any]:
