@@ -19,6 +19,7 @@ from .._core.tape import Node, next_serial, no_copy
 from .._core.tensor import Tensor, allocate_tensor, give_memory
 from .gate import (
     GATE_NAMES,
+    IN_MEMORY,
     KEY,
     PLAIN_CONTEXT,
     RECORDING,
@@ -116,12 +117,14 @@ if plain:
 """
 # By the plan for such a view: see `view_plan`.
 VIEW_TEXT = """\
-key = freeze(({statics}))
-view = take_view(known_views, {0}, key)
-if view is None:
-    view = plan_view(known_views, {0}, key, op, {{{params}}})
-if view is not None:
-    return view
+{gate}
+if plain:
+    key = freeze(({statics}))
+    view = take_view(known_views, {0}, context, {0}_edge, key)
+    if view is None:
+        view = plan_view(known_views, {0}, context, {0}_edge, key, op, {{{params}}})
+    if view is not None:
+        return view
 """
 # In the memory of the first operand, with no history to be changed.
 INPLACE_TEXT = """\
@@ -186,13 +189,14 @@ def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
     statics = [p.name for p in op.parameters if p.name not in op.names]
     params = ", ".join(f"{name!r}: {name}" for name in statics)
     if op.view is True and not rest and not op.bit and issubclass(op.composite, Rearrangement):
-        namespace |= {
+        namespace |= NAMES | {
             "known_views": Cache(),
             "freeze": freeze,
             "plan_view": plan_view,
             "take_view": take_view,
         }
-        return VIEW_TEXT.format(first, statics="".join(f"{n}, " for n in statics), params=params)
+        gate = format_gate(first, before=f"{PLAIN_CONTEXT} and ", view=IN_MEMORY)
+        return VIEW_TEXT.format(first, gate=gate, statics="".join(f"{n}, " for n in statics), params=params)
     namespace |= NAMES | {"plans": op.plans, "EXACT": EXACT, "key_of": key_of}
     recording = RECORDING if op.differentiable else "False"
     parts = [

@@ -131,13 +131,9 @@ def make_view(tensor, context: Context, edge, made: np.ndarray, step: ViewStep) 
     return view
 
 
-def take_view(plans: Cache, tensor, key: tuple[Any, ...] | None) -> Tensor | None:
-    """Return the view of a Tensor that a known plan makes for arguments with this key; None where there is more to
-    decide."""
-    context = current()
-    edge = plain_edge(tensor, context)
-    if edge is NOT_PLAIN:
-        return None
+def take_view(plans: Cache, tensor, context: Context, edge, key: tuple[Any, ...] | None) -> Tensor | None:
+    """Return the view of a plain Tensor with this edge that a known plan makes for arguments with this key; None where
+    there is more to decide."""
     value = tensor._fx_value
     plan = plans.get((value.shape, value.dtype.num, edge is None, key))
     if plan is None:
@@ -152,12 +148,17 @@ def take_view(plans: Cache, tensor, key: tuple[Any, ...] | None) -> Tensor | Non
 
 
 def plan_view(
-    plans: Cache, tensor, key: tuple[Any, ...] | None, operation, params: dict[str, Any]
+    plans: Cache,
+    tensor,
+    context: Context,
+    edge,
+    key: tuple[Any, ...] | None,
+    operation,
+    params: dict[str, Any],
 ) -> Tensor | None:
     """Make the plan by which an operation makes a view of Tensors like this one, and return its view; None where there
     is more to decide."""
-    edge = NOT_PLAIN if key is None else plain_edge(tensor, current())
-    if edge is NOT_PLAIN:
+    if key is None:
         return None
     value = tensor._fx_value
     call, _, given = operation.primitive_for(operation.full_pattern).arrangement(value, **params)
@@ -169,13 +170,12 @@ def plan_view(
         pullback = rule, residuals, rule.pull_plain
     plan = ViewPlan(value, call, given, ViewStep(operation, (), params, None, pullback))
     plans[value.shape, value.dtype.num, edge is None, key] = plan
-    return take_view(plans, tensor, key)
+    return take_view(plans, tensor, context, edge, key)
 
 
-def learn_view(plans: Cache, tensor, key: tuple[Any, ...], view) -> None:
+def learn_view(plans: Cache, tensor, edge, key: tuple[Any, ...], view) -> None:
     """Keep the plan by which a function has made a view of a plain Tensor, if that was one step of a view operation."""
-    edge = plain_edge(tensor, current())
-    if edge is NOT_PLAIN or type(view) is not Tensor or type(view._fx_view_meta) is not ViewMeta:
+    if type(view) is not Tensor or type(view._fx_view_meta) is not ViewMeta:
         return
     meta, above, value = view._fx_view_meta, tensor._fx_view_meta, tensor._fx_value
     base, before = (tensor, None) if above is None else (above.base, above.chain)
@@ -210,11 +210,14 @@ def with_known_views(function: Callable[..., Any]) -> Callable[..., Any]:
             key = None if options or not arguments else freeze(arguments[1:])
             if key is None:
                 return function(*arguments, **options)
-            tensor = arguments[0]
-            view = take_view(plans, tensor, key)
+            tensor, context = arguments[0], current()
+            edge = plain_edge(tensor, context)
+            if edge is NOT_PLAIN:
+                return function(*arguments)
+            view = take_view(plans, tensor, context, edge, key)
             if view is None:
                 view = function(*arguments)
-                learn_view(plans, tensor, key, view)
+                learn_view(plans, tensor, edge, key, view)
             return view
         except BaseException as error:
             source_info.hide_frames(error)  # that of this function
