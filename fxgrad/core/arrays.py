@@ -127,6 +127,8 @@ MOVED = Cache(1024)
 
 def use_device_of(args: Sequence[Any], operation: str) -> AbstractContextManager[Any]:
     """Return the context in which the device of the operands is the one in use: that of CuPy's arrays among them."""
+    if "cupy" not in sys.modules:
+        return NO_DEVICE
     there = {device_of(a): a.device for a in args if is_on_cuda(a)}
     if len(there) > 1:
         names = ", ".join(map(str, there))

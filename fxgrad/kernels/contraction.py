@@ -74,120 +74,162 @@ def dot_order(spec: str) -> DotOrder | None:
     return DotOrder(first[-1] != summed[0], second[0] != summed[0], swapped)
 
 
-def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
-    """Return the function (a, b) → the contraction.
+class Axes(NamedTuple):
+    """The axes of a contraction: those of the operands and of the result, and what becomes of those of the operands."""
 
-    Both operands are permuted to (shared axes, own axes, summed axes) or its mirror image, groups of several
-    axes are merged, `matmul` does the sum, and the result is permuted to the order asked for.
+    left: str
+    right: str
+    out: str
+    shared: str
+    summed: str
+    own_left: str
+    own_right: str
+
+
+def group_axes(spec: str) -> Axes:
+    """Return the axes of a specification.
+
+    >>> group_axes("zij,zjk->zik")
+    Axes(left='zij', right='zjk', out='zik', shared='z', summed='j', own_left='i', own_right='k')
     """
     left, right, out = parse_spec(spec)
     shared = "".join(c for c in out if c in left and c in right)
     summed = "".join(c for c in left if c in right and c not in out)
     own_left = "".join(c for c in out if c in left and c not in right)
     own_right = "".join(c for c in out if c in right and c not in left)
-    order_left, order_right = (
-        permutation(left, shared + own_left + summed),
-        permutation(right, shared + summed + own_right),
-    )
-    order_out = permutation(shared + own_left + own_right, out)
-    identity = order_out == tuple(range(len(out)))
+    return Axes(left, right, out, shared, summed, own_left, own_right)
+
+
+def transposition(xp: Any, source: str, target: str) -> Callable[[Any], Any]:
+    """Return the function that brings the axes of an array into another order."""
+    if source == target:
+        return lambda x: x
+    order = permutation(source, target)
     transpose = getattr(xp, "permute_dims", None) or xp.transpose
+    return lambda x: transpose(x, order)
 
-    def arrange(x: Any, order: tuple[int, ...]) -> Any:
-        return x if order == tuple(range(len(order))) else transpose(x, order)
 
-    def widen(contraction: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """Compute bfloat16, which has no matmul of its own, in float32, and round once."""
-
-        def run(a: Any, b: Any) -> Any:
-            if xp is np and not (a.dtype.kind in NUMBERS and b.dtype.kind in NUMBERS):
-                for x in (a, b):
-                    check_kind(x.dtype, "contract: an operand")
-                dtype = np.promote_types(a.dtype, b.dtype)
-                wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in (a, b)]
-                return contraction(*wide).astype(dtype)
-            return contraction(a, b)
-
-        return run
-
-    if not summed:
-        k, is_pair = len(shared), bool(own_left and own_right)
-        mirror = permutation(shared + own_right + own_left, out)
-        is_mirrored = mirror == tuple(range(len(out)))
-
-        def outer_product(a: Any, b: Any) -> Any:
-            a, b, order = arrange(a, order_left), arrange(b, order_right), order_out
-            if is_pair:  # the order that is asked for, unless its rows are short
-                m, n = a.shape[-1], b.shape[-1]
-                if m >= min(SCALED_ROW, n) if is_mirrored else n < min(SCALED_ROW, m):
-                    a, b, order = b, a, mirror
-            y = multiply_outer(xp, a, b, k)
-            return y if order == tuple(range(len(out))) else transpose(y, order)
-
-        return outer_product
-
-    order = dot_order(spec)
-    if order is not None and xp is np:
-        flip_first, flip_second, swapped = order
-        if swapped:
-            return widen(lambda a, b: (b.T if flip_first else b).dot(a.T if flip_second else a))
-        return widen(lambda a, b: (a.T if flip_first else a).dot(b.T if flip_second else b))
+def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
+    """Return the function (a, b) → the contraction, by the first way to compute it that fits the specification."""
+    axes, order = group_axes(spec), dot_order(spec)
+    if not axes.summed:
+        return plan_outer(xp, axes)
     if order is not None:
-        if identity:
-            return lambda a, b: xp.matmul(arrange(a, order_left), arrange(b, order_right))
-        order_left, order_right = permutation(left, summed + own_left), permutation(right, own_right + summed)
-        return lambda a, b: xp.matmul(arrange(b, order_right), arrange(a, order_left))
+        contraction = plan_dot(xp, order)
+    elif xp is not np:
+        contraction = plan_matmul(xp, axes)
+    elif axes.left == axes.right == axes.summed + axes.shared:
+        contraction = plan_columns(axes)
+    else:
+        contraction = plan_flat_dot(axes) or plan_matmul(xp, axes)
+    return widen(contraction) if xp is np else contraction
 
-    if xp is np and left == right == summed + shared:  # one number for each place of the last axes
 
-        def columnwise_dot(a: Any, b: Any) -> Any:
-            rest = a.shape[len(summed) :]
-            shape = (element_count(a.shape[: len(summed)]), element_count(rest))
-            return np.einsum("ij,ij->j", a.reshape(shape), b.reshape(shape)).reshape(rest)
+def widen(contraction: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Make a contraction compute bfloat16, which has no matmul of its own, in float32, and round once."""
 
-        order = permutation(shared, out)
-        return widen(lambda a, b: arrange(columnwise_dot(a, b), order))
+    def run(a: Any, b: Any) -> Any:
+        if a.dtype.kind in NUMBERS and b.dtype.kind in NUMBERS:
+            return contraction(a, b)
+        for x in (a, b):
+            check_kind(x.dtype, "contract: an operand")
+        dtype = np.promote_types(a.dtype, b.dtype)
+        wide = [x.astype(np.float32) if x.dtype.kind == "V" else x for x in (a, b)]
+        return contraction(*wide).astype(dtype)
 
-    if len(summed) == len(own_left) == len(own_right) == 1:
-        return widen(
-            lambda a, b: arrange(xp.matmul(arrange(a, order_left), arrange(b, order_right)), order_out)
-        )
+    return run
 
+
+def plan_outer(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
+    """Plan the products of all entries, where nothing is summed: in the order of axes that is asked for, or in its
+    mirror image where its rows would be short."""
+    _, _, out, shared, _, own_left, own_right = axes
+    arrange_left = transposition(xp, axes.left, shared + own_left)
+    arrange_right = transposition(xp, axes.right, shared + own_right)
+    arrange_out = transposition(xp, shared + own_left + own_right, out)
+    arrange_mirror = transposition(xp, shared + own_right + own_left, out)
+    count, is_pair = len(shared), bool(own_left and own_right)
+    is_mirrored = shared + own_right + own_left == out
+
+    def outer_product(a: Any, b: Any) -> Any:
+        a, b = arrange_left(a), arrange_right(b)
+        if is_pair:
+            m, n = a.shape[-1], b.shape[-1]
+            if m >= min(SCALED_ROW, n) if is_mirrored else n < min(SCALED_ROW, m):
+                return arrange_mirror(multiply_outer(xp, b, a, count))
+        return arrange_out(multiply_outer(xp, a, b, count))
+
+    return outer_product
+
+
+def plan_dot(xp: Any, order: DotOrder) -> Callable[[Any, Any], Any]:
+    """Plan the product of vectors and matrices."""
+    flip_first, flip_second, swapped = order
+    dot = np.ndarray.dot if xp is np else xp.matmul
+    if swapped:
+        return lambda a, b: dot(b.T if flip_first else b, a.T if flip_second else a)
+    return lambda a, b: dot(a.T if flip_first else a, b.T if flip_second else b)
+
+
+def plan_columns(axes: Axes) -> Callable[[Any, Any], Any]:
+    """Plan one number for each place of the last axes, where both operands have their summed axes first."""
+    count, arrange_out = len(axes.summed), transposition(np, axes.shared, axes.out)
+
+    def columnwise_dot(a: Any, b: Any) -> Any:
+        rest = a.shape[count:]
+        shape = (element_count(a.shape[:count]), element_count(rest))
+        y = np.einsum("ij,ij->j", a.reshape(shape), b.reshape(shape))
+        return arrange_out(y.reshape(rest))
+
+    return columnwise_dot
+
+
+def plan_flat_dot(axes: Axes) -> Callable[[Any, Any], Any] | None:
+    """Plan the product of two matrices, or return None where the operands are none: whose summed axes are the first or
+    the last ones, and the others in the order of the result. Axes are merged as they lie in memory, so that nothing is
+    copied, and the matrices are transposed."""
+    left, right, out, shared, summed, own_left, own_right = axes
     flip_left, flip_right = left == summed + own_left, right == own_right + summed
-    in_groups = {left, right} <= {
-        own_left + summed,
-        summed + own_left,
-        own_right + summed,
-        summed + own_right,
-    }
-    if xp is np and not shared and in_groups:
-        # Axes are merged as they lie in memory, so that nothing is copied, and the matrices transposed.
-        count = len(summed)
+    if (
+        shared
+        or not (flip_left or left == own_left + summed)
+        or not (flip_right or right == summed + own_right)
+    ):
+        return None
+    count, arrange_out = len(summed), transposition(np, own_left + own_right, out)
 
-        def flat_dot(a: Any, b: Any) -> Any:
-            rows = a.shape[count:] if flip_left else a.shape[: a.ndim - count]
-            columns = b.shape[: b.ndim - count] if flip_right else b.shape[count:]
-            m, n = element_count(rows), element_count(columns)
-            inner = element_count(a.shape[:count] if flip_left else a.shape[a.ndim - count :])
-            first = a.reshape(inner, m).T if flip_left else a.reshape(m, inner)
-            second = b.reshape(n, inner).T if flip_right else b.reshape(inner, n)
-            return arrange(first.dot(second).reshape(*rows, *columns), order_out)
+    def flat_dot(a: Any, b: Any) -> Any:
+        rows = a.shape[count:] if flip_left else a.shape[: a.ndim - count]
+        columns = b.shape[: b.ndim - count] if flip_right else b.shape[count:]
+        m, n = element_count(rows), element_count(columns)
+        inner = element_count(a.shape[:count] if flip_left else a.shape[a.ndim - count :])
+        first = a.reshape(inner, m).T if flip_left else a.reshape(m, inner)
+        second = b.reshape(n, inner).T if flip_right else b.reshape(inner, n)
+        return arrange_out(first.dot(second).reshape(*rows, *columns))
 
-        return widen(flat_dot)
+    return flat_dot
 
-    k, m = len(shared), len(own_left)
+
+def plan_matmul(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
+    """Plan any contraction: operands are transposed to (shared axes, own axes, summed axes) or its mirror image, groups
+    of several axes are merged, `matmul` does the sum, and the result is transposed to the order asked for."""
+    left, right, out, shared, summed, own_left, own_right = axes
+    arrange_left = transposition(xp, left, shared + own_left + summed)
+    arrange_right = transposition(xp, right, shared + summed + own_right)
+    arrange_out = transposition(xp, shared + own_left + own_right, out)
+    if len(summed) == len(own_left) == len(own_right) == 1:
+        return lambda a, b: arrange_out(xp.matmul(arrange_left(a), arrange_right(b)))
+    k, m, n = len(shared), len(shared + own_left), len(shared + summed)
 
     def merged_matmul(a: Any, b: Any) -> Any:
-        a, b = arrange(a, order_left), arrange(b, order_right)
-        batch, rows, columns = a.shape[:k], a.shape[k : k + m], b.shape[k + len(summed) :]
-        inner = element_count(a.shape[k + m :])
-        product = xp.matmul(
-            xp.reshape(a, (*batch, element_count(rows), inner)),
-            xp.reshape(b, (*batch, inner, element_count(columns))),
-        )
-        return arrange(xp.reshape(product, (*batch, *rows, *columns)), order_out)
+        a, b = arrange_left(a), arrange_right(b)
+        batch, rows, columns = a.shape[:k], a.shape[k:m], b.shape[n:]
+        inner = element_count(a.shape[m:])
+        a = xp.reshape(a, (*batch, element_count(rows), inner))
+        b = xp.reshape(b, (*batch, inner, element_count(columns)))
+        return arrange_out(xp.reshape(xp.matmul(a, b), (*batch, *rows, *columns)))
 
-    return widen(merged_matmul)
+    return merged_matmul
 
 
 @lru_cache(4096)

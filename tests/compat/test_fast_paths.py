@@ -14,8 +14,9 @@ import pytest
 
 import fxgrad.compat as torch
 import fxgrad.compat._surface  # noqa: F401 - which declares the operations
-from fxgrad.compat._declare import entry, fast_path
+from fxgrad.compat._declare import entry, fast_path, gate, generated
 from fxgrad.compat._declare.operation import OPERATIONS
+from fxgrad.compat._declare.spaces import SPACES
 
 F = torch.nn.functional
 
@@ -31,7 +32,7 @@ def written_names(node):
 def test_no_parameter_has_a_name_that_a_fast_path_has_taken_when_it_is_left():
     def path(op):
         return ast.parse(
-            f"def path():\n{fast_path.indent_text(fast_path.format_fast_path(op, {}), 4)}    pass"
+            f"def path():\n{generated.indent_text(fast_path.format_fast_path(op, {}), 4)}    pass"
         )
 
     taken = {op.name: written_names(path(op)) for op in OPERATIONS.values()}
@@ -331,6 +332,51 @@ def test_entry_points_show_their_parameters_before_and_after_the_first_call():
     assert str(inspect.signature(torch.fmod)) == "(input, other, *, out=None)"
     assert str(inspect.signature(torch.amax)) == "(input, dim=(), keepdim=False, *, out=None)"
     assert torch.add.__name__ == torch.add.__qualname__ == "add" and "alpha" in torch.add.__doc__
+
+
+def test_entry_points_have_files_of_their_own():
+    files = {}
+    for members in SPACES.values():
+        for member in members.values():
+            code = getattr(member, "__code__", None)
+            if code is not None and code.co_filename.startswith("<fxgrad"):
+                files.setdefault(code.co_filename, set()).add(member)
+    assert len(files) > 500 and [sharing for sharing in files.values() if len(sharing) > 1] == []
+    assert "kernel_size" in inspect.getsource(F.unfold) and "dimension" in inspect.getsource(
+        torch.Tensor.unfold
+    )
+    assert "cudnn_enable" in inspect.getsource(torch.layer_norm)
+
+
+def test_the_question_of_the_gate_is_in_every_entry_point_and_in_its_functions():
+    question = gate.format_gate("x").splitlines()
+    for function in (gate.plain_edge, gate.writable_array, gate.read_operands):
+        lines = {line.strip() for line in inspect.getsource(function).splitlines()}
+        assert {question[2].strip(), question[-2].strip(), question[-1].strip()} <= lines
+    for function, name in [(torch.exp, "input"), (torch.add, "other"), (torch.Tensor.mul_, "input")]:
+        assert gate.format_gate(name).splitlines()[2].strip() in inspect.getsource(function)
+
+
+def test_a_write_into_a_view_passes_the_gate_unless_a_history_would_change():
+    whole = torch.zeros(2, 3)
+    row, before = whole[0], whole._version
+    row.add_(1)
+    row += torch.ones(3)
+    row.mul_(whole[0])
+    assert whole.tolist() == [[4.0] * 3, [0.0] * 3] and whole._version == row._version == before + 3
+    leaf = torch.zeros(2, 3, requires_grad=True)
+    with torch.no_grad():
+        leaf[0].add_(1)
+        unrecorded = leaf[1]
+    assert leaf.tolist() == [[1.0] * 3, [0.0] * 3]
+    with pytest.raises(RuntimeError, match="no_grad mode and is being modified inplace"):
+        unrecorded.add_(1)
+    y = leaf * 2
+    y[0].mul_(3)
+    assert y.grad_fn.name().endswith("CopySlices")
+    z = torch.ones(3, dtype=torch.complex64)
+    z.conj().mul_(1j)
+    assert z.tolist() == [-1j] * 3
 
 
 def test_threads_may_be_the_first_to_call_an_entry_point():

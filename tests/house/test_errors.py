@@ -26,6 +26,13 @@ CLASSES = {
 }
 
 
+@pytest.mark.parametrize("name", [name for name in CLASSES if name.startswith("fxgrad.compat.")])
+def test_an_error_of_compat_is_defined_where_messages_show_it(name):
+    kind = CLASSES[name]
+    assert f"{kind.__module__}.{kind.__qualname__}" == name
+    assert inspect.getsource(kind).startswith(f"class {kind.__name__}(")
+
+
 def derived(kind):
     return {kind}.union(*map(derived, kind.__subclasses__()))
 

@@ -68,11 +68,11 @@ FACES = {"__init__", "compat"} | PROGRAMS
 # The same for the rooms of the torch surface, which may import the whole house. Its other modules are torch's own
 # names: faces, which nothing imports but what `_surface` fills, and what has Tensors with all their methods.
 COMPAT_FLOORS = [
-    "texts", "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "distributed", "sparse", "nn", "optim",
-    "amp", "utils", "testing", "cuda", "door", "serialization", "distributions",
+    "texts", "errors", "_core", "_declare", "_make", "ops", "_read", "func", "autograd", "distributed", "sparse", "nn",
+    "optim", "amp", "utils", "testing", "cuda", "door", "serialization", "distributions",
 ]  # fmt: skip
 COMPAT_FACES = {
-    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "errors", "fft",
+    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "fft",
     "functorch", "futures", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "random",
     "return_types", "signal", "special", "storage", "types", "version",
 }  # fmt: skip

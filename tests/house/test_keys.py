@@ -39,7 +39,7 @@ MAKERS = {"Cache", "InternedGraphs", "cache", "lru_cache", "WeakKeyDictionary", 
 MEMORIES = {
     "compat/_declare/composite.py": "forwards, batches: kinds_of, flags of operands",
     "compat/_core/dtypes.py": "dtypes by name, and by pairs of NumPy's dtypes",
-    "compat/_declare/entry.py": "code objects by their text",
+    "compat/_declare/generated.py": "code objects by their text",
     "compat/_core/tape.py": "classes of nodes by their names",
     "compat/_core/backward/saved_tensors.py": "the saved places of one node by their names, while somebody has them",
     "compat/_core/backward/seeds.py": "the number 1 by dtypes",

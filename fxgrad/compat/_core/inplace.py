@@ -195,10 +195,11 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
     """Give `target` the value and the history of `result`, converted to its dtype. With `overwrites` that is not
     computed from the target, whose former value then has a gradient of zeros; it may be a number without axes."""
     have, want = result._fx_value, refresh(target)._fx_value
-    if is_meta(want) and not is_meta(have):
-        result = make_tensor(result._fx_tape, without_entries(have), result._fx_node)
-    elif is_meta(have) and is_array(want):
-        refuse_entries()
+    if type(have) is not np.ndarray or type(want) is not np.ndarray:
+        if is_meta(want) and not is_meta(have):
+            result = make_tensor(result._fx_tape, without_entries(have), result._fx_node)
+        elif is_meta(have) and is_array(want):
+            refuse_entries()
     tangent = None if result._fx_view_meta is None else duals.tangent_cell(result)
     if have.shape != want.shape and not (overwrites and have.shape == () and is_array(want)):
         raise TensorError(
@@ -231,7 +232,7 @@ def assign(target: Tensor, result: Tensor, name: str, overwrites: bool = False) 
     write_value(target, result, name)
     meta = target._fx_view_meta
     if modes.grad and (result._fx_node is not None or base._fx_node is not None):
-        rebase_history(target, result, name, overwrites)
+        rebase_history(target, base, result, name, overwrites)
     dual = (
         tangent is not None
         or base._fx_view_meta is not None
@@ -383,11 +384,10 @@ class OverwritePullback(StatelessPullback):
         return ops.zeros_like(ct), ct
 
 
-def rebase_history(target: Tensor, result: Tensor, name: str, overwrites: bool = False) -> None:
+def rebase_history(target: Tensor, base: Tensor, result: Tensor, name: str, overwrites: bool = False) -> None:
     """Give the target, or the base of which it is a view, the history of the result."""
     meta = target._fx_view_meta
     new = None if result._fx_node is None else gradient_edge(result)
-    base = views.base_tensor(target)
     if (new is None and base._fx_node is None) or not is_differentiable(target._fx_value.dtype):
         return
     if meta is not None and meta.creation == "detached":

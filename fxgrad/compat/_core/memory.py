@@ -143,7 +143,8 @@ def copy_array(value, order: Any = "C") -> Any:
 def write_array(memory, value) -> None:
     """Write a number or an array, which may be on another device, into an array."""
     if type(memory) is np.ndarray:
-        memory[...] = devices.put_array(value, CPU) if is_on_cuda(value) else value
+        is_here = type(value) is np.ndarray or not is_on_cuda(value)
+        memory[...] = value if is_here else devices.put_array(value, CPU)
         return
     if type(value) is np.ndarray:
         value = devices.put_array(value, device_of(memory) or CPU) if value.ndim else value[()]
@@ -259,13 +260,14 @@ def device_view(owner, shape: tuple[int, ...], strides: tuple[int, ...], start: 
 def restride(x: np.ndarray, shape: Sequence[int], strides: Sequence[int], shift: int = 0) -> np.ndarray:
     """Return the array of these strides whose first entry is `shift` behind that of x, all in bytes. One without
     entries is in the memory of x as well."""
-    if x.size and not shift and x.flags.c_contiguous and x.dtype.kind != "V" and type(x) is np.ndarray:
+    shift = 0 if 0 in shape else shift
+    if x.size and shift >= 0 and x.flags.c_contiguous and x.dtype.kind != "V" and type(x) is np.ndarray:
         try:
-            return np.ndarray(tuple(shape), x.dtype, x, 0, tuple(strides))
+            return np.ndarray(tuple(shape), x.dtype, x, shift, tuple(strides))
         except ValueError:  # they lead out of x, though perhaps not out of what it is a view of
             pass
     start = memory_address(x) - memory_address(memory_owner(x))
-    return strided_view(x, shape, strides, start if 0 in shape else start + shift)
+    return strided_view(x, shape, strides, start + shift)
 
 
 def copy_with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:

@@ -67,39 +67,29 @@ class ViewMeta:
         "arrays",
         "base",
         "base_version",
+        "chain",
         "creation",
         "history_version",
         "is_inherited",
-        "made_by",
         "tangent",
     )
     base: Any
-    made_by: Any  # (ViewMeta before it or None, arguments of its ViewStep); the chain once somebody asked
+    chain: Any  # a ViewChain, or None
     arrays: tuple[Any, Any] | None
     bits = 0  # see `LazyMeta`
 
     def __init__(
         self,
         base: Tensor | None,
-        made_by: Any = None,
+        chain: ViewChain | None = None,
         creation: str = "default",
         tangent=None,
         is_inherited: bool = False,
     ):
-        self.base, self.made_by, self.creation, self.tangent = base, made_by, creation, tangent
+        self.base, self.chain, self.creation, self.tangent = base, chain, creation, tangent
         self.is_inherited, self.arrays = is_inherited, None
         self.history_version = 0 if base is None else base._fx_history_version
         self.base_version = tensor_version(base) if base is not None and creation in NO_REBASE_MESSAGES else 0
-
-    @property
-    def chain(self) -> Any:
-        """The ViewChain from the base, or None."""
-        chain = self.made_by
-        if type(chain) is tuple:
-            before, arguments = chain
-            chain = ViewChain(None if before is None else before.chain, ViewStep(*arguments))
-            self.made_by = chain
-        return chain
 
     def refresh_history(self, view: Tensor) -> None:
         """Refresh the view before its history is asked for. Raise if it would need another history and cannot have
@@ -336,8 +326,8 @@ class ViewChain:
 
 
 class ViewStep:
-    """One view operation as a function of its first operand. `pullback` is (rule, residuals, pull_plain) of the node
-    that recorded it, where these depend on no values."""
+    """One view operation as a function of its first operand. `index` says which of several results the view is.
+    `pullback` is (rule, residuals, pull_plain) of the node that recorded it, where these depend on no values."""
 
     __slots__ = ("index", "operands", "operation", "params", "pullback")
 
@@ -396,19 +386,15 @@ def record_view(
     node, pullback = result._fx_node, None
     if type(node) is Node and len(node.next_edges) == 1 and node.rule.saved_from == ():
         pullback = node.rule, node.residuals, node.pull_plain
-    arguments = operation, operands[1:], params, index, pullback
+    step, above = ViewStep(operation, operands[1:], params, index, pullback), first._fx_view_meta
     if not shares and operation.bit:
-        toggle_bit(result, first, ViewStep(*arguments), creation, operation.bit)
+        toggle_bit(result, first, step, creation, operation.bit)
         return
-    above = first._fx_view_meta
-    if above is None:
-        meta = ViewMeta(first, (None, arguments), creation)
-    elif type(above) is ViewMeta and above.base is not None:
-        inherited = creation == "default" or above.creation == "detached"
-        creation = above.creation if inherited else creation
-        meta = ViewMeta(above.base, (above, arguments), creation, is_inherited=inherited)
-    else:
-        meta = above.extend(first, ViewStep(*arguments), creation)
+    meta = (
+        ViewMeta(first, ViewChain(None, step), creation)
+        if above is None
+        else above.extend(first, step, creation)
+    )
     result._fx_view_meta = meta
     if not has_memory:
         meta.history_version = view_history_version(meta.base, result)
@@ -431,7 +417,7 @@ def make_chain_meta(first: Tensor, chain: ViewChain, creation: str) -> ViewMeta:
     step, *rest = chain.steps()
     meta = make_view_meta(first, step, creation)
     for step in rest:
-        meta.made_by = ViewChain(meta.chain, step)
+        meta.chain = ViewChain(meta.chain, step)
     return meta
 
 

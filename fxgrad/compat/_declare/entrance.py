@@ -13,7 +13,7 @@ from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, ca
 from .signatures import DerivedSignature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from ...extend import Observer
 
@@ -37,6 +37,14 @@ SILENT = {
     "share_memory_", "size", "storage", "storage_offset", "stride", "tensor", "to_dlpack",
     "to_numpy_array", "tolist", "untyped_storage", "vmap", "wrap_array"
 }  # fmt: skip
+
+
+def public_place(spaces: Sequence[str], name: str) -> tuple[str, str]:
+    """Return the module and the qualified name under which users find a function first: in a namespace, if it is in
+    one, or as a method."""
+    space = next((s for s in spaces if s != "method"), "method" if spaces else "function")
+    module = "fxgrad.compat" if space in ("function", "method") else f"fxgrad.compat.{space}"
+    return module, f"Tensor.{name}" if space == "method" else name.removeprefix(f"{space}_")
 
 
 def are_ordinary(operands: Any) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import linecache
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from inspect import Parameter, Signature
 from types import FunctionType
 from typing import Any
@@ -18,8 +18,9 @@ from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
 from .._core.overriding import NOT_OVERRIDDEN, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
-from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leave_torch
-from .fast_path import format_fast_path, format_inplace_path, format_path, indent_text
+from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leave_torch, public_place
+from .fast_path import format_fast_path, format_inplace_path, format_path
+from .generated import compile_text, indent_text
 from .late_text import complete_late
 from .signatures import OUT, LateSignature
 
@@ -204,7 +205,7 @@ def make_user_function(op) -> Callable[..., Any]:
         body += f"return op({call}{', out' if op.out else ''})\n"
         return signature, reword_errors(body, given)
 
-    made = make_entry_point(op, op.name, write, EntrySignature(op, op.out))
+    made = make_entry_point(op, op.name, op.spaces, write, EntrySignature(op, op.out))
     made.__doc__ = op.function.__doc__
     complete_late(made)
     return made
@@ -222,7 +223,7 @@ def inplace_method(function) -> Callable[..., Any]:
         body += format_override(op, False, namespace)
         return signature, f"{body}return apply_inplace(op, {call})\n"
 
-    made = make_entry_point(op, op.name + "_", write, EntrySignature(op, False))
+    made = make_entry_point(op, op.name + "_", "method", write, EntrySignature(op, False))
     made.in_place_of = function  # type: ignore[attr-defined]
     complete_late(made)
     return made
@@ -260,9 +261,7 @@ def make_operator(
         body += "if not isinstance(other, operands):\n    return NotImplemented\n"
         return ["self", "other"], f"{body}return {call}\n"
 
-    made = make_entry_point(op, name, write, OPERATOR)
-    made.__module__, made.__qualname__ = "fxgrad.compat", f"Tensor.{name}"
-    return made
+    return make_entry_point(op, name, "method", write, OPERATOR)
 
 
 def reword_errors(body: str, given: Sequence[str]) -> str:
@@ -285,15 +284,21 @@ class EntrySignature(LateSignature):
 
 
 def make_entry_point(
-    op, name: str, write: Callable[[dict[str, Any]], tuple[list[str], str]], signature: Signature
+    op,
+    name: str,
+    spaces: str,
+    write: Callable[[dict[str, Any]], tuple[list[str], str]],
+    signature: Signature,
 ) -> Callable[..., Any]:
     """Make a function that is an entry point of the library: see `interpreter.api_boundary`, which would cost a call.
     `write(namespace)` returns its parameters and its statements when it is called for the first time."""
     namespace: dict[str, Any] = {}
-    filename = f"<fxgrad torch.{name}>"
+    module, place = public_place(spaces.split(), name)
+    filename = f"<{module}.{place}>"
     made = namespace["made"] = FunctionType(COMPLETE_AND_CALL.replace(co_filename=filename), namespace, name)
     complete = namespace["complete"] = partial(complete_entry_point, op, made, write)
     linecache.cache[filename] = 1, None, EntryLines(name, complete), filename  # type: ignore[assignment]
+    made.__module__, made.__qualname__ = module, place
     made.operation = op  # type: ignore[attr-defined]
     made.__signature__ = signature  # type: ignore[attr-defined]
     return made
@@ -343,12 +348,6 @@ def complete_entry_point(op, made: FunctionType, write: Callable[..., tuple[list
 def is_entry_point(function) -> bool:
     """Whether a function was made by `make_entry_point`."""
     return hasattr(function, "operation") and function.__code__.co_filename.startswith("<fxgrad")
-
-
-@cache
-def compile_text(text: str) -> Any:
-    """Compile text, once for all operations that share it."""
-    return compile(text, "<fxgrad torch>", "exec")
 
 
 # The code of an entry point before its first call, which may raise what is wrong with the operands.

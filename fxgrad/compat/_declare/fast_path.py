@@ -12,31 +12,25 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import ERROR_STATE, EVAL, EXACT, IGNORE, Cache, Elementwise, key_of, source_info
+from ...extend import ERROR_STATE, EXACT, IGNORE, Cache, Elementwise, key_of, source_info
 from .._core import views
-from .._core.dtypes import _default_dtype
 from .._core.memory import VERSIONS
-from .._core.modes import NO_GRAD, QUIET
-from .._core.tape import BASE_TAPE, LEAF, Node, grad_accumulator, next_serial, no_copy
-from .._core.tensor import TENSOR_CLASSES, Tensor, allocate_tensor, give_memory
+from .._core.tape import Node, next_serial, no_copy
+from .._core.tensor import Tensor, allocate_tensor, give_memory
+from .gate import (
+    GATE_NAMES,
+    IN_MEMORY,
+    KEY,
+    PLAIN_CONTEXT,
+    RECORDING,
+    WRITABLE_VIEW,
+    format_gate,
+    format_operand,
+)
+from .generated import indent_text
 from .rearrangement import Rearrangement
 from .view_plan import freeze, plan_view, take_view
 
-# The gate: whether {0} is a plain Tensor, of which value, and by which edge it is differentiated. It stands in the text
-# of every fast path.
-GATE_TEXT = """\
-plain = {before}type({0}) in TENSOR_CLASSES and ({0}._fx_view_meta is None or is_plain_view({0}))
-if plain:
-    {0}_value = {0}._fx_value
-    {0}_edge = {0}._fx_node if {recording} else None
-    plain = type({0}_value) is ndarray and ({0}_edge is None or {0}._fx_tape is BASE_TAPE){more}
-"""
-LEAF_TEXT = """\
-if {0}_edge is LEAF:
-    {0}_edge = {0}._fx_accumulator or grad_accumulator({0})
-"""
-PLAIN_CONTEXT = "(context is EVAL or context is NO_GRAD or context is QUIET)"
-RECORDING = "context is EVAL"
 # The other operand of two: a Tensor of the same dtype, or a number.
 SECOND_TEXT = """\
 {1}_edge, {1}_code = None, 0
@@ -100,13 +94,11 @@ else:
     node.code = frame.f_code
     node.lasti = frame.f_lasti
 """
-# By the plan for such operands, of which the statements make the key that `Operation.run_plan` makes.
+# By the plan for such operands, under the key that `Operation.run_plan` makes.
 PLANNED_TEXT = """\
 {gate}
 if plain:
-{leaf}
-    plan_key = DEFAULT_DTYPE[0], {0}_value.shape, {0}_value.dtype.num, {0}_edge is None
-    arrays, edges = ({0}_value,), ({0}_edge,)
+    plan_key, arrays, edges = (DEFAULT_DTYPE[0], {first_key}), ({0}_value,), ({0}_edge,)
 {others}
 if plain:
     try:
@@ -123,31 +115,18 @@ if plain:
 {finish}
         return tensor
 """
-OTHER_TEXT = """\
-if plain:
-    if type({0}) in TENSOR_CLASSES:
-{gate}
-        if plain:
-{leaf}
-            plan_key = (*plan_key, {0}_value.shape, {0}_value.dtype.num, {0}_edge is None)
-            arrays, edges = (*arrays, {0}_value), (*edges, {0}_edge)
-    elif {0} is None:
-        plan_key = (*plan_key, None)
-    elif type({0}) in SCALARS:
-        plan_key, arrays, edges = (*plan_key, type({0})), (*arrays, {0}), (*edges, None)
-    else:
-        plain = False
-"""
 # By the plan for such a view: see `view_plan`.
 VIEW_TEXT = """\
-key = freeze(({statics}))
-view = take_view(known_views, {0}, key)
-if view is None:
-    view = plan_view(known_views, {0}, key, op, {{{params}}})
-if view is not None:
-    return view
+{gate}
+if plain:
+    key = freeze(({statics}))
+    view = take_view(known_views, {0}, context, {0}_edge, key)
+    if view is None:
+        view = plan_view(known_views, {0}, context, {0}_edge, key, op, {{{params}}})
+    if view is not None:
+        return view
 """
-# In the memory of the first operand. Neither is a view or has a history.
+# In the memory of the first operand, with no history to be changed.
 INPLACE_TEXT = """\
 {first}
 if plain:
@@ -168,26 +147,17 @@ if plain:
 """
 
 
-NAMES: dict[str, Any] = {
-    "BASE_TAPE": BASE_TAPE,
-    "EVAL": EVAL,
+NAMES: dict[str, Any] = GATE_NAMES | {
     "HALF": np.dtype("f2"),
     "IGNORE": IGNORE,
-    "LEAF": LEAF,
-    "NO_GRAD": NO_GRAD,
     "NO_PARAMS": {},
-    "QUIET": QUIET,
     "Node": Node,
     "Site": source_info.Site,
-    "TENSOR_CLASSES": TENSOR_CLASSES,
     "Tensor": Tensor,
     "allocate": allocate_tensor,
-    "is_plain_view": views.is_plain_view,
     "code_kinds": source_info.code_kinds,
     "getframe": sys._getframe,
     "give_memory": give_memory,
-    "grad_accumulator": grad_accumulator,
-    "ndarray": np.ndarray,
     "next_serial": next_serial,
     "no_copy": no_copy,
     "record_change": VERSIONS.record_change,
@@ -211,20 +181,6 @@ def format_fast_path(op, namespace: dict[str, Any]) -> str:
     return text + format_planned_path(op, namespace, unset) if op.defaults else text
 
 
-def format_gate(
-    name: str,
-    depth: int = 0,
-    before: str = "",
-    more: str = "",
-    recording: str = RECORDING,
-    views: bool = True,
-) -> str:
-    """Return the statements that find out whether an operand is a plain Tensor, at this depth; `before` and `more` is
-    what must hold besides. Without `views` it must not be one."""
-    text = GATE_TEXT if views else GATE_TEXT.replace(" or is_plain_view({0})", "")
-    return indent_text(text.format(name, before=before, more=more, recording=recording), depth).rstrip()
-
-
 def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
     """Return the statements that run a known plan of an operation with one result."""
     if op.has_sequences or op.results is not None or not op.names:
@@ -233,31 +189,20 @@ def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
     statics = [p.name for p in op.parameters if p.name not in op.names]
     params = ", ".join(f"{name!r}: {name}" for name in statics)
     if op.view is True and not rest and not op.bit and issubclass(op.composite, Rearrangement):
-        namespace |= {
+        namespace |= NAMES | {
             "known_views": Cache(),
             "freeze": freeze,
             "plan_view": plan_view,
             "take_view": take_view,
         }
-        return VIEW_TEXT.format(first, statics="".join(f"{n}, " for n in statics), params=params)
-    namespace |= NAMES | {
-        "plans": op.plans,
-        "DEFAULT_DTYPE": _default_dtype,
-        "EXACT": EXACT,
-        "key_of": key_of,
-    }
+        gate = format_gate(first, before=f"{PLAIN_CONTEXT} and ", view=IN_MEMORY)
+        return VIEW_TEXT.format(first, gate=gate, statics="".join(f"{n}, " for n in statics), params=params)
+    namespace |= NAMES | {"plans": op.plans, "EXACT": EXACT, "key_of": key_of}
     recording = RECORDING if op.differentiable else "False"
     parts = [
         f"{name!r}, type({name}), {name} if type({name}) in EXACT else key_of({name})" for name in statics
     ]
-    others = [
-        OTHER_TEXT.format(
-            name,
-            gate=format_gate(name, 8, recording=recording),
-            leaf=indent_text(LEAF_TEXT.format(name), 12).rstrip(),
-        )
-        for name in rest
-    ]
+    others = [f"if plain:\n{format_operand(name, 4, recording)}" for name in rest]
     record, finish = indent_text(RECORD_TEXT.format(no_node="rule is None"), 8).rstrip(), ""
     if op.view:
         namespace["record_view"] = views.record_view
@@ -265,8 +210,8 @@ def format_planned_path(op, namespace: dict[str, Any], unset: str) -> str:
     text = PLANNED_TEXT.format(
         first,
         gate=format_gate(first, before=f"{PLAIN_CONTEXT}{unset} and ", recording=recording),
-        leaf=indent_text(LEAF_TEXT.format(first), 4).rstrip(),
-        others="".join(others).rstrip(),
+        first_key=KEY.format(first),
+        others="\n".join(others),
         key=f"(*plan_key, {', '.join(parts)})" if parts else "plan_key",
         record=record,
         finish=finish,
@@ -308,8 +253,7 @@ def format_path(
         text += f"if plain:\n{indent_text(given, 4)}"
         codes = CODES_TEXT.format(first, second, first=ordered[0], second=ordered[1])
     find = FIND_RULE_TEXT if is_elementwise else ASK_RULE_TEXT
-    link = "".join(LEAF_TEXT.format(name) for name in names)
-    link += find.format(first, codes=indent_text(codes, 4).rstrip(), values=values, edges=edges)
+    link = find.format(first, codes=indent_text(codes, 4).rstrip(), values=values, edges=edges)
     compute = COMPUTE_TEXT.format(values=values, unrecorded=unrecorded, link=indent_text(link, 8).rstrip())
     record = RECORD_TEXT.format(no_node=f"({unrecorded}) or rule is None")
     text += f"if plain:\n{indent_text(f'{compute}{record}return tensor', 4)}"
@@ -337,20 +281,16 @@ def format_inplace_path(op, names: Sequence[str], namespace: dict[str, Any], ope
             unset += " or (type(alpha) in NUMBERS and -65504 <= alpha <= 65504)"
             factor += f" if alpha is default_alpha else {second}_value * alpha"
         unset += ")"
-    writable = f" and {first}_value.dtype in FLOATS and {first}_value.flags.c_contiguous"
-    writable += f" and {first}_edge is None and not {first}._fx_is_inference_tensor"
+    writable = (
+        f" and {first}_edge is None and {first}_value.dtype in FLOATS and {first}_value.flags.c_contiguous"
+    )
     fits = f" and {first}_value.dtype is {second}_value.dtype and {second}_edge is None"
     fits += f" and ({second}_value.shape == {first}_value.shape or not {second}_value.shape)"
     before = f"(context is EVAL or context is NO_GRAD){unset} and "
     return INPLACE_TEXT.format(
         *names,
-        first=format_gate(first, before=before, more=writable, views=False),
-        second=format_gate(second, 4, more=fits, views=False),
+        first=format_gate(first, before=before, view=WRITABLE_VIEW, more=writable),
+        second=format_gate(second, 4, more=fits),
         factor=factor,
         exact=f" and {first}_value.dtype is not HALF" * op.exact_numbers,
     )
-
-
-def indent_text(text: str, depth: int) -> str:
-    """Indent statements."""
-    return "".join(" " * depth + line + "\n" for line in text.splitlines())

@@ -15,33 +15,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...extend import Observer
-    from .operation import Operation
+    from .operation import Operation, Outcome
 
 
-def node_number(found: Any) -> int | None:
-    """The number of the node that an operation recorded: see `Operation.run_on_tape`."""
-    return None if found[3] is None else found[3].order
+def node_number(outcome: Outcome) -> int | None:
+    """The number of the node that an operation recorded."""
+    return None if outcome.node is None else outcome.node.order
 
 
-def inplace_node_number(found: Any) -> int | None:
+def inplace_node_number(outcome: Outcome) -> int | None:
     """The same for an operation in place, whose node has another number once the result is written: it keeps this one
     beside it."""
-    if found[3] is None:
+    if outcome.node is None:
         return None
-    number = found[3].__dict__["forward_number"] = found[3].order
+    number = outcome.node.__dict__["forward_number"] = outcome.node.order
     return number
 
 
 def run_observed(
     observer: Observer, op: Operation, operands: Sequence[Any], params: dict, target: Tensor | None
-) -> Any:
+) -> Outcome:
     """Do what `Operation.run_on_tape` does, as one step of an observer."""
     name, number = (op.name, node_number) if target is None else (f"{op.name}_", inplace_node_number)
     run = partial(run_plainly, op, operands, params, target)
     return observer.observe("operation", name, (*operands, *params.values()), run, number)
 
 
-def run_plainly(op: Operation, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
+def run_plainly(op: Operation, operands: Sequence[Any], params: dict, target: Tensor | None) -> Outcome:
     """Run an operation by its plan where it would have one without the observer."""
     context = CURRENT.get()
     if getattr(context.interpreter, "is_lowest", False):
@@ -49,13 +49,13 @@ def run_plainly(op: Operation, operands: Sequence[Any], params: dict, target: Te
         token = CURRENT.set(EVAL if modes is None else with_modes(Context(EVAL.interpreter, None, modes)))
         try:
             twin = vars(op).get("twin") or make_twin(op)
-            found = twin.run_plan(operands, params, target)
+            outcome = twin.run_plan(operands, params, target)
         finally:
             CURRENT.reset(token)
-        if found is not None:
-            if found[3] is not None:
-                found[3].operation = op
-            return found
+        if outcome is not None:
+            if outcome.node is not None:
+                outcome.node.operation = op
+            return outcome
     return op.run_on_tape(operands, params, target)
 
 

@@ -1,27 +1,17 @@
-"""The declaration of torch's operations: a pure function of values under a torch name.
+"""What happens at a call of one of torch's operations: see `declaration` for how these are declared.
 
-    @operation("input end weight", promote="arithmetic", inplace=True)
-    def lerp(input, end, weight):
-        return input + weight * (end - input)
-
-The function computes on arrays and tracers with `fxgrad.ops` and `fxgrad.numpy`, and does not depend on Tensors. The
-declaration says which of its parameters are Tensors (`*tensors` is a sequence of them); the others are static. From it
-follows the function that users call, on Tensors: with a grad_fn named after it, whose backward is derived and cached,
-in every transform, as a method, with `out=`, and as `lerp_` in place.
-
-All of these call `Operation.__call__`. For every kind of plain operands it makes a Plan, which says how they are
-computed and differentiated, and runs it; other operands (traced, dual, of inference mode, of a subclass) are recorded
-by the current tape.
+All that users call for an operation, the function, its methods and `out=`, leads to `Operation.__call__`, unless a fast
+path in the entry point comes first. For every kind of plain operands the operation makes a Plan, which says how they
+are computed and differentiated, and runs it; other operands (traced, dual, of inference mode, of a subclass) are
+recorded by the current tape.
 """
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import InitVar, dataclass
-from functools import cached_property, partial
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +19,6 @@ from ...extend import (
     CONSTANTS_FOLLOW,
     CURRENT,
     ERROR_STATE,
-    EVAL,
     EXACT,
     IGNORE,
     SCALARS,
@@ -41,175 +30,68 @@ from ...extend import (
     is_differentiable,
     is_on_cuda,
     key_of,
-    kind_of,
     source_info,
 )
 from .._core import duals, inference, views
-from .._core.dtypes import _default_dtype, check_numpy_dtype, result_numpy_dtype
+from .._core.dtypes import check_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import (
     REWORDED_ERRORS,
     check_result_dtype,
     common_device,
     not_a_tensor_error,
-    not_implemented_error,
     reword_error,
 )
 from .._core.memory import VERSIONS
-from .._core.modes import NO_GRAD, QUIET, current_modes
-from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
+from .._core.modes import current_modes
 from .._core.sparse_tensor import SparseTensor
-from .._core.tape import BASE_TAPE, LEAF, Edge, Node, TapeTracer, current_tape, grad_accumulator, node_name
+from .._core.tape import BASE_TAPE, Edge, Node, TapeInterpreter, TapeTracer, current_tape
 from .._core.tensor import TENSOR_CLASSES, Tensor, gradient_edge, make_tensor, to_open_tape, to_outer, wrap
-from .composite import Composite, InplacePlan, Plan, PrivateComposite, needs_gradient
+from .composite import Composite, InplacePlan, Plan, needs_gradient
+from .declaration import Declaration
 from .entry import inplace_method, make_user_function, take_number, wanted_number
+from .gate import read_operands
 from .handlers import handle_call
 from .observed import run_observed
 from .out import write_out
-from .promotion import promote_values
+from .pattern import make_primitive, share_float_dtype
 from .spaces import expose
 
 # Every declared operation by name; filled while compat.ops is imported, not changed afterwards.
 OPERATIONS: dict[str, Operation] = {}
 NO_PARAMS: dict[str, Any] = {}
 MIXING_OPERATIONS = {"index", "index_put", "to_copy"}  # whose operands may be on different devices
-# The dtypes of the fast path.
-HALF = np.dtype("f2")
-REALS = {np.dtype("f4"), np.dtype("f8"), HALF}
-FLOATS = REALS | {np.dtype("c8"), np.dtype("c16")}
 
 
-@dataclass(eq=False, repr=False)
-class Operation:
-    """A declared operation: see the module's description, and `operation` for the options."""
+class Outcome(NamedTuple):
+    """What a call has computed: the value of the result, or those of several, and the Node that records it on a tape,
+    if one does. `first` is the first Tensor among the operands, and `complete` gives the Tensors of the results what
+    those of the operands have beside a value: a class, a tangent, a mark."""
 
-    function: Callable[..., Any]
-    tensors: str
-    name: str = ""
-    node: InitVar[str] = ""
-    overload: Callable[[set[str], dict[str, Any]], int] | None = None
-    promote: str | None = None
-    primitive: Any = None
-    composite: type[Composite] = Composite
-    view: Any = False
-    bit: int = 0
-    inplace: bool = False
-    out: bool = True
-    results: Any = None
-    constant: tuple[int, ...] = ()
-    keeps_results: bool = False
-    copies_operands: InitVar[bool] = False
-    tangent: Any = None
-    cotangent: Any = None
-    numbers: bool = False
-    mixed: bool = False
-    by_value: bool | None = None
-    kinds: str = "biufc"
-    exact_numbers: bool = False
-    own_precision: InitVar[bool] = False
-    complex: InitVar[bool] = True
-    spaces: str = "function method"
-    arguments: Any = None
+    tape: TapeInterpreter
+    first: Tensor | None
+    value: Any
+    node: Node | None
+    complete: Callable[[Sequence[Tensor]], None] | None = None
 
-    def __post_init__(self, node: str, copies_operands: bool, own_precision: bool, complex: bool) -> None:
-        self.name = self.name or self.function.__name__
-        self.node_name = node or node_name(self.name)
-        self.names = self.tensors.replace("*", "").split()
-        self.has_sequences = "*" in self.tensors
-        self.full_pattern = (True,) * len(self.names)
-        self.dtypes = FLOATS if complex else REALS  # for which it is its primitive
-        if self.primitive is not None and not rounds_once(self.primitive.primitive):
-            self.dtypes = self.dtypes - {HALF}
-        self.differentiable = self.results is not None or not self.constant
-        self.computes_in_single = not (own_precision or self.view or self.composite is not Composite)
-        if copies_operands:
-            self.composite = PrivateComposite
-        self.composites, self.plans = Cache(), Cache()
-        OPERATIONS[self.name] = self
 
-    def __repr__(self) -> str:
-        return f"<operation {self.name}>"
+class Operation(Declaration):
+    """A declared operation, which can be called."""
 
-    @cached_property
-    def parameters(self) -> list[inspect.Parameter]:
-        """The parameters that users see."""
-        return list(inspect.signature(self.arguments or self.function).parameters.values())
+    composites: Cache  # its primitives by patterns of operands
+    plans: Cache
 
-    @cached_property
-    def defaults(self) -> dict[str, Any]:
-        """The defaults of static parameters."""
-        declared = inspect.signature(self.function).parameters.values()
-        return {p.name: p.default for p in declared if p.default is not p.empty and p.name not in self.names}
+    def __init__(self, *declared: Any, **options: Any):
+        super().__init__(*declared, **options)
+        vars(self).update(composites=Cache(), plans=Cache())  # attributes of a declaration cannot be set
 
-    # -- the declaration as a primitive ------------------------------------------
+    # -- the primitives that compute it ------------------------------------------
     def primitive_for(self, pattern: tuple) -> Composite:
-        """Return the primitive for a pattern of operands: True where a value is given, an int for a sequence of that
-        length."""
+        """Return the primitive for a pattern of operands: see `make_primitive`."""
         key = key_of(pattern)  # a sequence of one operand is not an operand
         found = self.composites.get(key)
         if found is None:
-            found = self.composites[key] = self.composite(
-                self.name, self.function_for(pattern), self.results is not None, self.tangent_for(pattern)
-            )
-            found.pattern = pattern
-            # NumPy gives views where primitives copy.
-            found.by_value = True if self.view else self.by_value
-            found.shares = found.shares or bool(self.view)
-            if self.keeps_results:
-                found.keep_results()
-            if self.cotangent is not None:
-                found.cotangent_rule = self.cotangent_for(pattern)
+            found = self.composites[key] = make_primitive(self, pattern)
         return found
-
-    def tangent_for(self, pattern: tuple) -> Any:
-        """Return the tangent rule for a pattern: operands that are not given have None as primal and tangent."""
-        rule = self.tangent
-        if rule is not None and self.computes_in_single:
-            rule = tangent_rule_in_single(rule)
-        if rule is None or all(pattern):
-            return rule
-
-        def tangent(ys, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
-            given = iter(zip(primals, tangents))
-            return rule(ys, *zip(*[next(given) if p else (None, None) for p in pattern]), params)
-
-        return tangent
-
-    def cotangent_for(self, pattern: tuple) -> Callable[..., list[Any]]:
-        """Return the cotangent rule for a pattern: operands that are not given are None."""
-        rule = tangent_rule_in_single(self.cotangent) if self.computes_in_single else self.cotangent
-
-        def cotangent(ys, operands: Sequence[Any], ct, params: dict) -> list[Any]:
-            given = iter(operands)
-            found = rule(ys, [next(given) if p else None for p in pattern], ct, params)
-            return [v for v, p in zip(found, pattern) if p]
-
-        return cotangent
-
-    def function_for(self, pattern: tuple) -> Callable[..., Any]:
-        """Return the function of a flat sequence of the values that are given."""
-        names, promote = self.names, self.promote
-
-        def call_with_pattern(*values, **params) -> Any:
-            rest = iter(values)
-            for name, present in zip(names, pattern):
-                if type(present) is int:
-                    params[name] = [next(rest) for _ in range(present)]
-                else:
-                    params[name] = next(rest) if present else None
-            if values and kind_of(value_dtype(values[0])) not in self.kinds:
-                raise not_implemented_error(self.name, value_dtype(values[0]))
-            return self.function(**params)
-
-        function = call_with_pattern
-        if self.computes_in_single:
-            function = compute_in_single(call_with_pattern, self.exact_numbers)
-        if promote is None:
-            return function
-
-        def call_promoted(*values, **params) -> Any:
-            return function(*promote_values(values, promote, self.exact_numbers), **params)
-
-        return call_promoted
 
     def choose_primitive(self, values: Sequence[Any], pattern: tuple, params: dict) -> tuple[Any, dict]:
         """Return the primitive that computes these values, and its params. Parameters are compared with their defaults
@@ -229,85 +111,51 @@ class Operation:
         operation in place, which is then returned."""
         silence = ERROR_STATE.set(IGNORE)
         try:
-            found = self.run_plan(operands, params, target)
-            if found is None and (sparse := find_sparse(self, operands)) is not None:
+            outcome = self.run_plan(operands, params, target)
+            if outcome is None and (sparse := find_sparse(self, operands)) is not None:
                 return sparse.operate(self, operands, params, out)
-            if found is None:
+            if outcome is None:
                 context = CURRENT.get()
                 observer, modes = context.observer, context.modes
                 autocast = None if modes is None else modes.autocast
                 if autocast is not None and out is None and target is None:
                     operands = autocast.cast_operands(self.name, operands)
                 if observer is None:
-                    found = self.run_on_tape(operands, params, target)
+                    outcome = self.run_on_tape(operands, params, target)
                 else:
-                    found = run_observed(observer, self, operands, params, target)
+                    outcome = run_observed(observer, self, operands, params, target)
         except REWORDED_ERRORS as error:
             raise reword_error(self.name, operands, error) from None
         finally:
             ERROR_STATE.reset(silence)
-        tape, first, y, node, finish = found
+        tape, first, y, node, complete = outcome
         if out is not None:
             return write_out(self, y, node, out, operands)
-        if self.results is None:
+        is_single = self.results is None
+        if is_single:
             if target is not None and y is target._fx_value:
                 return target
-            result = make_tensor(tape, y, node)
-            if self.view:
-                views.record_view(result, first, self, operands, params)
-            if finish is not None:
-                finish([result])
-            return result
-        results = [make_tensor(tape, v, self.edge_to(node, i)) for i, v in enumerate(y)]
+            results = [make_tensor(tape, y, node)]
+        else:
+            results = [make_tensor(tape, v, self.edge_to(node, i)) for i, v in enumerate(y)]
         if self.view:
-            for i, r in enumerate(results):
-                views.record_view(r, first, self, operands, params, i)
-        if finish is not None:
-            finish(results)
+            for i, result in enumerate(results):
+                views.record_view(result, first, self, operands, params, None if is_single else i)
+        if complete is not None:
+            complete(results)
+        if is_single:
+            return results[0]
         return self.results(results) if self.results in (tuple, list) else self.results(*results)
 
-    def run_plan(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
-        """Compute on plain arrays outside all transforms by the plan for such operands: (tape, first operand, result,
-        Node or None, None). Return None where there is more to decide."""
-        context = CURRENT.get()
-        if context is not EVAL and context is not NO_GRAD and context is not QUIET:
+    def run_plan(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Outcome | None:
+        """Compute on plain operands (see `gate`) by the plan for such. Return None where there is more to decide."""
+        pattern, flat = self.arrange(operands) if self.has_sequences else ((), operands)
+        found = read_operands(flat, self.differentiable)
+        if found is None:
             return None
-        recording = context is EVAL and self.differentiable
-        key: list[Any] = [_default_dtype[0]]
-        flat = operands
-        if self.has_sequences:
-            pattern, flat = self.arrange(operands)
+        key, values, edges = found
+        if pattern:
             key.append(key_of(pattern))
-        values, edges, wanted = [], [], False
-        for x in flat:
-            kind = type(x)
-            edge = None
-            if kind in TENSOR_CLASSES:
-                meta = x._fx_view_meta
-                if meta is not None and not views.is_plain_view(x):
-                    return None  # a tangent, its own or that of its base, or inference mode
-                value = x._fx_value
-                if type(value) is not np.ndarray:
-                    return None
-                if recording:
-                    edge = x._fx_node
-                    if edge is not None:
-                        if x._fx_tape is not BASE_TAPE:
-                            return None
-                        if edge is LEAF:
-                            edge = x._fx_accumulator or grad_accumulator(x)
-                        wanted = True
-                key += (value.shape, value.dtype.num, edge is None)
-                values.append(value)
-            elif kind in SCALARS:
-                key.append(kind)
-                values.append(x)
-            elif x is None:
-                key.append(None)
-                continue
-            else:
-                return None
-            edges.append(edge)
         for name, value in params.items():
             kind = type(value)
             if kind is list:
@@ -325,17 +173,17 @@ class Operation:
             if self.read_numbers(params):
                 return self.run_plan(operands, params, target)
             plan = self.plans[known] = self.make_plan(operands, values, edges, params, target)
-        if target is not None and target._fx_view_meta is None and not wanted:
+        if target is not None and target._fx_view_meta is None and not any(edges):
             y = plan.write(values)
             if y is values[0]:
                 VERSIONS.record_change(y, self.name + "_", source_info.user_frame())
-            return BASE_TAPE, None, y, None, None
+            return Outcome(BASE_TAPE, None, y, None)
         y, rule, residuals = plan.run(values, edges)
         node = None
         if rule is not None:
             results = None if self.results is None else y
             node = Node(self, rule, residuals, tuple(edges), rule.pull_plain, results)
-        return BASE_TAPE, operands[0], y, node, None
+        return Outcome(BASE_TAPE, operands[0], y, node)
 
     def make_plan(self, operands, values: Sequence[Any], next_edges, params: dict, target) -> Any:
         """Make the plan for operands of which these are the values."""
@@ -348,9 +196,8 @@ class Operation:
             return primitive.plan_for(values, next_edges, given)
         return Plan(primitive, given, next_edges)
 
-    def run_on_tape(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Any:
-        """Compute on operands of any kind, recorded by the tape in charge: (tape, first operand, result, Node or None,
-        what is to be done with the Tensors of the results or None)."""
+    def run_on_tape(self, operands: Sequence[Any], params: dict, target: Tensor | None) -> Outcome:
+        """Compute on operands of any kind, recorded by the tape in charge."""
         if target is not None:
             self.check_target(target, operands)
         if params:
@@ -393,13 +240,15 @@ class Operation:
                     y, node = record(primitive, tuple(values), tuple(edges), given, self)
             finally:
                 CONSTANTS_FOLLOW.reset(token)
-        finish = (
-            partial(self.finish_results, operands, params, pattern, flat, edges, node) if special else None
-        )
-        return tape, first, y, node, finish
+        complete = None
+        if special:
+            complete = partial(self.complete_results, operands, params, pattern, flat, edges, node)
+        return Outcome(tape, first, y, node, complete)
 
-    def finish_results(self, operands, params: dict, pattern: tuple, flat, next_edges, node, results) -> None:
-        """Finish the results as the metadata and classes of the operands, and the modes, require."""
+    def complete_results(
+        self, operands, params: dict, pattern: tuple, flat, next_edges, node, results
+    ) -> None:
+        """Complete the results as the metadata and classes of the operands, and the modes, require."""
         modes = current_modes()
         subclass = next(
             (
@@ -509,70 +358,12 @@ def find_sparse(op: Operation, operands: Sequence[Any]) -> SparseTensor | None:
     return None
 
 
-def rounds_once(primitive: Any) -> bool:
-    """Whether a primitive rounds half precision once: where its kernel is a function of NumPy's, or rounds nothing, or
-    sums in single precision."""
-    return type(primitive.kernel) is np.ufunc or primitive.name in ("relu", "mm", "pow")
-
-
-def share_float_dtype(values: Sequence[Any], dtypes: set[Any], exact_numbers: bool) -> bool:
-    """Whether all values have one floating dtype, or are numbers of it: an elementwise primitive then does what torch
-    does. With `exact_numbers` there are no numbers of half precision."""
-    dtype, has_numbers = None, False
-    for v in values:
-        if type(v) in SCALARS:
-            if type(v) is complex or type(v) is bool:
-                return False
-            has_numbers = True
-            continue
-        found = v.dtype if type(v) is np.ndarray else aval_of(v).dtype
-        if dtype is None and found in dtypes and not getattr(v, "weak", False):
-            dtype = found
-        elif found is not dtype:
-            return False
-    return dtype is not None and not (exact_numbers and has_numbers and dtype is HALF)
-
-
 def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]], Any]:
-    """Declare an operation: see the module's description.
-
-    Args:
-        tensors: the parameters that are Tensors, in their order; `*tensors` for a sequence of Tensors.
-        promote: how operands get a common dtype: see `promote_values`.
-        primitive: the elementwise primitive that it is on operands of one floating dtype; the fast path.
-        composite: the class of its primitives: see `_declare.rearrangement`.
-        view: the result is a view of the first operand where that is an array. Where it is more than a choice of
-            entries: (first operand, view, **params) → the first operand after the view was given another value.
-        bit: the bit of the view: it shows the conjugates or the negatives of what is in memory (`_core.bits`).
-        inplace: there is a method `name_`.
-        results: what it makes of its several results: tuple, list, a namedtuple, or a function of them.
-        constant: the positions of results that never require a gradient.
-        keeps_results: its nodes keep results, where its derivative reads them, as torch's do: operands may be modified
-            afterwards, and results may not.
-        copies_operands: its nodes keep copies of operands, where its derivative reads them: see `PrivateComposite`.
-        tangent: (ys, primals, tangents, params) → tangents, where the function's own would not be stable.
-        cotangent: (ys, operands, ct, params) → cotangents of all operands, for one of the (first) result, where that
-            takes fewer steps than the tangent rule transposed; it reads no more than that.
-        spaces: where it is to be found: "function" (torch.name), "method", "linalg" (there without the prefix
-            `linalg_` of its name), "nn.functional", …
-        out: it takes `out=`.
-        by_value: whether the function looks at values, if only to refuse some, so that it is not compiled. Without it
-            those do that have operands which are positions or truth values.
-        kinds: the kinds of dtypes ("b", "i", "u", "f", "c") that its first operand may have; others are refused.
-        exact_numbers: a number beside half precision is not rounded to it.
-        own_precision: it depends on the precision of its operands: see `_core.precision`.
-        complex: whether it exists of complex numbers; it matters for `primitive`.
-        numbers: a number may stand for its first operand, as in torch.pow(2, x).
-        mixed: its keywords, which are numbers, may stand among its operands, as in torch.add(x, alpha, y).
-        arguments: the parameters that users see, where they are not those of the function: a function of them that
-            returns (operands, params), as in `arguments=lambda input, dim=-1: ((input,), {"axis": dim})`.
-        name, node: what it is called, where that is not the name of the function.
-        overload: (names of the operands that are numbers, params) → torch's counter in the name of the node, where it
-            has several of that name.
-    """
+    """Declare an operation by its function: the parameters that are Tensors, and options of a `Declaration`."""
 
     def declare(function: Callable[..., Any]) -> Any:
-        op = Operation(function, tensors, **options)
+        op = Operation(function, tensors, **{"name": function.__name__, **options})
+        OPERATIONS[op.name] = op
         user = make_user_function(op)
         for space in op.spaces.split():
             expose(space, op.name.removeprefix(f"{space}_"))(user)

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from ...extend import source_info
-from .entrance import make_entrance, with_numpy_names
+from .entrance import make_entrance, public_place, with_numpy_names
 from .entry import is_entry_point
 from .late_text import complete_late
 from .view_plan import with_known_views
@@ -39,8 +39,7 @@ def expose(
             if name in (None, function.__name__) or not hasattr(function, "exposed"):
                 function.exposed = entrance  # type: ignore[attr-defined]
             entrance.__name__ = name or function.__name__
-        if type(entrance) is FunctionType and (entrance is not function or entrance.__module__ is None):
-            tell_place(entrance, spaces.split(), name or function.__name__)
+            entrance.__module__, entrance.__qualname__ = public_place(spaces.split(), entrance.__name__)
         if type(entrance) in (FunctionType, property):
             complete_late(entrance)
         for space in spaces.split():
@@ -48,16 +47,6 @@ def expose(
         return function
 
     return put
-
-
-def tell_place(function, spaces: list[str], name: str) -> None:
-    """Have a function say where users find it first: in a namespace, if it is in one, or as a method."""
-    for space in spaces:
-        is_named = space not in ("function", "method")
-        function.__module__ = f"fxgrad.compat.{space}" if is_named else "fxgrad.compat"
-        function.__qualname__ = f"Tensor.{name}" if space == "method" else name
-        if space != "method":
-            break
 
 
 def with_direct(direct: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

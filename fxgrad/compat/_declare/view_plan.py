@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import EVAL, Cache, Context, ops, source_info
+from ...extend import CURRENT, EVAL, Cache, Context, ops, source_info
 from .._core import strides
 from .._core.memory import memory_address
-from .._core.tape import LEAF, grad_accumulator, no_copy
+from .._core.tape import no_copy
 from .._core.tensor import Size, Tensor, allocate_tensor
-from .._core.views import NO_REBASE_MESSAGES, ViewMeta, tensor_version
-from .plain import make_result, plain_context
+from .._core.views import NO_REBASE_MESSAGES, ViewChain, ViewMeta, ViewStep, tensor_version
+from .gate import NOT_PLAIN, plain_edge
+from .plain import make_result
 from .rearrangement import Rearrangement
 
+current = CURRENT.get
 BOUND_TYPES = frozenset({int, type(None)})  # of a slice that means the same whenever it is looked at
 Reader = Callable[[np.ndarray], np.ndarray]
 
@@ -68,13 +70,11 @@ READERS: dict[Any, Callable[..., tuple[Reader, Reader | None]]] = {
 
 class ViewPlan:
     """How an operation makes its view of an array of known shape and dtype: `read` gives the array of the view of one
-    with these `strides`, `read_strided` of others (None: `read` does). `step` are the arguments of the ViewStep, of
-    which the first is the operation, and the last one the (rule, residuals, pull_plain) of the node that records it, or
-    None where none does."""
+    with these `strides`, `read_strided` of others (None: `read` does); `step` is the step from a Tensor to its view."""
 
     __slots__ = ("read", "read_strided", "step", "strides")
 
-    def __init__(self, array: np.ndarray, call, params: dict[str, Any], step: tuple[Any, ...]):
+    def __init__(self, array: np.ndarray, call, params: dict[str, Any], step: ViewStep):
         fresh = np.empty(array.shape, array.dtype)
         self.read, self.read_strided = READERS[call](fresh, call, params)
         self.strides, self.step = fresh.strides, step
@@ -111,96 +111,93 @@ def freeze(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
     return tuple(arguments) if found is None else tuple(found)
 
 
-def make_view(tensor, context: Context, made: np.ndarray, step: tuple[Any, ...]) -> Tensor:
-    """Make the view of a plain Tensor that shows this array, by the step of these arguments."""
-    operation, pullback, edges = step[0], step[4], None
-    if pullback is not None:
-        edge = tensor._fx_node
-        edges = ((tensor._fx_accumulator or grad_accumulator(tensor)) if edge is LEAF else edge,)
-    view = make_result(made, operation, pullback, edges, 3)
+def make_view(tensor, context: Context, edge, made: np.ndarray, step: ViewStep) -> Tensor:
+    """Make the view of a plain Tensor with this gradient edge that shows this array, by this step."""
+    view = make_result(made, step.operation, step.pullback, None if edge is None else (edge,), 3)
     view._fx_view_meta = meta = allocate_tensor(ViewMeta)
-    above, creation, meta.is_inherited = (
-        tensor._fx_view_meta,
-        "default" if context is EVAL else "no_grad",
-        False,
-    )
+    meta.chain = chain = allocate_tensor(ViewChain)
+    above, creation, chain.last_step = tensor._fx_view_meta, "default" if context is EVAL else "no_grad", step
+    meta.is_inherited = False
     if above is None:
-        base, meta.arrays = tensor, (tensor._fx_value, made)
+        base, chain.previous, meta.arrays = tensor, None, (tensor._fx_value, made)
     else:
-        base, arrays = above.base, above.arrays
+        base, chain.previous, arrays = above.base, above.chain, above.arrays
         meta.arrays = (arrays[0], made) if arrays is not None and arrays[1] is tensor._fx_value else None
         if context is EVAL or above.creation == "detached":
             creation, meta.is_inherited = above.creation, True
-    meta.base, meta.made_by, meta.creation, meta.tangent = base, (above, step), creation, None
+    meta.base, meta.creation, meta.tangent = base, creation, None
     meta.history_version = base._fx_history_version
     meta.base_version = tensor_version(base) if creation in NO_REBASE_MESSAGES else 0
     return view
 
 
-def take_view(plans: Cache, tensor, key: tuple[Any, ...] | None) -> Tensor | None:
-    """Return the view of a Tensor that a known plan makes for arguments with this key; None where there is more to
-    decide."""
-    context = plain_context(tensor)
-    if context is None:
-        return None
+def take_view(plans: Cache, tensor, context: Context, edge, key: tuple[Any, ...] | None) -> Tensor | None:
+    """Return the view of a plain Tensor with this edge that a known plan makes for arguments with this key; None where
+    there is more to decide."""
     value = tensor._fx_value
-    plan = plans.get((value.shape, value.dtype.num, context is not EVAL or tensor._fx_node is None, key))
+    plan = plans.get((value.shape, value.dtype.num, edge is None, key))
     if plan is None:
         return None
     if plan.read_strided is None or value.strides == plan.strides:
-        return make_view(tensor, context, plan.read(value), plan.step)
+        return make_view(tensor, context, edge, plan.read(value), plan.step)
     try:
         made = plan.read_strided(value)
     except ValueError:
         return None
-    return make_view(tensor, context, made, plan.step)
+    return make_view(tensor, context, edge, made, plan.step)
 
 
 def plan_view(
-    plans: Cache, tensor, key: tuple[Any, ...] | None, operation, params: dict[str, Any]
+    plans: Cache,
+    tensor,
+    context: Context,
+    edge,
+    key: tuple[Any, ...] | None,
+    operation,
+    params: dict[str, Any],
 ) -> Tensor | None:
     """Make the plan by which an operation makes a view of Tensors like this one, and return its view; None where there
     is more to decide."""
-    context = None if key is None else plain_context(tensor)
-    if context is None:
+    if key is None:
         return None
-    value, is_unrecorded = tensor._fx_value, context is not EVAL or tensor._fx_node is None
+    value = tensor._fx_value
     call, _, given = operation.primitive_for(operation.full_pattern).arrangement(value, **params)
     if call not in READERS:
         return None
     pullback, primitive = None, call.primitive
-    if not is_unrecorded:
+    if edge is not None:
         _, rule, residuals = primitive.vjp(primitive.kernel, (value,), (True,), given, no_copy)
         pullback = rule, residuals, rule.pull_plain
-    plan = ViewPlan(value, call, given, (operation, (), params, None, pullback))
-    plans[value.shape, value.dtype.num, is_unrecorded, key] = plan
-    return take_view(plans, tensor, key)
+    plan = ViewPlan(value, call, given, ViewStep(operation, (), params, None, pullback))
+    plans[value.shape, value.dtype.num, edge is None, key] = plan
+    return take_view(plans, tensor, context, edge, key)
 
 
-def learn_view(plans: Cache, tensor, key: tuple[Any, ...], view) -> None:
+def learn_view(plans: Cache, tensor, edge, key: tuple[Any, ...], view) -> None:
     """Keep the plan by which a function has made a view of a plain Tensor, if that was one step of a view operation."""
-    context = plain_context(tensor)
-    if context is None or type(view) is not Tensor or type(view._fx_view_meta) is not ViewMeta:
+    if type(view) is not Tensor or type(view._fx_view_meta) is not ViewMeta:
         return
     meta, above, value = view._fx_view_meta, tensor._fx_view_meta, tensor._fx_value
-    if type(meta.made_by) is not tuple or meta.base is not (tensor if above is None else above.base):
+    base, before = (tensor, None) if above is None else (above.base, above.chain)
+    if (
+        meta.base is not base
+        or meta.chain.previous is not before
+        or type(meta.chain.last_step) is not ViewStep
+    ):
         return
-    before, step = meta.made_by
-    operation, operands, params, index, pullback = step
-    is_view = (
-        before is above and not operands and index is None and operation.view is True and not operation.bit
-    )
+    step = meta.chain.last_step
+    operation, params = step.operation, step.params
+    is_view = not step.operands and step.index is None and operation.view is True and not operation.bit
     composite = operation.primitive_for(operation.full_pattern)
     if (
         not is_view
         or not isinstance(composite, Rearrangement)
-        or (pullback is None) is not (view._fx_node is None)
+        or (step.pullback is None) is not (view._fx_node is None)
     ):
         return
     call, _, given = composite.arrangement(value, **params)
     if call in READERS:
-        is_unrecorded = context is not EVAL or tensor._fx_node is None
-        plans[value.shape, value.dtype.num, is_unrecorded, key] = ViewPlan(value, call, given, step)
+        plans[value.shape, value.dtype.num, edge is None, key] = ViewPlan(value, call, given, step)
 
 
 def with_known_views(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -213,11 +210,14 @@ def with_known_views(function: Callable[..., Any]) -> Callable[..., Any]:
             key = None if options or not arguments else freeze(arguments[1:])
             if key is None:
                 return function(*arguments, **options)
-            tensor = arguments[0]
-            view = take_view(plans, tensor, key)
+            tensor, context = arguments[0], current()
+            edge = plain_edge(tensor, context)
+            if edge is NOT_PLAIN:
+                return function(*arguments)
+            view = take_view(plans, tensor, context, edge, key)
             if view is None:
                 view = function(*arguments)
-                learn_view(plans, tensor, key, view)
+                learn_view(plans, tensor, edge, key, view)
             return view
         except BaseException as error:
             source_info.hide_frames(error)  # that of this function

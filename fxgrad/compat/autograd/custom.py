@@ -248,7 +248,8 @@ def set_inplace_history(target: Tensor, edge: Edge, outputs: tuple) -> None:
             hint="F.apply(x.clone())",
         )
     ensure_modifiable(target, overlap=True)
-    rebase_history(target, make_tensor(target._fx_tape, target._fx_value, edge), edge.node.name())
+    result = make_tensor(target._fx_tape, target._fx_value, edge)
+    rebase_history(target, base_tensor(target), result, edge.node.name())
 
 
 def saved_entry(tensor, own: dict[int, int], position: int) -> Any:

@@ -14,48 +14,13 @@ from typing import Any
 import numpy as np
 
 from ...extend import Aval, finite_differences, unit_vectors
-from .._core.errors import ArgumentValueError, TensorError, public
+from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy, zeros_like
+from ..errors import GradcheckError
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
-
-
-@public
-class GradcheckError(TensorError):
-    """A derivative that does not agree with finite differences, or with itself.
-
-    `gradcheck` and `gradgradcheck` raise it: a `backward` with a wrong factor, one that returns something else in its
-    second run, single precision where double is needed.
-
-    >>> class Square(torch.autograd.Function):
-    ...     @staticmethod
-    ...     def forward(ctx, x):
-    ...         ctx.save_for_backward(x)
-    ...         return x * x
-    ...
-    ...     @staticmethod
-    ...     def backward(ctx, grad):
-    ...         return grad * ctx.saved_tensors[0]
-    >>> x = torch.ones(2, dtype=torch.float64, requires_grad=True)
-    >>> torch.autograd.gradcheck(Square.apply, x)
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.GradcheckError: Jacobian mismatch for output 0 with respect to input 0,
-    numerical:[[2. 0.]
-     [0. 2.]]
-    analytical:[[1. 0.]
-     [0. 1.]]
-    ...
-      see: errors/compat/GradcheckError
-
-    The factor 2 was missing:
-
-    >>> Square.backward = staticmethod(lambda ctx, grad: 2 * grad * ctx.saved_tensors[0])
-    >>> torch.autograd.gradcheck(Square.apply, x)
-    True
-    """
 
 
 class Problem:

@@ -11,10 +11,10 @@ from ...extend import CURRENT, ConcretizationError, api_boundary, finite_differe
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy
+from ..errors import GradcheckError
 from ..func.vectorize import vmap
 from ..ops.joining import stack
 from .differences import (
-    GradcheckError,
     Problem,
     as_array,
     combine_parts,

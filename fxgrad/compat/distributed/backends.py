@@ -7,91 +7,13 @@ from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, Kind, TensorError, public
+from .._core.errors import ArgumentValueError, TensorError
 from .._declare.packages import complete_module
 from .._make.devices import device_count
+from ..errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
 
 # Served by the communicator on CPUs; "undefined" is what torch calls the choice by itself.
 ON_CPUS = ("gloo", "mpi", "ucc", "undefined")
-
-
-UNRAISED = """
-
-Nothing here raises it: what fails between processes is a CollectiveMismatchError or a CollectiveTimeoutError.
-Programs that catch it by this name run unchanged.
-
->>> raise torch.distributed.{name}("no answer")
-Traceback (most recent call last):
-    ...
-fxgrad.compat.errors.{name}: no answer
-  at:  ...
-  see: errors/compat/{name}
-
->>> try:
-...     raise torch.distributed.{name}("no answer")
-... except RuntimeError:
-...     print("caught")
-caught
-"""
-
-
-def unraised(kind: Kind) -> Kind:
-    """Say in the docstring of an error that it is there for programs that catch it."""
-    kind.__doc__ = f"{kind.__doc__ or ''}{UNRAISED.format(name=kind.__name__)}"
-    return public(kind)
-
-
-@unraised
-class DistError(TensorError):
-    """The base of the errors of communication."""
-
-
-@unraised
-class DistBackendError(DistError):
-    """The error for a library that communicates and fails."""
-
-
-@unraised
-class DistNetworkError(DistError):
-    """The error of the network."""
-
-
-@public
-class DistStoreError(DistError):
-    """The error of a store: a key that nobody has set in time.
-
-    >>> from datetime import timedelta
-    >>> store = torch.distributed.HashStore()
-    >>> store.set_timeout(timedelta(milliseconds=10))
-    >>> store.get("address")
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.DistStoreError: wait timeout after 10ms, keys: address
-      at:  ...
-      see: errors/compat/DistStoreError
-
-    >>> store.set("address", "here")
-    >>> store.get("address")
-    b'here'
-    """
-
-
-@public
-class QueueEmptyError(DistStoreError):
-    """The error of a queue of a store with nothing in it.
-
-    >>> store = torch.distributed.HashStore()
-    >>> store.queue_pop("jobs", block=False)
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.QueueEmptyError: the queue jobs is empty
-      at:  ...
-      see: errors/compat/QueueEmptyError
-
-    >>> store.queue_push("jobs", "first")
-    >>> store.queue_pop("jobs", block=False)
-    b'first'
-    """
 
 
 class Backend(str):

@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Any
 
 from .._core.errors import ArgumentError, TensorError
-from .backends import DistStoreError, QueueEmptyError
+from ..errors import DistStoreError, QueueEmptyError
 
 POLL = 0.01  # seconds between two looks for a key
 

@@ -6,9 +6,9 @@ import math
 import warnings
 from typing import Any
 
-from ...extend import FxgradError
-from .._core.errors import ArgumentValueError, public
+from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
+from ..errors import MissingMatrixError
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
@@ -16,24 +16,6 @@ from .multivariate import MatrixParameter, half_log_det, solve_lower
 from .parameters import parameter
 from .positive import Beta, clamp_tiny
 from .utils import broadcast_all, draw_normal, known_truth, torch
-
-
-@public
-class MissingMatrixError(FxgradError, AssertionError):
-    """Not exactly one matrix where one is waited for: an AssertionError, as in torch.
-
-    >>> torch.distributions.Wishart(df=torch.tensor(3.0))
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.MissingMatrixError: Exactly one of covariance_matrix or precision_matrix or
-    scale_tril may be specified.
-      at:  ...
-      see: errors/compat/MissingMatrixError
-
-    >>> torch.distributions.Wishart(df=torch.tensor(3.0), covariance_matrix=torch.eye(2)).mean
-    tensor([[3., 0.],
-            [0., 3.]])
-    """
 
 
 class Wishart(MatrixParameter, ExponentialFamily):

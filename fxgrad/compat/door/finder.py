@@ -6,47 +6,13 @@ import sys
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
-from ...extend import FxgradError
-from .._core.errors import public
+from ..errors import LoadedError
 from .modules import ROOTS, explain, open_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.metadata import Distribution, DistributionFinder
     from types import ModuleType
-
-
-@public
-class LoadedError(FxgradError, ImportError):
-    """The error of `install` where the real torch is loaded already: Python would go on with that one.
-
-    >>> program = '''
-    ... import sys, types
-    ... import fxgrad.compat
-    ... sys.modules["torch"] = types.ModuleType("torch")
-    ... try:
-    ...     fxgrad.compat.install()
-    ... except ImportError as error:
-    ...     print(error)
-    ... '''
-    >>> import subprocess, sys  # since a torch that is loaded here has to stay
-    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
-    fxgrad.compat cannot stand for torch: 'torch' (without a file) is loaded already
-      at:  ...
-      try: call fxgrad.compat.install() before anything imports torch, or run the program by ...
-      see: errors/compat/LoadedError
-
-    Install it before:
-
-    >>> program = '''
-    ... import fxgrad.compat
-    ... with fxgrad.compat.install():
-    ...     import torch
-    ... print(torch.ones(2))
-    ... '''
-    >>> print(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout)
-    tensor([1., 1.])
-    """
 
 
 class TorchFinder:

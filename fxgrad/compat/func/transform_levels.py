@@ -13,7 +13,6 @@ from ...extend import (
     CURRENT,
     BatchInterpreter,
     BatchTracer,
-    ConcretizationError,
     Context,
     Interpreter,
     JVPInterpreter,
@@ -24,10 +23,11 @@ from ...extend import (
 )
 from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentValueError, TensorError, public
+from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import DEFAULT_MODES, Modes, current_tools, tools_of, with_modes
 from .._core.tape import TapeInterpreter, TensorPrimitive, current_tape
 from .._core.tensor import LEAF, Tensor, make_tensor, refresh, to_outer, wrap
+from ..errors import BatchedValueError
 from .arguments import is_leaf
 
 OUTER: Any = Interpreter.outer
@@ -147,25 +147,6 @@ WORDS = {
         for name in ("nonzero", "unique", "unique_consecutive")
     },
 }
-
-
-@public
-class BatchedValueError(TensorError, ConcretizationError):
-    """Code inside `vmap` that asks for the one value of a batched Tensor: by `if`, `.item()`, `float()`.
-
-    >>> torch.func.vmap(lambda x: x if x > 0 else -x)(torch.tensor([1.0, -2.0]))
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.BatchedValueError: vmap: It looks like you're attempting to use a Tensor in some
-    data-dependent control flow. We don't support that yet.
-      in:  ... level 1: vmap at ...
-      at:  ...
-      try: the value differs from one entry to the next: torch.where instead of `if`, Tensors for numbers
-      see: errors/compat/BatchedValueError
-
-    >>> torch.func.vmap(lambda x: torch.where(x > 0, x, -x))(torch.tensor([1.0, -2.0]))
-    tensor([1., 2.])
-    """
 
 
 class TangentInterpreter(SharesModes, JVPInterpreter):

@@ -42,8 +42,9 @@ from .._core.tape import LEAF
 from .._core.tensor import Tensor, refresh
 from .._core.views import replace_memory
 from .._declare.composite import Composite
+from .._declare.gate import writable_array
 from .._declare.operation import operation
-from .._declare.plain import copy_directly, writable_array
+from .._declare.plain import copy_directly
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from .._make.devices import META, device_of, move_array, to_device

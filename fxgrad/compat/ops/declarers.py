@@ -14,6 +14,7 @@ from .._core.error_messages import not_implemented_error
 from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
+from .._declare.generated import define_functions
 from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
 
@@ -74,11 +75,10 @@ def expose_with(
     name, known = name or function.__name__, inspect.signature(function).parameters
     first, *others = [text.partition("=")[0] for text in parameters.split(", ")]
     given = ", ".join([first, *(f"{n}={n}" for n in others if n in known)])
-    namespace: dict[str, Any] = {"function": function}
     text = f"def {name}({parameters}): return function({given})"
-    exec(compile(text, f"<fxgrad torch.{name}>", "exec"), namespace)
-    namespace[name].__doc__ = function.__doc__
-    expose(spaces)(namespace[name])
+    (made,) = define_functions(text, {"function": function}, f"parameters of {name}", name)
+    made.__doc__ = function.__doc__
+    expose(spaces)(made)
 
 
 def first_result(result, *others) -> Any:

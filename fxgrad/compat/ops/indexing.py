@@ -44,7 +44,7 @@ from .basic_views import (
     slice_view,
 )
 from .copying import copy_
-from .plain_indexing import take_entries, take_part, write_part
+from .plain_indexing import index_directly, write_part
 from .slicing import alias
 from .viewing import broadcast_shapes, expand_values, reshape, unsqueeze
 
@@ -288,12 +288,7 @@ def check_indices_broadcast(indices: list[Any]) -> None:
         ) from None
 
 
-def take_directly(self: Tensor, key) -> Any:
-    """The part of a plain Tensor; None where there is more to decide."""
-    return take_entries(index_values.operation, self, key) if type(key) is Tensor else take_part(self, key)
-
-
-@expose("method", "__getitem__", views=True, direct=take_directly)
+@expose("method", "__getitem__", views=True, direct=index_directly(index_values.operation))
 def getitem(self: Tensor, key) -> Tensor:
     """Part of a Tensor: a view for integers, slices, None and `...`; a copy where Tensors, masks or lists are used.
 

@@ -16,8 +16,9 @@ from .._core.errors import ArgumentError, ArgumentValueError, TensorError, argum
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
+from .._declare.gate import read_operands
 from .._declare.operation import operation
-from .._declare.plain import make_result, plain_operands
+from .._declare.plain import make_result
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
 from .arguments import dim_index, normalize_dim
@@ -88,11 +89,13 @@ JOINS = Cache(1024)  # JoinPlans by operation, axis, dtype and shapes
 def take_join(operation, tensors, dim, plan_axis: int | None = None) -> Tensor | None:
     """Join plain Tensors by the known plan for their shapes, or by a new one along `plan_axis`, for which they are
     known to fit. Return None where there is more to decide."""
-    found = plain_operands(tensors) if type(tensors) in (list, tuple) and type(dim) is int else None
+    found = None
+    if type(tensors) in (list, tuple) and tensors and type(dim) is int:
+        found = read_operands(tensors)
     if found is None:
         return None
-    arrays, edges = found
-    key = (operation, dim, arrays[0].dtype.num, *[x.shape for x in arrays])
+    kinds, arrays, edges = found
+    key = (operation, dim, *kinds)
     plan = JOINS.get(key)
     if plan is None:
         if plan_axis is None:
@@ -100,7 +103,7 @@ def take_join(operation, tensors, dim, plan_axis: int | None = None) -> Tensor |
         plan = JOINS[key] = JoinPlan(operation, arrays, plan_axis)
     if arrays[0].ndim > 3 and have_channels_last(arrays):
         return None
-    return make_result(plan.join(arrays), operation, plan.pullback, edges, 3)
+    return make_result(plan.join(arrays), operation, plan.pullback, edges if any(edges) else None, 3)
 
 
 def join_directly(operation) -> Callable[..., Tensor | None]:

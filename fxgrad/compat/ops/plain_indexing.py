@@ -4,16 +4,23 @@ an index is as fast as looking up a plan.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ...extend import EVAL, SCALARS, Aval, ops, source_info
+import numpy as np
+
+from ...extend import CURRENT, SCALARS, Aval, ops, source_info
 from .._core import strides
 from .._core.dtypes import cast_number
 from .._core.memory import VERSIONS
-from .._core.tape import LEAF, grad_accumulator
-from .._declare.plain import constant_array, copy_directly, make_result, plain_context, writable_array
+from .._core.tensor import Tensor, allocate_tensor
+from .._core.views import ViewStep
+from .._declare.gate import NOT_PLAIN, plain_edge, writable_array
+from .._declare.plain import constant_array, copy_directly, make_result
 from .._declare.view_plan import BOUND_TYPES, make_view
 from .basic_views import select_view, slice_view
+
+current = CURRENT.get
 
 
 def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None:
@@ -59,20 +66,49 @@ def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None
     return None if maker is None else (tuple(found), maker.operation)
 
 
-def take_part(tensor, key) -> Any:
-    """Return the view of a plain Tensor that a key of integers and slices makes; None where there is more to decide."""
-    context = plain_context(tensor)
-    if context is None:
+def index_directly(operation) -> Callable[[Any, Any], Any]:
+    """Return the function that indexes a plain Tensor: the view that integers and slices make, or the rows that a
+    Tensor of positions chooses, recorded by this operation; None where there is more to decide."""
+
+    def take(tensor, key) -> Any:
+        context = current()
+        edge = plain_edge(tensor, context)
+        if edge is NOT_PLAIN:
+            return None
+        value = tensor._fx_value
+        if type(key) is Tensor:
+            return take_rows(operation, value, edge, key)
+        part = find_part(key, value.shape)
+        if part is None:
+            return None
+        index, op = part
+        step = allocate_tensor(ViewStep)
+        step.operation, step.operands, step.params, step.index = op, (), {"index": index}, None
+        step.pullback = None
+        if edge is not None:
+            step.pullback = PART, ([Aval(value.shape, value.dtype)], step.params), PULL_PART
+        return make_view(tensor, context, edge, value[(*index, ...)], step)
+
+    return take
+
+
+def take_rows(operation, value: np.ndarray, edge, key) -> Any:
+    """Return the rows of an array at the places that a plain Tensor of integers gives, recorded by the operation with
+    this edge to the array; None where there is more to decide."""
+    places = constant_array(key)
+    if places is None or not places.shape or places.dtype.char not in "lqi":
         return None
-    value = tensor._fx_value
-    part = find_part(key, value.shape)
-    if part is None:
+    if not value.shape or not value.flags.c_contiguous:
         return None
-    index, op = part
-    params, pullback = {"index": index}, None
-    if context is EVAL and tensor._fx_node is not None:
-        pullback = PART, ([Aval(value.shape, value.dtype)], params), PULL_PART
-    return make_view(tensor, context, value[(*index, ...)], (op, (), params, None, pullback))
+    try:
+        rows = value.take(places, 0)
+    except IndexError:
+        return None
+    if edge is None:
+        return make_result(rows, operation, None, None, 3)
+    params = {"index": (ops.ARRAY, *(WHOLE,) * (value.ndim - 1))}
+    pullback = GATHER, ([Aval(value.shape, value.dtype), places], params), PULL_GATHER
+    return make_result(rows, operation, pullback, (edge, None), 3)
 
 
 def write_part(tensor, key, value) -> bool:
@@ -88,28 +124,6 @@ def write_part(tensor, key, value) -> bool:
     view[...] = cast_number(value, memory.dtype)
     VERSIONS.record_change(memory, "fill_", source_info.user_frame())
     return True
-
-
-def take_entries(operation, tensor, key) -> Any:
-    """Return the rows of a plain Tensor at the places that a plain Tensor of integers gives, by the operation that is
-    recorded; None where there is more to decide."""
-    places, context = constant_array(key), plain_context(tensor)
-    if places is None or context is None or not places.shape or places.dtype.char not in "lqi":
-        return None
-    value = tensor._fx_value
-    if not value.shape or not value.flags.c_contiguous:
-        return None
-    try:
-        rows = value.take(places, 0)
-    except IndexError:
-        return None
-    if context is not EVAL or tensor._fx_node is None:
-        return make_result(rows, operation, None, None)
-    params = {"index": (ops.ARRAY, *(WHOLE,) * (value.ndim - 1))}
-    pullback = GATHER, ([Aval(value.shape, value.dtype), places], params), PULL_GATHER
-    edge = tensor._fx_node
-    edges = ((tensor._fx_accumulator or grad_accumulator(tensor)) if edge is LEAF else edge, None)
-    return make_result(rows, operation, pullback, edges)
 
 
 WHOLE = slice(None)

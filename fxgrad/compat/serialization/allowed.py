@@ -7,8 +7,9 @@ from threading import Lock
 from typing import Any
 
 from .._core.errors import ArgumentError, ArgumentValueError
+from ..errors import UnpicklingError
 from .builders import known_globals
-from .errors import UnpicklingError, refuse
+from .errors import refuse
 from .machine import Global
 from .names import OLD_MODULES, OLD_NAMES, torch_name
 

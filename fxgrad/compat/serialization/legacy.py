@@ -15,9 +15,10 @@ from .._core.errors import TensorError
 from .._core.meta import is_meta
 from .._core.storage import UntypedStorage
 from .._make.devices import device_of, move_array
+from ..errors import TruncatedError
 from .allowed import find_global
 from .archive import fill
-from .errors import TruncatedError, refuse
+from .errors import refuse
 from .machine import Machine, named_globals
 from .source import Source
 from .storages import (

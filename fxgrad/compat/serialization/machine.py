@@ -17,7 +17,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .._core.tensor import Size
-from .errors import TruncatedError, refuse
+from ..errors import TruncatedError
+from .errors import refuse
 from .source import Source, take_counted, take_integer, take_name, take_number, take_text
 
 DEPTH = 500  # of deques and defaultdicts inside one another

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any, BinaryIO
 
-from .errors import TruncatedError
+from ..errors import TruncatedError
 
 NAME_LENGTH = 1000  # of a module or class
 

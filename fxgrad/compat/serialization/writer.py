@@ -13,7 +13,7 @@ from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .errors import PicklingError
+from ..errors import PicklingError
 from .names import torch_name
 from .reductions import REDUCTIONS, Name, reduce_subclass, storage_id
 

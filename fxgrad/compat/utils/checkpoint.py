@@ -21,7 +21,8 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import no_grad
 from ..autograd.gradients import backward
 from ..autograd.saved_tensors_hooks import ensure_hooks_allowed
-from .recomputation import CheckpointedCall, CheckpointError, GraphExecGroup, resume_rng
+from ..errors import CheckpointError
+from .recomputation import CheckpointedCall, GraphExecGroup, resume_rng
 from .selective_checkpoint import (
     CheckpointPolicy,
     SelectiveCheckpointContext,

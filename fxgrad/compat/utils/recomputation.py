@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...extend import CURRENT, EVAL, SCALARS, Tracer, aval_of, source_info, use_context
 from .._core.backward import engine
-from .._core.errors import TensorError, public
+from .._core.errors import TensorError
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes, with_modes
 from .._core.packing import PackedValue, PackingHooks
@@ -23,6 +23,7 @@ from .._core.tape import BASE_TAPE, AccumulateGrad, current_tape, next_serial
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from .._declare.handlers import OperationHandler
 from .._make import generators
+from ..errors import CheckpointError
 from ..func.transform_levels import record_on
 from ..ops.overloads import called_operation
 
@@ -49,30 +50,6 @@ Operations of the original forward:
 
 Operations of the recomputation, as far as it went:
 {second}"""
-
-
-@public
-class CheckpointError(TensorError):
-    """A checkpointed function that did not do the same when it was run again.
-
-    `torch.utils.checkpoint` runs a function a second time in the backward pass. It must save the same Tensors then: it
-    must not depend on a counter, on the time, or on random numbers other than torch's.
-
-    >>> runs = []
-    >>> def layer(x):
-    ...     runs.append(1)
-    ...     return x.sin() * x.cos() if len(runs) == 1 else x.sin()
-    >>> x = torch.zeros(3, requires_grad=True)
-    >>> torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False).sum().backward()
-    Traceback (most recent call last):
-        ...
-    fxgrad.compat.errors.CheckpointError: torch.utils.checkpoint: A different number of tensors was ...
-      see: errors/compat/CheckpointError
-
-    >>> torch.utils.checkpoint.checkpoint(lambda x: x.sin() * x.cos(), x, use_reentrant=False).sum().backward()
-    >>> x.grad
-    tensor([1., 1., 1.])
-    """
 
 
 class StopRecomputation(BaseException):

@@ -1,0 +1,163 @@
+"""The declaration of torch's operations: a pure function of values under a torch name.
+
+    @operation("input end weight", promote="arithmetic", inplace=True)
+    def lerp(input, end, weight):
+        return input + weight * (end - input)
+
+The function computes on arrays and tracers with `fxgrad.ops` and `fxgrad.numpy`, and does not depend on Tensors. The
+declaration says which of its parameters are Tensors (`*tensors` is a sequence of them); the others are static. From it
+follows the function that users call, on Tensors: with a grad_fn named after it, whose backward is derived and cached,
+in every transform, as a method, with `out=`, and as `lerp_` in place.
+
+Whoever adds an operation needs this file alone. `operation` describes what happens when it is called.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._core.tape import node_name
+from .composite import Composite, PrivateComposite
+
+# The dtypes of the fast path.
+HALF = np.dtype("f2")
+REALS = {np.dtype("f4"), np.dtype("f8"), HALF}
+FLOATS = REALS | {np.dtype("c8"), np.dtype("c16")}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Declaration:
+    """What the author of an operation says of it.
+
+    Args:
+        function: what it computes.
+        tensors: the parameters that are Tensors, in their order; `*tensors` for a sequence of Tensors.
+        promote: how operands get a common dtype: see `promote_values`.
+        primitive: the elementwise primitive that it is on operands of one floating dtype; the fast path.
+        composite: the class of its primitives: see `_declare.rearrangement`.
+        view: the result is a view of the first operand where that is an array. Where it is more than a choice of
+            entries: (first operand, view, **params) → the first operand after the view was given another value.
+        bit: the bit of the view: it shows the conjugates or the negatives of what is in memory (`_core.bits`).
+        inplace: there is a method `name_`.
+        results: what it makes of its several results: tuple, list, a namedtuple, or a function of them.
+        constant: the positions of results that never require a gradient.
+        keeps_results: its nodes keep results, where its derivative reads them, as torch's do: operands may be modified
+            afterwards, and results may not.
+        copies_operands: its nodes keep copies of operands, where its derivative reads them: see `PrivateComposite`.
+        tangent: (ys, primals, tangents, params) → tangents, where the function's own would not be stable.
+        cotangent: (ys, operands, ct, params) → cotangents of all operands, for one of the (first) result, where that
+            takes fewer steps than the tangent rule transposed; it reads no more than that.
+        name: what it is called: the name of the function, where nothing else is said.
+        node: torch's name of its node, where that does not follow from the name.
+        spaces: where it is to be found: "function" (torch.name), "method", "linalg" (there without the prefix
+            `linalg_` of its name), "nn.functional", …
+        out: it takes `out=`.
+        by_value: whether the function looks at values, if only to refuse some, so that it is not compiled. Without it
+            those do that have operands which are positions or truth values.
+        kinds: the kinds of dtypes ("b", "i", "u", "f", "c") that its first operand may have; others are refused.
+        exact_numbers: a number beside half precision is not rounded to it.
+        own_precision: it depends on the precision of its operands: see `_core.precision`.
+        complex: whether it exists of complex numbers; it matters for `primitive`.
+        numbers: a number may stand for its first operand, as in torch.pow(2, x).
+        mixed: its keywords, which are numbers, may stand among its operands, as in torch.add(x, alpha, y).
+        arguments: the parameters that users see, where they are not those of the function: a function of them that
+            returns (operands, params), as in `arguments=lambda input, dim=-1: ((input,), {"axis": dim})`.
+        overload: (names of the operands that are numbers, params) → torch's counter in the name of the node, where it
+            has several of that name.
+    """
+
+    function: Callable[..., Any]
+    tensors: str
+    name: str
+    node: str = ""
+    overload: Callable[[set[str], dict[str, Any]], int] | None = None
+    promote: str | None = None
+    primitive: Any = None
+    composite: type[Composite] = Composite
+    view: Any = False
+    bit: int = 0
+    inplace: bool = False
+    out: bool = True
+    results: Any = None
+    constant: tuple[int, ...] = ()
+    keeps_results: bool = False
+    copies_operands: bool = False
+    tangent: Any = None
+    cotangent: Any = None
+    numbers: bool = False
+    mixed: bool = False
+    by_value: bool | None = None
+    kinds: str = "biufc"
+    exact_numbers: bool = False
+    own_precision: bool = False
+    complex: bool = True
+    spaces: str = "function method"
+    arguments: Any = None
+
+    def __repr__(self) -> str:
+        return f"<operation {self.name}>"
+
+    # -- what follows from it ------------------------------------------
+    @cached_property
+    def node_name(self) -> str:
+        """The name of its nodes."""
+        return self.node or node_name(self.name)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the operands."""
+        return self.tensors.replace("*", "").split()
+
+    @cached_property
+    def has_sequences(self) -> bool:
+        """Whether an operand is a sequence of Tensors."""
+        return "*" in self.tensors
+
+    @cached_property
+    def full_pattern(self) -> tuple[bool, ...]:
+        """The pattern in which all operands are given."""
+        return (True,) * len(self.names)
+
+    @cached_property
+    def parameters(self) -> list[inspect.Parameter]:
+        """The parameters that users see."""
+        return list(inspect.signature(self.arguments or self.function).parameters.values())
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults of static parameters."""
+        declared = inspect.signature(self.function).parameters.values()
+        return {p.name: p.default for p in declared if p.default is not p.empty and p.name not in self.names}
+
+    @cached_property
+    def dtypes(self) -> set[np.dtype]:
+        """The dtypes for which it is its primitive."""
+        dtypes = FLOATS if self.complex else REALS
+        return dtypes if self.primitive is None or rounds_once(self.primitive.primitive) else dtypes - {HALF}
+
+    @cached_property
+    def differentiable(self) -> bool:
+        """Whether any of its results may require a gradient."""
+        return self.results is not None or not self.constant
+
+    @cached_property
+    def composite_class(self) -> type[Composite]:
+        """The class of its primitives."""
+        return PrivateComposite if self.copies_operands else self.composite
+
+    @cached_property
+    def computes_in_single(self) -> bool:
+        """Whether half precision is computed in single precision."""
+        return not (self.own_precision or self.view or self.composite is not Composite)
+
+
+def rounds_once(primitive: Any) -> bool:
+    """Whether a primitive rounds half precision once: where its kernel is a function of NumPy's, or rounds nothing, or
+    sums in single precision."""
+    return type(primitive.kernel) is np.ufunc or primitive.name in ("relu", "mm", "pow")

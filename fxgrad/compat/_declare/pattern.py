@@ -1,0 +1,117 @@
+"""The primitives of a declared operation: one for each pattern of its operands, since those that are not given are not
+operands of a primitive, and each entry of a sequence is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...extend import SCALARS, aval_of, kind_of
+from .._core.error_messages import not_implemented_error
+from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
+from .declaration import HALF
+from .promotion import promote_values
+
+if TYPE_CHECKING:
+    from .composite import Composite
+    from .declaration import Declaration
+
+
+def make_primitive(declaration: Declaration, pattern: tuple) -> Composite:
+    """Make the primitive for a pattern of operands: True where a value is given, an int for a sequence of that
+    length."""
+    made = declaration.composite_class(
+        declaration.name,
+        function_for(declaration, pattern),
+        declaration.results is not None,
+        tangent_for(declaration, pattern),
+    )
+    made.pattern = pattern
+    # NumPy gives views where primitives copy.
+    made.by_value = True if declaration.view else declaration.by_value
+    made.shares = made.shares or bool(declaration.view)
+    if declaration.keeps_results:
+        made.keep_results()
+    if declaration.cotangent is not None:
+        made.cotangent_rule = cotangent_for(declaration, pattern)
+    return made
+
+
+def tangent_for(declaration: Declaration, pattern: tuple) -> Any:
+    """Return the tangent rule for a pattern: operands that are not given have None as primal and tangent."""
+    rule = declaration.tangent
+    if rule is not None and declaration.computes_in_single:
+        rule = tangent_rule_in_single(rule)
+    if rule is None or all(pattern):
+        return rule
+
+    def tangent(ys, primals: Sequence[Any], tangents: Sequence[Any], params: dict) -> Any:
+        return rule(ys, fill(pattern, primals), fill(pattern, tangents), params)
+
+    return tangent
+
+
+def cotangent_for(declaration: Declaration, pattern: tuple) -> Callable[..., list[Any]]:
+    """Return the cotangent rule for a pattern: operands that are not given are None."""
+    rule = declaration.cotangent
+    if declaration.computes_in_single:
+        rule = tangent_rule_in_single(rule)
+
+    def cotangent(ys, operands: Sequence[Any], ct, params: dict) -> list[Any]:
+        return [v for v, p in zip(rule(ys, fill(pattern, operands), ct, params), pattern) if p]
+
+    return cotangent
+
+
+def fill(pattern: tuple, given: Sequence[Any]) -> list[Any]:
+    """Put None in the place of what is not given."""
+    rest = iter(given)
+    return [next(rest) if present else None for present in pattern]
+
+
+def function_for(declaration: Declaration, pattern: tuple) -> Callable[..., Any]:
+    """Return the function of a flat sequence of the values that are given."""
+    names, promote = declaration.names, declaration.promote
+
+    def call_with_pattern(*values, **params) -> Any:
+        rest = iter(values)
+        for name, present in zip(names, pattern):
+            if type(present) is int:
+                params[name] = [next(rest) for _ in range(present)]
+            else:
+                params[name] = next(rest) if present else None
+        if values and kind_of(value_dtype(values[0])) not in declaration.kinds:
+            raise not_implemented_error(declaration.name, value_dtype(values[0]))
+        return declaration.function(**params)
+
+    function = call_with_pattern
+    if declaration.computes_in_single:
+        function = compute_in_single(call_with_pattern, declaration.exact_numbers)
+    if promote is None:
+        return function
+
+    def call_promoted(*values, **params) -> Any:
+        return function(*promote_values(values, promote, declaration.exact_numbers), **params)
+
+    return call_promoted
+
+
+def share_float_dtype(values: Sequence[Any], dtypes: set[Any], exact_numbers: bool) -> bool:
+    """Whether all values have one floating dtype, or are numbers of it: an elementwise primitive then does what torch
+    does. With `exact_numbers` there are no numbers of half precision."""
+    dtype, has_numbers = None, False
+    for v in values:
+        if type(v) in SCALARS:
+            if type(v) is complex or type(v) is bool:
+                return False
+            has_numbers = True
+            continue
+        found = v.dtype if type(v) is np.ndarray else aval_of(v).dtype
+        if dtype is None and found in dtypes and not getattr(v, "weak", False):
+            dtype = found
+        elif found is not dtype:
+            return False
+    return dtype is not None and not (exact_numbers and has_numbers and dtype is HALF)
