@@ -1,4 +1,4 @@
-"""Calls of a Module: its `forward`, and the hooks before and after it."""
+"""The call of a Module: its `forward`, and the hooks before and after."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..._core.hooks import HookList, RemovableHandle
 
 
 class ModuleHook:
-    """One hook of a module or of all, its kind, and how it is called."""
+    """A hook of one module or of all modules, with its kind and calling convention."""
 
     def __init__(self, kind: str, function: Callable, with_kwargs: bool = False, always: bool = False):
         self.kind, self.function, self.with_kwargs, self.always = kind, function, with_kwargs, always
@@ -22,8 +22,8 @@ GLOBAL_HOOKS: HookList = HookList()
 
 
 class LazyHookList:
-    """Hooks of a Module under a name of torch's, a HookList made when it is first asked for. From then on calls of the
-    Module look for hooks: whoever has the list may put one in."""
+    """The hooks of a Module under torch's attribute name, a HookList that is made on first access. From then on calls
+    of the Module look for hooks: whoever has the list may put one in."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -59,14 +59,14 @@ class CallMixin:
         return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args, **kwargs) -> Any:
-        """What a call does; subclasses that wrap calls call this."""
+        """Carry out a call; subclasses that wrap calls call this method."""
         return CallMixin.__call__(self, *args, **kwargs)
 
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Have hook(module, args) called before `forward`: what it returns, if not None, is used as arguments. With
-        `with_kwargs` it is hook(module, args, kwargs) → None or (args, kwargs).
+        """Call hook(module, args) before `forward`; a result other than None replaces the arguments. With `with_kwargs`
+        it is hook(module, args, kwargs) → None or (args, kwargs).
 
         Returns:
             A handle whose `remove()` takes it away again.
@@ -129,7 +129,7 @@ class CallMixin:
             self.__dict__["_fx_may_have_hooks"] = True
 
     def _fx_hooks_of(self, kind: str) -> list[ModuleHook]:
-        """The hooks of a kind, those of all modules first."""
+        """Return the hooks of a kind: first those of all modules, then those of this one."""
         found = [hook for hook in list(GLOBAL_HOOKS.values()) if hook.kind == kind]
         own = self.__dict__.get(f"_{kind}_hooks")
         if own:
@@ -177,7 +177,7 @@ class CallMixin:
 def add_hook(
     place: HookList, hook: Callable, prepend: bool = False, **marks: tuple[HookList, bool]
 ) -> RemovableHandle:
-    """Register a hook, and note which marks it has in the lists of these."""
+    """Register a hook, and record its options in the lists of the module."""
     handle = RemovableHandle(place, extra_dict=[marked for marked, _ in marks.values()])
     place[handle.id] = hook
     for marked, has in marks.values():
@@ -239,8 +239,8 @@ register_module_backward_hook = register_module_full_backward_hook
 
 
 def register_module_parameter_registration_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, name, parameter) called when a module gets a parameter: what it returns, if not None, becomes
-    the parameter.
+    """Call hook(module, name, parameter) whenever a module gets a parameter; a result other than None replaces the
+    parameter.
 
     Returns:
         A handle whose `remove()` takes it away again.
@@ -249,8 +249,7 @@ def register_module_parameter_registration_hook(hook: Callable) -> RemovableHand
 
 
 def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, name, buffer) called when a module gets a buffer: what it returns, if not None, becomes the
-    buffer.
+    """Call hook(module, name, buffer) whenever a module gets a buffer; a result other than None replaces the buffer.
 
     Returns:
         A handle whose `remove()` takes it away again.
@@ -259,8 +258,7 @@ def register_module_buffer_registration_hook(hook: Callable) -> RemovableHandle:
 
 
 def register_module_module_registration_hook(hook: Callable) -> RemovableHandle:
-    """Have hook(module, name, submodule) called when a module gets another one inside it: what it returns, if not
-    None, becomes that.
+    """Call hook(module, name, submodule) whenever a module gets a submodule; a result other than None replaces it.
 
     Returns:
         A handle whose `remove()` takes it away again.
@@ -299,6 +297,6 @@ def apply_pre_hook(module, hook: ModuleHook, args: tuple, kwargs: dict) -> tuple
 
 
 def apply_forward_hook(module, hook: ModuleHook, args: tuple, kwargs: dict, result) -> Any:
-    """Call a forward hook, and return what it makes of the output, or None."""
+    """Call a forward hook, and return the output that it gives, or None."""
     given = (args, kwargs) if hook.with_kwargs else (args,)
     return hook.function(module, *given, result)
