@@ -107,8 +107,7 @@ def normalize_key(key) -> Any:
 
 
 def is_truth_value(entry) -> bool:
-    """Whether an entry of a key is one truth value: it stands for no dimension of the operand, but makes one, of which
-    it is the mask."""
+    """Whether an entry of a key is a single truth value, which makes a new dimension of which it is the mask."""
     return isinstance(entry, bool | np.bool_) or (is_mask(entry) and not entry.shape)
 
 
@@ -289,7 +288,7 @@ def check_indices_broadcast(indices: list[Any]) -> None:
 
 
 def take_directly(self: Tensor, key) -> Any:
-    """The part of a plain Tensor; None where there is more to decide."""
+    """Return the part of a plain Tensor, or None if it needs the general path."""
     return take_entries(index_values.operation, self, key) if type(key) is Tensor else take_part(self, key)
 
 
@@ -324,8 +323,8 @@ put_masked_ = to_inplace(put_masked, "index_put_")
 
 
 def write_masked(view: Tensor, left: list[Any], mask: Tensor, value: Tensor) -> None:
-    """Write where a traced mask is true: inside vmap it may differ between the entries of the batch.
-    So it is not known how many entries it chooses, and the value has to be the same for all of them."""
+    """Write at the true entries of a traced mask, which may differ between the entries of a batch. So it is not known
+    how many entries it chooses, and the value has to be the same for all of them."""
     rank, shape = len(mask.shape), value.shape
     after = len(view.shape) - rank - next(d for d, a in enumerate(left) if a is mask)
     head, tail = shape[: max(len(shape) - after, 0)], shape[max(len(shape) - after, 0) :]

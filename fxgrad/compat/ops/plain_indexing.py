@@ -17,8 +17,8 @@ from .basic_views import select_view, slice_view
 
 
 def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None:
-    """Return (an index of positions counted from the front, the operation) for a key of integers of Python's, slices of
-    such and `...`; None for other keys and for those that raise."""
+    """Return (an index of non-negative positions, the operation) for a key of Python integers, slices of integers and
+    `...`; None for other keys and for those that raise."""
     maker, ndim, dots = None, len(shape), False
     if type(key) is int:
         if not ndim or not -shape[0] <= key < shape[0]:
@@ -60,7 +60,7 @@ def find_part(key, shape: tuple[int, ...]) -> tuple[tuple[Any, ...], Any] | None
 
 
 def take_part(tensor, key) -> Any:
-    """Return the view of a plain Tensor that a key of integers and slices makes; None where there is more to decide."""
+    """Return the view of a plain Tensor for a key of integers and slices; None if it needs the general path."""
     context = plain_context(tensor)
     if context is None:
         return None
@@ -91,8 +91,8 @@ def write_part(tensor, key, value) -> bool:
 
 
 def take_entries(operation, tensor, key) -> Any:
-    """Return the rows of a plain Tensor at the places that a plain Tensor of integers gives, by the operation that is
-    recorded; None where there is more to decide."""
+    """Return the rows of a plain Tensor at the places in a plain Tensor of integers, by the recorded operation; None if
+    it needs the general path."""
     places, context = constant_array(key), plain_context(tensor)
     if places is None or context is None or not places.shape or places.dtype.char not in "lqi":
         return None

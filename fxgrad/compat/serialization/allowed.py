@@ -20,7 +20,8 @@ ALLOWED: list[tuple[Any, ...]] = [()]
 
 
 def full_name(entry) -> str:
-    """Return the name under which files refer to what was allowed: a function or class, or a pair of one and its name.
+    """Return the name under which files refer to an allowed object: a function, a class, or a pair of either and its
+    name.
 
     Raises:
         ValueError: the tuple is no pair.
@@ -48,7 +49,7 @@ def full_name(entry) -> str:
 
 
 def names_in_files(entry) -> tuple[str, ...]:
-    """Return the names under which files may refer to what was allowed: torch's too, where it is ours."""
+    """Return the names under which files may refer to an allowed object, among them torch's name for one of ours."""
     name = full_name(entry)
     return (
         (name,)
@@ -134,7 +135,7 @@ class safe_globals:
 
 
 def find_global(module: str, name: str) -> Global:
-    """Find what a name in a file stands for.
+    """Find the object for a name in a file.
 
     Raises:
         UnpicklingError: it is not allowed.
@@ -146,7 +147,7 @@ def find_global(module: str, name: str) -> Global:
 
 
 def lookup(module: str, name: str) -> Global | None:
-    """Find what a name in a file stands for; None if it is not allowed."""
+    """Find the object for a name in a file, or None if it is not allowed."""
     module, name = OLD_NAMES.get((module, name), (OLD_MODULES.get(module, module), name))
     path = f"{module}.{name}"
     if module in BLOCKED:
