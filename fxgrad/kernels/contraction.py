@@ -98,7 +98,7 @@ def make_plan(xp: Any, spec: str) -> Callable[[Any, Any], Any]:
         return x if order == tuple(range(len(order))) else transpose(x, order)
 
     def widen(contraction: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """Compute bfloat16, which has no matmul of its own, in float32, and round once."""
+        """Compute in float32 for bfloat16, which has no matmul, and round once."""
 
         def run(a: Any, b: Any) -> Any:
             if xp is np and not (a.dtype.kind in NUMBERS and b.dtype.kind in NUMBERS):

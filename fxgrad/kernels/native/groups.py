@@ -65,7 +65,7 @@ class Work:
         self.units = -(-self.rows // self.span)
 
     def partial_shape(self, reduction: Reduction) -> tuple[int, int]:
-        """Return the shape of the partial results of a reduction, of which one axis is reduced afterwards: the first
+        """Return the shape of the partial results of a reduction, one axis of which is reduced afterwards: the first
         for a leading reduction, the second for a trailing one."""
         dims = self.space.dims
         if reduction.leading:
@@ -120,7 +120,7 @@ class Combination:
         return self.add_lanes(vector)
 
     def add_lanes(self, vector: Value) -> Value:
-        """Add or multiply the lanes of a vector, floating ones in halves."""
+        """Add or multiply the lanes of a vector; floating-point lanes by halves."""
         name = {"sum": "add", "prod": "mul"}[self.name]
         if not vector.type.is_float:
             return vector.function.reduce(vector, name)
@@ -278,16 +278,16 @@ class Writer:
 
 
 class Vector:
-    """The equations for one vector of a row, of which `values` are known; `bases` are where operands, results (`dense`)
-    and partial results of leading reductions (`parts`) begin."""
+    """The equations for one vector of a row. `values` are those that are known; `bases` are the addresses of operands,
+    results (`dense`) and partial results of leading reductions (`parts`)."""
 
     def __init__(self, writer: Writer, values: dict, bases: dict, dense: Value, parts: dict[int, Value]):
         self.writer, self.values, self.bases = writer, values, bases
         self.dense, self.parts = dense, parts
 
     def write(self, start: Value, totals: Sequence[Value]) -> list[Value]:
-        """Write the equations for the vector of which `start` is the first entry that is not done yet; return the
-        totals with what is new in it."""
+        """Write the equations for the vector that begins at the entry `start`, the first that is not done; return the
+        totals including the new entries."""
         writer, place = self.writer, start
         f, width, last = writer.function, writer.width, writer.space.dims[-1]
         lane_numbers = Value(f, f"<{', '.join(f'i64 {k}' for k in range(width))}>", Type("i64", width))
@@ -317,7 +317,7 @@ class Vector:
         ]
 
     def counted(self, i: int, reduction: Reduction, values: dict, fresh: Value | None) -> Value:
-        """Return what a reduction counts in: entries that are present and not counted before, neutral ones else."""
+        """Return the entries that a reduction counts; lanes that are absent or already counted become neutral."""
         operand, combination = reduction.equation.inputs[0], self.writer.combinations[i]
         value = lanes.convert(values[operand], operand.aval.dtype, combination.dtype)
         if combination.dtype.kind == "c":
@@ -351,7 +351,7 @@ def write_group(space: Space, work: Work, freedom: str = "") -> list[Function]:
 
 
 def add_entry(body: Function, graph: Graph) -> list[Function]:
-    """Return `body`, and `group`, which calls it."""
+    """Return `body` and its caller `group`."""
     inputs = graph.inputs
     entry = Function(GROUP, [I64, I64, *[PTR] * len(body.arguments[2:])], "i32")
     first, last, *objects = entry.arguments

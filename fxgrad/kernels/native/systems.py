@@ -146,7 +146,8 @@ def admits_factor(e: Equation) -> bool:
 
 @step_rule("cholesky", admits=admits_factor)
 def write_cholesky(w: StepWriter, e: Equation) -> None:
-    """Write the lower factor of the symmetric part of a matrix; one that is not positive is a doubt."""
+    """Write the lower factor of the symmetric part of a matrix; a matrix that is not positive definite raises a
+    doubt."""
     (a,), (result,), f = e.inputs, e.outputs, w.function
     type = Type(lanes.memory_element(result.aval.dtype))
     order, target, source = a.aval.shape[-1], w.target(result), w.place(a)
@@ -177,7 +178,7 @@ def write_cholesky(w: StepWriter, e: Equation) -> None:
 
 @step_rule("mirror_triangle")
 def write_mirrored(w: StepWriter, e: Equation) -> None:
-    """Write a symmetric matrix, of which one triangle is read."""
+    """Write a symmetric matrix from one of its triangles."""
     x, upper = operand_of(w, e, e.inputs[0]), e.params["upper"]
 
     def entry(position: Position) -> Value:
