@@ -161,7 +161,7 @@ def by_columns(a: np.ndarray) -> tuple[np.ndarray, bool, int]:
     return np.array(a, order="C"), True, max(n, 1)
 
 
-def stacked(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+def each_matrix(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
     """Iterate over the matrices of stacks."""
     if arrays[0].ndim == 2:
         yield arrays
@@ -210,7 +210,7 @@ def substitute(
         a = np.swapaxes(a, -1, -2) if transposed else a
         substitute_blocks(a, x, lower != transposed, unit_diagonal)
         return
-    for one, right in stacked(a, x):
+    for one, right in each_matrix(a, x):
         substitute_in(library, one, right, lower, unit_diagonal, transposed)
 
 
@@ -286,7 +286,7 @@ def factor_in(library: Library, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     packed = np.array(np.swapaxes(a, -1, -2), order="C").swapaxes(-1, -2)
     rows = np.zeros((*batch, 1, min(m, n)), library.integer)
     if packed.size:
-        for one, exchanges in stacked(packed, rows):
+        for one, exchanges in each_matrix(packed, rows):
             library.call("getrf", a.dtype, m, n, one, m, exchanges)
     return packed, rows[..., 0, :].astype(np.intp) - 1
 
@@ -392,7 +392,7 @@ def solve_vectors(
     n, x = factors.shape[-1], np.array(b, factors.dtype, order="C")
     rows = (pivots + 1).astype(library.integer)[..., None, :]
     if x.size:
-        for one, right, exchanges in stacked(factors, x, rows):
+        for one, right, exchanges in each_matrix(factors, x, rows):
             side = b"T" if transposed else b"N"
             library.call("getrs", x.dtype, side, n, 1, one, n, exchanges, right, n)
     return x
@@ -410,7 +410,7 @@ def invert_factors(factors: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     work = np.empty(64 * n, factors.dtype)
     rows = (pivots + 1).astype(library.integer)[..., None, :]
     if inverse.size:
-        for one, exchanges in stacked(inverse, rows):
+        for one, exchanges in each_matrix(inverse, rows):
             if library.call("getri", factors.dtype, n, one, n, exchanges, work, work.size):
                 one[...] = np.nan
     return np.ascontiguousarray(inverse)
@@ -438,7 +438,7 @@ def find_indefinite(a: np.ndarray) -> np.ndarray:
     if library is None:
         minors = [[not is_definite(x[:k, :k]) for k in range(1, n + 1)] for x in a.reshape(-1, n, n)]
         return first_true(np.array(minors, bool).reshape(*a.shape[:-2], n))
-    for one, found in stacked(np.array(a, order="C"), info):
+    for one, found in each_matrix(np.array(a, order="C"), info):
         if not is_definite(one):
             found[...] = library.call("potrf", a.dtype, b"U", n, one, n) or n
     return info[..., 0, 0]
@@ -465,7 +465,7 @@ def solve_banded(ab: np.ndarray, b: np.ndarray, lower: int, upper: int) -> np.nd
     packed = np.zeros((*batch, n, height), dtype)
     packed[..., lower:] = np.swapaxes(ab, -1, -2)
     if x.size:
-        for one, right in stacked(packed, x):
+        for one, right in each_matrix(packed, x):
             rows = np.zeros(n, library.integer)
             if library.call("gbsv", dtype, n, lower, upper, k, one, height, rows, right, n):
                 raise np.linalg.LinAlgError("singular matrix")  # as SciPy says it

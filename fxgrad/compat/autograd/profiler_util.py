@@ -79,7 +79,7 @@ class MemRecordsAcc:
         ]
 
 
-def formatted(name: str) -> property:
+def format_time_of(name: str) -> property:
     """A property that has a time as text."""
     return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` as text, with its unit.")
 
@@ -96,10 +96,13 @@ class FormattedTimesMixin:
     cpu_time_total: float
     device_time_total: float
 
-    cpu_time_str, cpu_time_total_str = formatted("cpu_time"), formatted("cpu_time_total")
-    device_time_str, device_time_total_str = formatted("device_time"), formatted("device_time_total")
-    self_cpu_time_total_str = formatted("self_cpu_time_total")
-    self_device_time_total_str = formatted("self_device_time_total")
+    cpu_time_str, cpu_time_total_str = format_time_of("cpu_time"), format_time_of("cpu_time_total")
+    device_time_str, device_time_total_str = (
+        format_time_of("device_time"),
+        format_time_of("device_time_total"),
+    )
+    self_cpu_time_total_str = format_time_of("self_cpu_time_total")
+    self_device_time_total_str = format_time_of("self_device_time_total")
 
     @property
     def cpu_time(self) -> float:

@@ -142,7 +142,7 @@ def find_global(module: str, name: str) -> Global:
     """
     found = lookup(module, name)
     if found is None:
-        raise refused(module, name)
+        raise refusal(module, name)
     return found
 
 
@@ -162,7 +162,7 @@ def lookup(module: str, name: str) -> Global | None:
     return None
 
 
-def refused(module: str, name: str) -> UnpicklingError:
+def refusal(module: str, name: str) -> UnpicklingError:
     """Return the error for a name that is not allowed."""
     path = f"{module}.{name}"
     if module in BLOCKED:

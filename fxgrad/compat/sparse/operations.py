@@ -44,7 +44,7 @@ def raise_to_power(input: SparseTensor, exponent: Any) -> SparseTensor:
 
 
 # -- arithmetic ------------------------------------------
-def scaled(x: Any, alpha: complex) -> Any:
+def scale(x: Any, alpha: complex) -> Any:
     """Multiply by a number, if it is not 1."""
     return x if alpha == 1 else x * alpha
 
@@ -65,7 +65,7 @@ def add(input: Any, other: Any, alpha: complex = 1) -> Any:
             f"add: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}",
             hint="sparse Tensors do not broadcast: x.to_dense() + y.to_dense()",
         )
-    entries = scaled(other.entries, alpha)
+    entries = scale(other.entries, alpha)
     if not isinstance(input, SparseTensor):
         return add_to_dense(input, other, entries)
     if len(input.places) != len(other.places):

@@ -43,7 +43,7 @@ def plan_buffers(body: Graph, state: Sequence[Var], carry: Sequence[Var], rows: 
     planner = BufferPlanner(body, carry, rows)
     planner.place_rows(rows)
     planner.place_carries(state)
-    planner.begin_where_it_ends()
+    planner.place_operands()
     planner.lend_arrays()
     return planner.plan
 
@@ -99,7 +99,7 @@ class BufferPlanner:
         dying = [a for a in equation.inputs if a in self.makers and self.last.get(a) == index]
         return [v for v in dying if v.aval == aval and v not in self.kept]
 
-    def begin_where_it_ends(self) -> None:
+    def place_operands(self) -> None:
         """Place an operand of a placed variable in the same array, if it may be overwritten."""
         places = self.plan.places
         for index, equation in reversed([*enumerate(self.body.equations)]):

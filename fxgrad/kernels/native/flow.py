@@ -162,7 +162,7 @@ def write_scan(
             elif w.places[v].text != place.text:
                 w.copy(place, w.places[v], v.aval)
         following = carry.hand_on(places, ends)
-        w.bear(work_of(body))
+        w.poll(work_of(body))
         loop.update(*following)
     return carry.results(loop.carry)
 
@@ -198,7 +198,7 @@ def write_while(
         w.wanted.update(carry.want(body, places, body.outputs))
         w.write_graph(body)
         following = carry.hand_on(places, body.outputs)
-        w.bear(work_of(cond, body))
+        w.poll(work_of(cond, body))
         loop.update(count + 1, *following)
     return carry.results(loop.carry[1:])
 

@@ -161,13 +161,13 @@ class Writer:
         self.combinations = {i: Combination(r) for i, r in space.reductions.items()}
         self.length = hide(self.function, space.dims[-1]) if space.dims[-1] < self.width else None
         self.everywhere = {  # what does not change at all
-            v: self.repeated(v, 0) for v in graph.inputs if not any(self.steps[v])
+            v: self.repeat_operand(v, 0) for v in graph.inputs if not any(self.steps[v])
         }
 
     def number(self, value: int) -> Value:
         return self.function.constant(value, I64)
 
-    def repeated(self, operand: Any, place: Value | int) -> Any:
+    def repeat_operand(self, operand: Any, place: Value | int) -> Any:
         """Load one entry of an operand into all lanes."""
         return lanes.load_repeated(
             self.function, self.operands[operand], operand.aval.dtype, place, self.width
@@ -245,7 +245,7 @@ class Writer:
             if v not in values:
                 bases[v] = self.base(indices, steps)
                 if not steps[-1]:
-                    values[v] = self.repeated(v, bases[v])
+                    values[v] = self.repeat_operand(v, bases[v])
         dense = self.base(indices, strides(dims))
         parts = {
             i: unit * prod(dims[r.place :]) + self.base(indices[r.place :], strides(dims[r.place :]))
@@ -310,13 +310,15 @@ class Vector:
             v = writer.graph.outputs[i]
             lanes.store(f, values[v], writer.targets[i], v.aval.dtype, self.dense + place, present)
         for i, reduction in writer.leading.items():
-            self.accumulate(i, self.counted(i, reduction, values, fresh), self.parts[i] + place, present)
+            self.accumulate(
+                i, self.counted_entries(i, reduction, values, fresh), self.parts[i] + place, present
+            )
         return [
-            writer.combinations[i].combine(total, self.counted(i, r, values, fresh))
+            writer.combinations[i].combine(total, self.counted_entries(i, r, values, fresh))
             for (i, r), total in zip(writer.trailing.items(), totals)
         ]
 
-    def counted(self, i: int, reduction: Reduction, values: dict, fresh: Value | None) -> Value:
+    def counted_entries(self, i: int, reduction: Reduction, values: dict, fresh: Value | None) -> Value:
         """Return the entries that a reduction counts; lanes that are absent or already counted become neutral."""
         operand, combination = reduction.equation.inputs[0], self.writer.combinations[i]
         value = lanes.convert(values[operand], operand.aval.dtype, combination.dtype)

@@ -255,7 +255,7 @@ class StepWriter:
         f = self.function
         f.store(f.load(self.doubts, Type("i8")) | f.cast("zext", condition, Type("i8")), self.doubts)
 
-    def bear(self, work: int) -> None:
+    def poll(self, work: int) -> None:
         """Poll for interrupts from time to time: after a step of a number of entries."""
         f = self.function
         left = f.load(self.patience, I64) - work
