@@ -17,7 +17,11 @@ from __future__ import annotations
 from pickle import PicklingError as PythonPicklingError
 from pickle import UnpicklingError as PythonUnpicklingError
 
+from typing import TypeVar
+
 from ..extend import ConcretizationError, FxgradError
+
+Kind = TypeVar("Kind", bound=type)
 
 __all__ = [
     "ArgumentError",
@@ -391,7 +395,7 @@ caught
 """
 
 
-def unraised(kind: type) -> type:
+def unraised(kind: Kind) -> Kind:
     """Say in the docstring of an error that it is there for programs that catch it."""
     kind.__doc__ = f"{kind.__doc__ or ''}{UNRAISED.format(name=kind.__name__)}"
     return kind

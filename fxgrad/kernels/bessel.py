@@ -56,8 +56,8 @@ def series_of_bessel(xp: Any, x: Any, family: str, order: int) -> Any:
 
 
 def bessel(xp: Any, x: Any, *, family: str, order: int, scaled: bool) -> Any:
-    """J, Y or K of an integer order, not negative; K times exp(x) if it is `scaled`. Y and K are NaN of negative
-    numbers and infinite at 0."""
+    """J, Y or K of a non-negative integer order; K times exp(x) if `scaled`. Y and K are NaN of negative numbers and
+    infinite at 0."""
     size = xp.abs(x)
     near, far = xp.minimum(size, NEAR), xp.maximum(size, NEAR)
     if family == "K":

@@ -39,9 +39,9 @@ def beta_moment(
     n: int,
     rule: tuple[np.ndarray, np.ndarray] = COARSE,
 ) -> Any:
-    """∫ (l(v) − l(u))ᵐ·(r(v) − r(u))ⁿ·q(v)/q(u) dv over all v beyond u, above it or below, where l(v) is the logarithm
-    of the sigmoid, r(v) = l(−v), and q = exp(a·l + b·r) is, but for a constant, the density of the log odds of a beta
-    variable, by a rule of nodes and weights."""
+    """∫ (l(v) − l(u))ᵐ·(r(v) − r(u))ⁿ·q(v)/q(u) dv over all v above or below u, by a rule of nodes and weights. Here
+    l(v) is the logarithm of the sigmoid, r(v) = l(−v), and q = exp(a·l + b·r) is, up to a constant, the density of the
+    log odds of a beta variable."""
     sign = 2 * upper - 1
     x = 1 / (1 + xp.exp(-u))
     scale = 1 / (xp.abs((a + b) * x - a) + xp.sqrt((a + b) * x * (1 - x)))

@@ -42,7 +42,7 @@ def cholesky_slope(factor: np.ndarray, t: np.ndarray) -> np.ndarray:
 
 
 def cholesky_slope_transpose(factor: np.ndarray, ct: np.ndarray) -> np.ndarray:
-    """Return what `cholesky_slope` is transposed to: the cotangent of a Hermitian matrix, from that of its factor."""
+    """The transpose of `cholesky_slope`: the cotangent of a Hermitian matrix, from that of its factor."""
     if np.iscomplexobj(factor) or np.iscomplexobj(ct):
         f = divide_transposed(factor, half_triangle(transpose(np.tril(factor)) @ ct))
         f = transpose(divide_transposed(np.conj(factor), transpose(f))) * 0.5

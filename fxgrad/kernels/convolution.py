@@ -1,4 +1,4 @@
-"""Kernels of correlations: matrix products with the windows, block by block, or direct ones where these are faster.
+"""Kernels of correlations: matrix products with the windows, block by block, or direct kernels where these are faster.
 
 Operands have the shapes (batch, group, channel, *n) and (group, feature, channel, *k). Along an axis, window o takes
 the entries o·step + k·dilation, after zeros were inserted between and around the entries.
@@ -142,7 +142,7 @@ def parts(count: int, size: int) -> Iterator[slice]:
 
 
 def dilate_and_pad(xp: Any, x: Any, pads: Pads, dilations: Numbers) -> Any:
-    """Put dilation − 1 zeros between the entries of x, and zeros around it; negative pads cut off."""
+    """Insert dilation − 1 zeros between the entries of x, and pad it with zeros; negative pads crop."""
     if not any(map(any, pads)) and all(d == 1 for d in dilations):
         return x
     lead = x.ndim - len(pads)
@@ -168,8 +168,8 @@ def correlate_phases(
     x_dilations: Numbers,
     w_dilations: Numbers,
 ) -> Any:
-    """Correlate what has zeros between its entries without these zeros: results at the same distance from an entry meet
-    the same taps of the kernel, and are a correlation with those."""
+    """Correlate a dilated input without its zeros: results at the same distance from an entry use the same taps of the
+    kernel, and form a correlation with these."""
     out = xp.zeros((*x.shape[:2], w.shape[1], *counts), dtype=xp.result_type(x.dtype, w.dtype))
     rank = len(counts)
     axes = [phases(*one) for one in zip(x.shape[3:], w.shape[3:], counts, pads, x_dilations, w_dilations)]

@@ -39,7 +39,7 @@ def is_complex(xp: Any, a: Any) -> bool:
 
 
 def order_rows(xp: Any, pivots: Any, m: int) -> Any:
-    """Return for every row of PA the row of A that it is, from the exchanges `pivots`."""
+    """Return for every row of PA its row number in A, from the exchanges `pivots`."""
     *batch, count = pivots.shape
     order = xp.broadcast_to(xp.arange(m), (*batch, m))
     for k in range(count):
@@ -48,7 +48,7 @@ def order_rows(xp: Any, pivots: Any, m: int) -> Any:
 
 
 def first_true(xp: Any, condition: Any) -> Any:
-    """Return the place, counted from 1, of the first true entry along the last axis; 0 where there is none."""
+    """Return the 1-based place of the first true entry along the last axis; 0 if there is none."""
     if not condition.shape[-1]:
         return xp.zeros(condition.shape[:-1], dtype=xp.int32)
     place = xp.argmax(xp.astype(condition, xp.int32), axis=-1) + 1
@@ -63,8 +63,8 @@ def find_zero_pivot(xp: Any, a: Any) -> Any:
 
 
 def find_indefinite(xp: Any, a: Any) -> Any:
-    """Return the order of the first leading minor that is not positive, of Hermitian matrices, or 0: that of the first
-    pivot of the elimination without exchanges that is not."""
+    """Return the order of the first leading minor of Hermitian matrices that is not positive, or 0: the first
+    non-positive pivot of elimination without exchanges."""
     n, wrong = a.shape[-1], []
     rows = xp.arange(n)
     for k in range(n):

@@ -29,7 +29,7 @@ def range_of_nodes(sizes: list[np.ndarray], powers: list[float], q: int) -> tupl
 
 
 def symmetric_integral(xp: Any, *operands: Any, halves: tuple[int, ...], q: int) -> Any:
-    """∫₀^∞ t^q·Π (t + xᵢ)^(−hᵢ/2) dt of arrays with one axis, for hᵢ in `halves`; ∞ where it diverges at 0, and NaN for
+    """∫₀^∞ t^q·Π (t + xᵢ)^(−hᵢ/2) dt for arrays with one axis and hᵢ in `halves`; ∞ if it diverges at 0, NaN for
     negative numbers."""
     powers = [0.5 * h for h in halves]
     sizes = [np.abs(np.asarray(v)) for v in operands] if xp is np else [np.array([1e-3, 1e3])] * len(powers)

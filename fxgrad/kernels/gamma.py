@@ -125,8 +125,8 @@ def digamma(xp: Any, x: Any) -> Any:
 
 
 def hurwitz_zeta(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
-    """Σ f(q + k) for f(u) = (−log u)ᵖ·u⁻ˢ, s > 1 and q ≥ 0: the first terms as they are, the others by the
-    Euler-Maclaurin formula."""
+    """Σ f(q + k) for f(u) = (−log u)ᵖ·u⁻ˢ, s > 1 and q ≥ 0: the first terms directly, the others by the Euler–Maclaurin
+    formula."""
     count = 12 + (s if isinstance(s, int) else 12)
     y = q + count
     log = -xp.log(y) if power else 0 * y
@@ -168,8 +168,8 @@ def zeta(xp: Any, s: Any, q: Any, *, power: int) -> Any:
 
 
 def zeta_negative_q(xp: Any, s: Any, q: Any) -> Any:
-    """Compute Σ (q + k)⁻ˢ for q < 0: the terms of positive base, and the others, reflected: a difference of two such
-    sums."""
+    """Compute Σ (q + k)⁻ˢ for q < 0, as the difference of two sums: the terms with positive base, and the reflected
+    others."""
     above, under = xp.ceil(q) - q, q - xp.floor(q)
     sign = xp.where(s % 1 == 0, 1 - 2 * (s % 2), math.nan)
     total = hurwitz_zeta(xp, s, under) + sign * (hurwitz_zeta(xp, s, above) - hurwitz_zeta(xp, s, 1 - q))
@@ -280,8 +280,8 @@ def log_rest(xp: Any, x: Any, y: Any) -> Any:
 
 
 def incomplete_gamma(xp: Any, a: Any, x: Any, *, upper: bool) -> Any:
-    """The part of the gamma distribution of shape a below x, or above, of which the shorter one is computed. For a = 0
-    (or so small that its inverse overflows) it is all at 0."""
+    """The probability of a gamma variable of shape a below or above x, computed from the shorter part. For a = 0 (or so
+    small that its inverse overflows) it is all at 0."""
     longer = x > xp.where(a > 1.5, a, 0 * a + 1.5)
     tail = xp.minimum(
         log_density(xp, a, x) * tail_moment(xp, a, x, to_float64(xp, longer), n=0), xp.ones_like(x)

@@ -78,8 +78,8 @@ class Library:
 
 
 def linked_libraries() -> Iterator[Any]:
-    """Iterate over what may have NumPy's routines: its extension, whose dependencies are searched with it, and for
-    Windows, where they are not, the libraries beside the package."""
+    """Iterate over the libraries that may contain NumPy's routines: its extension module, whose dependencies are
+    searched with it, and on Windows the libraries beside the package."""
     import ctypes
     from pathlib import Path
 
@@ -141,7 +141,7 @@ def is_right(library: Library) -> bool:
 
 @cache
 def find_library() -> Library | None:
-    """Return the library whose routines are called, or None."""
+    """Return the library of the routines, or None."""
     if os.environ.get("FXGRAD_LAPACK", "") == "numpy":
         return None
     try:
@@ -169,7 +169,7 @@ def by_columns(a: np.ndarray) -> tuple[np.ndarray, bool, int]:
     return np.array(a, order="C"), True, max(n, 1)
 
 
-def stacked(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+def each_matrix(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
     """Iterate over the matrices of stacks."""
     if arrays[0].ndim == 2:
         yield arrays
@@ -179,12 +179,12 @@ def stacked(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
 
 
 def is_worth_factors(n: int) -> bool:
-    """Return whether square matrices of order n may be for `factor_system`, which decides when it sees a stack."""
+    """Whether it may pay to call `factor_system` for square matrices of order n; for a stack it decides itself."""
     return n >= LAPACK_ORDER and has_library()
 
 
 def library_for(a: np.ndarray) -> Library | None:
-    """Return the library for these matrices: none for stacks of small ones, over which NumPy loops faster."""
+    """Return the library for these matrices, or None for stacks of small matrices, over which NumPy loops faster."""
     return find_library() if a.ndim == 2 or a.shape[-1] >= STACKED_LAPACK_ORDER else None
 
 
@@ -214,14 +214,14 @@ def substitute(
         a = np.swapaxes(a, -1, -2) if transposed else a
         substitute_blocks(a, x, lower != transposed, unit_diagonal)
         return
-    for one, right in stacked(a, x):
+    for one, right in each_matrix(a, x):
         substitute_in(library, one, right, lower, unit_diagonal, transposed)
 
 
 def substitute_in(
     library: Library, a: np.ndarray, x: np.ndarray, lower: bool, unit_diagonal: bool, transposed: bool
 ) -> None:
-    """Do what `substitute` does, of one matrix, by a routine. Little work is done by a few columns at a time: OpenBLAS
+    """Implement `substitute` for one matrix, by a routine. Little work is done by a few columns at a time: OpenBLAS
     wakes its threads for it otherwise, and waiting for them takes longer."""
     dtype, (n, k), one = x.dtype, x.shape, np.ones(1, x.dtype)
     a, is_transpose, lda = by_columns(a)
@@ -248,7 +248,7 @@ def substitute_in(
 
 
 def substitute_blocks(a: np.ndarray, x: np.ndarray, lower: bool, unit_diagonal: bool) -> None:
-    """Do what `substitute` does by NumPy alone: a system for each block of the diagonal, and products beside it."""
+    """Implement `substitute` by NumPy alone: a system for each block of the diagonal, and products beside it."""
     n = a.shape[-1]
     starts = range(0, n, TRIANGLE_ORDER)
     for start in starts if lower else reversed(starts):
@@ -275,25 +275,25 @@ def factor_matrix(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def first_true(condition: np.ndarray) -> np.ndarray:
-    """Return the place, counted from 1, of the first true entry along the last axis; 0 where there is none."""
+    """Return the 1-based place of the first true entry along the last axis; 0 if there is none."""
     if not condition.shape[-1]:
         return np.zeros(condition.shape[:-1], np.int32)
     return np.where(condition.any(-1), condition.argmax(-1) + 1, 0).astype(np.int32)
 
 
 def factor_in(library: Library, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Do what `factor_matrix` does by routines; the result is contiguous by columns."""
+    """Implement `factor_matrix` by routines; the result is contiguous by columns."""
     *batch, m, n = a.shape
     packed = np.array(np.swapaxes(a, -1, -2), order="C").swapaxes(-1, -2)
     rows = np.zeros((*batch, 1, min(m, n)), library.integer)
     if packed.size:
-        for one, exchanges in stacked(packed, rows):
+        for one, exchanges in each_matrix(packed, rows):
             library.call("getrf", a.dtype, m, n, one, m, exchanges)
     return packed, rows[..., 0, :].astype(np.intp) - 1
 
 
 def eliminate(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Do what `factor_matrix` does by NumPy alone, for all matrices of a stack at once."""
+    """Implement `factor_matrix` by NumPy alone, for all matrices of a stack at once."""
     *batch, m, n = a.shape
     lu: Any = np.array(a).reshape(prod(batch), m, n)
     every = np.arange(len(lu))
@@ -311,8 +311,8 @@ def eliminate(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def factor_system(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (L and U in one matrix, the row that was exchanged with each) of square matrices; of triangular ones at no
-    cost, without exchanges. What NumPy solves faster is left alone: see `are_factors`."""
+    """Return (L and U in one matrix, the row exchanged with each row) for square matrices; triangular matrices need no
+    work and no exchanges. What NumPy solves faster is left alone: see `are_factors`."""
     if library_for(a) is None and a.ndim > 2:
         return np.zeros(a.shape, a.dtype), np.full(a.shape[:-1], -1)
     found = factor_triangle(a)
@@ -325,7 +325,7 @@ def are_factors(pivots: np.ndarray) -> bool:
 
 
 def factor_triangle(a: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return what `factor_system` does of triangular matrices, and None of others."""
+    """Return the result of `factor_system` for triangular matrices, and None for others."""
     if not a.size:
         return None
     if not a[..., 1:, 0].any() and not np.tril(a, -1).any():
@@ -343,7 +343,7 @@ def factor_triangle(a: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def order_rows(pivots: np.ndarray, m: int) -> np.ndarray:
-    """Return for every row of PA the row of A that it is, from the exchanges `pivots`."""
+    """Return for every row of PA its row number in A, from the exchanges `pivots`."""
     *batch, count = pivots.shape
     exchanges = pivots.reshape(prod(batch), count)
     order = np.tile(np.arange(m), (len(exchanges), 1))
@@ -366,7 +366,7 @@ def order_rows(pivots: np.ndarray, m: int) -> np.ndarray:
 def solve_by_factors(
     factors: np.ndarray, pivots: np.ndarray, b: np.ndarray, transposed: bool = False
 ) -> np.ndarray:
-    """Return X with AX = B, or AᵀX = B, by what `factor_matrix` gives of A."""
+    """Return the solution X of AX = B, or AᵀX = B, from the result of `factor_matrix` for A."""
     dtype = np.result_type(factors, b)
     factors = factors.astype(dtype, copy=False)
     library = library_for(factors)
@@ -389,18 +389,18 @@ def solve_by_factors(
 def solve_vectors(
     library: Library, factors: np.ndarray, pivots: np.ndarray, b: np.ndarray, transposed: bool
 ) -> np.ndarray:
-    """Do what `solve_by_factors` does for single right-hand sides, by one call of a routine for each."""
+    """Implement `solve_by_factors` for single right-hand sides, by one call of a routine for each."""
     n, x = factors.shape[-1], np.array(b, factors.dtype, order="C")
     rows = (pivots + 1).astype(library.integer)[..., None, :]
     if x.size:
-        for one, right, exchanges in stacked(factors, x, rows):
+        for one, right, exchanges in each_matrix(factors, x, rows):
             side = b"T" if transposed else b"N"
             library.call("getrs", x.dtype, side, n, 1, one, n, exchanges, right, n)
     return x
 
 
 def invert_factors(factors: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-    """Return A⁻¹ by what `factor_matrix` gives of A; of a singular matrix NaN."""
+    """Return A⁻¹ from the result of `factor_matrix` for A; NaN for a singular matrix."""
     library, n = library_for(factors), factors.shape[-1]
     if library is None:
         singular = ~np.all(np.diagonal(factors, axis1=-2, axis2=-1), axis=-1)[..., None, None]
@@ -411,14 +411,14 @@ def invert_factors(factors: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     work = np.empty(64 * n, factors.dtype)
     rows = (pivots + 1).astype(library.integer)[..., None, :]
     if inverse.size:
-        for one, exchanges in stacked(inverse, rows):
+        for one, exchanges in each_matrix(inverse, rows):
             if library.call("getri", factors.dtype, n, one, n, exchanges, work, work.size):
                 one[...] = np.nan
     return np.ascontiguousarray(inverse)
 
 
 def log_determinant(factors: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (sign, log|det|), by what `factor_matrix` gives of square matrices; (0, −∞) of a singular one."""
+    """Return (sign, log|det|) from the result of `factor_matrix` for square matrices; (0, −∞) for a singular one."""
     diagonal = np.diagonal(factors, axis1=-2, axis2=-1)
     size = np.abs(diagonal)
     exchanges = np.count_nonzero(pivots != np.arange(pivots.shape[-1]), axis=-1)
@@ -430,8 +430,8 @@ def log_determinant(factors: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray
 
 # -- Cholesky ------------------------------------------
 def find_indefinite(a: np.ndarray) -> np.ndarray:
-    """Return the orders, as int32, of the first leading minors that are not positive, of Hermitian matrices; 0 where a
-    matrix is positive definite: where NumPy factors it, of which rounding may have the last word."""
+    """Return the orders, as int32, of the first leading minors of Hermitian matrices that are not positive, or 0 for
+    positive definite matrices. Near singularity the result depends on the rounding of NumPy's factorization."""
     library, n = find_library(), a.shape[-1]
     info = np.zeros((*a.shape[:-2], 1, 1), np.int32)
     if not a.size or is_definite(a):
@@ -439,7 +439,7 @@ def find_indefinite(a: np.ndarray) -> np.ndarray:
     if library is None:
         minors = [[not is_definite(x[:k, :k]) for k in range(1, n + 1)] for x in a.reshape(-1, n, n)]
         return first_true(np.array(minors, bool).reshape(*a.shape[:-2], n))
-    for one, found in stacked(np.array(a, order="C"), info):
+    for one, found in each_matrix(np.array(a, order="C"), info):
         if not is_definite(one):
             found[...] = library.call("potrf", a.dtype, b"U", n, one, n) or n
     return info[..., 0, 0]
@@ -456,7 +456,7 @@ def is_definite(a: np.ndarray) -> bool:
 
 # -- banded systems ------------------------------------------
 def solve_banded(ab: np.ndarray, b: np.ndarray, lower: int, upper: int) -> np.ndarray:
-    """Return X with AX = B for banded matrices, whose entry (i, j) is entry (upper + i − j, j) of `ab`."""
+    """Return the solution X of AX = B for banded matrices, whose entry (i, j) is entry (upper + i − j, j) of `ab`."""
     library, dtype = find_library(), np.result_type(ab, b)
     if library is None:
         return np.linalg.solve(dense_of_band(ab, lower, upper), b)
@@ -466,7 +466,7 @@ def solve_banded(ab: np.ndarray, b: np.ndarray, lower: int, upper: int) -> np.nd
     packed = np.zeros((*batch, n, height), dtype)
     packed[..., lower:] = np.swapaxes(ab, -1, -2)
     if x.size:
-        for one, right in stacked(packed, x):
+        for one, right in each_matrix(packed, x):
             rows = np.zeros(n, library.integer)
             if library.call("gbsv", dtype, n, lower, upper, k, one, height, rows, right, n):
                 raise np.linalg.LinAlgError("singular matrix")  # as SciPy says it

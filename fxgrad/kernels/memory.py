@@ -28,7 +28,7 @@ GLIBC_VARIABLES = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THR
 
 
 def allocate(shape: Sequence[int], dtype: Any) -> np.ndarray:
-    """Return an array of the shape and dtype whose entries are arbitrary."""
+    """Return an uninitialized array of a shape and dtype."""
     return np.empty(shape, dtype)
 
 
@@ -52,7 +52,7 @@ def has_glibc() -> bool:
 
 @cache
 def keep_freed_memory() -> bool:
-    """Ask the C library to keep what is freed, for the whole process; return whether it does."""
+    """Ask the C library to keep freed memory for the whole process; return whether it does."""
     if is_left_to_the_system() or not has_glibc():
         return False
     try:

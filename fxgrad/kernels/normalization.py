@@ -14,7 +14,7 @@ BLAS = {np.dtype("f4"), np.dtype("f8")}  # sums by products with ones are a quar
 
 
 def row_layout(xp: Any, x: Any, axes: tuple[int, ...]) -> tuple[int, int] | None:
-    """Return (count, width) of the rows that the axes form, or None if blocks of rows are not worth while."""
+    """Return (count, width) of the rows that the axes form, or None if blocks of rows do not pay."""
     lead = x.ndim - len(axes)
     if xp is not np or x.dtype not in BLAS or not x.size or axes != tuple(range(lead, x.ndim)):
         return None

@@ -27,12 +27,12 @@ DRAWS = itertools.count()
 
 
 def native_stream(name: str) -> Callable[..., Any]:
-    """Return the function of machine code of this name in `streams`, or one that leaves the first draws to NumPy."""
+    """Return the machine code of this name in `streams`, or a function that leaves the first draws to NumPy."""
     return decline if next(DRAWS) < FEWEST_DRAWS else native_function(f"streams.{name}")
 
 
 def decline(*operands: Any) -> None:
-    """Leave it to NumPy."""
+    """Return None, so that NumPy draws."""
 
 
 def multiply_high(x: Any, y: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 @cache
 def native_function(name: str) -> Callable[..., Any]:
-    """Return the function of this name, such as "pool.pick", whose file is loaded when it is first asked for."""
+    """Return the function of a name such as "pool.pick", whose module is loaded on first use."""
     from .native.announcement import (
         FUNCTIONS,  # with the first question
     )

@@ -27,13 +27,13 @@ MOVES = frozenset({"reshape", "broadcast_to"})  # between the forms of a value t
 
 
 def uses_reductions(graph: Graph) -> bool:
-    """Whether equations of a group read what others have reduced."""
+    """Whether equations of a group read results of its reductions."""
     reduced = {e.outputs[0] for e in graph.equations if e.primitive.name in REDUCTIONS}
     return any(a in reduced for e in graph.equations for a in e.inputs)
 
 
 def row_axes(equation: Equation) -> int:
-    """Return how many of the last axes of its operand an equation reduces, 0 where it reduces others as well."""
+    """Return the number of last axes that an equation reduces, or 0 if it reduces others as well."""
     rank, axes = len(equation.inputs[0].aval.shape), sorted(equation.params["axes"])
     return len(axes) if axes == list(range(rank - len(axes), rank)) else 0
 
@@ -69,14 +69,14 @@ class RowSpace:
         return self.rows * self.width
 
     def steps_of(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
-        """Return the steps of an operand of this shape along the outer axes, and whether it runs along the rows."""
+        """Return the steps of an operand of this shape along the outer axes, and whether it varies along the rows."""
         outer = len(self.shape) - self.inner
         full = (*(1,) * (len(self.shape) - len(shape)), *shape)
         return tuple(strides(full)[:outer]), prod(full[outer:]) == self.width > 1
 
 
 class RowRules:
-    """What may be in a group that works row by row, on values of a shape of which the last `inner` axes are a row."""
+    """The rules for a group that works row by row, on values of a shape whose last `inner` axes form a row."""
 
     def __init__(self, shape: tuple[int, ...], inner: int):
         self.shape, self.inner = shape, inner
@@ -110,7 +110,7 @@ class RowRules:
         return all(a in numbers or s == () or s == out == self.kept for a, s in shapes)
 
     def admit_operand(self, shape: tuple[int, ...]) -> bool:
-        """Whether what is broadcast to whole values runs along all of a row, or along nothing of it."""
+        """Whether an operand that is broadcast to whole values varies along the whole row, or is constant along it."""
         along = [runs_along(shape, a - len(self.shape)) for a in range(len(self.outer), len(self.shape))]
         kinds = {a for a, n in zip(along, self.shape[len(self.outer) :]) if n != 1}
         return len(kinds) == 1

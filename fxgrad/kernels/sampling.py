@@ -173,12 +173,12 @@ def sample_poisson(xp: Any, keys: Any, index: Any, mean: Any) -> Any:
 
 
 def replace_small(xp: Any, result: Any, small: Any, invert: Callable, *operands: Any) -> Any:
-    """Replace what inversion samples, if there is such an entry."""
+    """Replace the entries that are sampled by inversion, if there are any."""
     return replace_where(xp, result, small, invert, *operands) if xp.any(small) else result
 
 
 def as_counts(xp: Any, result: Any, valid: Any) -> Any:
-    """Convert counts to int64, −1 where they are not valid."""
+    """Convert counts to int64; invalid counts become −1."""
     result = xp.where(valid, xp.minimum(result, xp.full_like(result, MOST)), -1.0)
     return xp.astype(result, xp.int64)
 

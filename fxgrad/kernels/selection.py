@@ -36,7 +36,7 @@ def where_kernel(xp: Any) -> Callable[..., Any]:
 
 
 def select_by_bits(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
-    """Select by bit patterns times 0 or 1, among arrays of one dtype and numbers; None for what else there is."""
+    """Select by bit patterns times 0 or 1, among arrays of one dtype and numbers; None for other operands."""
     given = a if type(a) is np.ndarray and a.ndim else b
     if type(given) is not np.ndarray or given.dtype.kind not in "fciu" or given.itemsize not in WORDS:
         return None
@@ -61,7 +61,7 @@ def select_by_bits(condition: np.ndarray, a: Any, b: Any) -> np.ndarray | None:
 
 
 def bit_pattern(x: Any, dtype: np.dtype, word: np.dtype) -> np.ndarray | None:
-    """Return an operand as integers; None if it is not of the dtype, nor a number that takes it."""
+    """Return an operand as integers; None if it has another dtype and is no number that converts to it."""
     if type(x) is np.ndarray:
         return x.view(word) if x.dtype is dtype else None
     if type(x) is int or (type(x) is float and dtype.kind in "fc"):
@@ -73,7 +73,8 @@ def bit_pattern(x: Any, dtype: np.dtype, word: np.dtype) -> np.ndarray | None:
 
 
 def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.ndarray) -> None:
-    """Write p into `out` where the condition holds, and q elsewhere: integers, of the shape of `out` or single ones.
+    """Write p into `out` where the condition holds, and q elsewhere; p and q are integers, of the shape of `out` or
+    single ones.
 
     Block by block, since there are several passes: one where p or q is 0, two otherwise. Where few entries differ from
     the others, which is what `np.copyto` is fast for, they are copied.
@@ -139,7 +140,7 @@ def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
 
 
 def indexed_axis(index: Sequence[Any]) -> int | None:
-    """Return the axis to which an index with an array of numbers applies, if all else in it are full slices."""
+    """Return the axis to which an index with one array of numbers applies, if its other entries are full slices."""
     axes = [axis for axis, e in enumerate(index) if type(e) is not slice]
     if len(axes) != 1 or not has_only_full_slices([e for e in index if type(e) is slice]):
         return None
@@ -152,8 +153,8 @@ def has_only_full_slices(index: Sequence[Any]) -> bool:
 
 
 def zero_outside(mask: Any, x: Any) -> np.ndarray | None:
-    """Set the entries of x outside the mask to 0 in one pass; None where both are not arrays of one shape, of a size
-    for which that pays."""
+    """Set the entries of x outside the mask to 0 in one pass; None unless both are arrays of one shape, of a size for
+    which it pays."""
     if type(x) is not np.ndarray or type(mask) is not np.ndarray or not 256 <= x.size < INDEXED_ENTRIES:
         return None
     word = WORDS.get(x.itemsize)

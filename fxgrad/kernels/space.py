@@ -1,4 +1,4 @@
-"""The iteration space of a group of elementwise equations, and the layout of operands and results in it.
+"""The iteration space of a group of elementwise equations, and the layout of its operands and results.
 
 A group is a Graph whose equations have results of one shape, its space, or reduce such values. Axes that all arrays of
 the group traverse in the same way are merged into one dimension, so most groups have one or two:
@@ -33,7 +33,7 @@ REDUCTIONS: dict[str, np.ufunc] = {
 
 
 class Reduction(NamedTuple):
-    """An equation that reduces the leading dimensions up to `place` (`leading`), or those from `place` on."""
+    """An equation that reduces the leading dimensions before `place` (`leading`), or those from `place` on."""
 
     equation: Equation
     leading: bool
@@ -45,7 +45,7 @@ class Reduction(NamedTuple):
 
 
 def reduces_an_end(shape: Sequence[int], axes: Sequence[int]) -> bool:
-    """Whether axes are all, the first or the last ones of a shape, apart from those of length one."""
+    """Whether axes, apart from those of length one, are all, the first, or the last axes of a shape."""
     kept = [a in axes for a, n in enumerate(shape) if n != 1]
     return sum(x != y for x, y in pairwise(kept)) <= 1 and any(kept)
 
@@ -113,7 +113,7 @@ def steps_of(dims: Sequence[int], runs: Sequence[bool]) -> tuple[int, ...]:
 
 
 def admits_reduction(equation: Any) -> bool:
-    """Whether an equation reduces its operand along axes, and so that a group can do it on its way."""
+    """Whether an equation reduces its operand along axes in a way that a group can compute."""
     return equation.primitive.name in REDUCTIONS and reduces_an_end(
         equation.inputs[0].aval.shape, equation.params["axes"]
     )

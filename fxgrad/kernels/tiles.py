@@ -57,7 +57,7 @@ class Tiles:
 
     @staticmethod
     def pay(space: Space) -> bool:
-        """Whether there are enough tiles, and these are no larger than they should be."""
+        """Whether there are enough tiles of at most the proper size."""
         row = prod(space.dims[1:])
         return (
             row <= FEWEST_TILES * CACHE_ENTRIES
@@ -92,7 +92,7 @@ class Tiles:
         ]
 
     def total(self, i: int, parts: Sequence[Any], aval: Any) -> Any:
-        """Combine what the tiles give of a reduction."""
+        """Combine the partial results of the tiles for a reduction."""
         reduction = self.space.reductions[i]
         if not reduction.leading and reduction.place > 0:
             return np.concatenate(parts).reshape(aval.shape)

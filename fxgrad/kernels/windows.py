@@ -72,7 +72,7 @@ def windows_kernel(xp: Any) -> Callable[..., Any]:
 
 def col2im_kernel(xp: Any) -> Callable[..., Any]:
     def col2im(u: Any, *, shape: Any, steps: Any, dilations: Any) -> Any:
-        """Add tap by tap, or window by window if there are fewer of them."""
+        """Accumulate tap by tap, or window by window if there are fewer windows."""
         k = len(shape)
         lead = u.ndim - 2 * k
         sizes, counts = u.shape[lead : lead + k], u.shape[lead + k :]
@@ -102,8 +102,8 @@ def col2im_kernel(xp: Any) -> Callable[..., Any]:
 
 
 def tap_slices(n: int, count: int, step: int, start: int) -> tuple[slice, slice]:
-    """Return, of `count` windows on n entries, those that have an entry at a tap, as a slice, and these entries.
-    That of window o is number start + o·step."""
+    """Return a slice of the windows, among `count` windows on n entries, that have an entry at a tap, and a slice of
+    these entries. That of window o is number start + o·step."""
     first = max(-(start // step), 0)
     stop = max(min((n - 1 - start) // step + 1, count), first)
     begin = first * step + start
@@ -113,8 +113,8 @@ def tap_slices(n: int, count: int, step: int, start: int) -> tuple[slice, slice]
 def each_axis(
     lead: int, shape: Sequence[int], sizes: Any, steps: Any, pads: Pads, dilations: Any
 ) -> list[tuple[int, tuple[slice, ...], int, list[tuple[slice, slice]]]]:
-    """Return for each spatial axis (its number, an index of all axes after it, how many windows there are along it, for
-    each tap the windows that have one and their entries)."""
+    """Return for each spatial axis: its number, an index of all later axes, the number of windows along it, and for
+    each tap the windows with an entry and the entries."""
     counts = window_counts(shape, sizes, steps, dilations, pads)
     return [
         (
@@ -174,7 +174,7 @@ def window_sum_kernel(xp: Any) -> Callable[..., Any]:
 
 def spread_windows_kernel(xp: Any) -> Callable[..., Any]:
     def spread_windows(u: Any, *, shape: Any, sizes: Any, steps: Any, pads: Any, dilations: Any) -> Any:
-        """Add each number to all entries of its window, along the last axis first, where there are fewest of them."""
+        """Add each number to all entries of its window, along the last axis first."""
         lead = u.ndim - len(shape)
         axes = each_axis(lead, shape, sizes, steps, pads, dilations)
         for (axis, after, _, taps), n, size, step, dilation in reversed(
@@ -207,7 +207,7 @@ def window_extremum_kernel(name: str, least: bool) -> Callable[..., Any]:
 
 
 def worst_value(dtype: Any, least: bool) -> Any:
-    """Return what no entry of a dtype is worse than in the search for the greatest, or the `least`, one."""
+    """Return the value that no entry of a dtype is worse than, in a search for the greatest, or the `least`, entry."""
     kind = getattr(dtype, "kind", "f")
     if kind == "b":
         return least
@@ -246,7 +246,7 @@ def numpy_table(*window: Any) -> np.ndarray:
 
 
 def inside(pads: Pads) -> list[slice]:
-    """Return what negative pads leave, as slices."""
+    """Return the slices that negative pads leave."""
     return [slice(max(-low, 0), high if high < 0 else None) for low, high in pads]
 
 

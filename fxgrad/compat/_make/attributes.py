@@ -99,13 +99,13 @@ def get_device(input: Tensor) -> int:
 
 @expose("method")
 def is_pinned(self: Tensor, device=None) -> bool:
-    """Whether the entries are in pinned memory, from which copies to a CUDA device run beside other work."""
+    """Whether the entries are in pinned memory, so that copies to a CUDA device overlap with other work."""
     return devices.is_pinned_array(self._fx_value)
 
 
 @expose("method")
 def pin_memory(self: Tensor, device=None) -> Tensor:
-    """A copy in pinned memory; the Tensor itself where it is there.
+    """A copy in pinned memory; the Tensor itself if it is pinned already.
 
     Raises:
         TensorError: there is no CUDA device; the Tensor is on one.
@@ -128,7 +128,7 @@ def pin_memory(self: Tensor, device=None) -> Tensor:
 
 @expose("method")
 def record_stream(self: Tensor, stream) -> None:
-    """Do nothing: memory is freed by reference counting, whatever stream used it."""
+    """Do nothing, because memory is freed by reference counting, independently of streams."""
 
 
 @expose("method")

@@ -78,7 +78,7 @@ def parse_size(given, name: str) -> tuple[int, ...]:
 
 
 def size_error(name: str, position: int, wrong) -> ArgumentError:
-    """Return the error for sizes of which one, or all of which, are no whole numbers."""
+    """Return the error for sizes that are not whole numbers, or one of which is not."""
     hint = "whole numbers, such as (2, 3)"
     if isinstance(wrong, int):
         hint = f"({wrong},)"
@@ -363,7 +363,7 @@ def parse_fill_value(given, name: str) -> tuple[Any, Any]:
 
 
 def fill_array(value, shape: tuple[int, ...], numpy) -> Any:
-    """Make an array filled with one number; it is traced where the number is."""
+    """Make an array filled with one number, which may be traced."""
     if isinstance(value, Tracer):
         return ops.broadcast_to(ops.convert(value, dtype=numpy), shape=shape)
     return np.full(shape, cast_number(value, numpy))
@@ -397,8 +397,8 @@ def create_like(
 
 
 def like_order(input: Tensor, memory: Any = None) -> tuple[int, ...] | None:
-    """The dimensions by decreasing stride that a Tensor like another has in this memory format, which is that of the
-    other for None; None where its entries are contiguous as they come."""
+    """The dimensions by decreasing stride of a Tensor in the memory format, or in the order of another Tensor for None;
+    None if its entries are contiguous."""
     if memory is not None and memory is not preserve_format:
         return memory.order
     array = layout_array(input)
@@ -457,7 +457,7 @@ def make_new_method(name: str) -> Callable[..., Tensor]:
 
 
 def options_like(tensor: Tensor, options: dict) -> dict:
-    """Return the options, with the dtype, device and sparse layout of a Tensor where they do not name others."""
+    """Return the options, completed with the dtype, device and sparse layout of a Tensor."""
     given = {name: value for name, value in options.items() if value is not None}
     own = {"layout": tensor.layout} if isinstance(tensor, SparseTensor) else {}
     return {"dtype": tensor.dtype, "device": tensor.device} | own | given

@@ -19,7 +19,8 @@ KIND_BY_TYPE = {bool: "b", int: "i", float: "f", complex: "c"}
 
 
 def copy_data(data, dtype=None) -> Any:
-    """Copy the entries of `data` into a new value of one of torch's dtypes; None: the dtype that the entries suggest.
+    """Copy the entries of `data` into a new value of one of torch's dtypes, by default the dtype that the entries
+    suggest.
 
     Raises:
         ArgumentValueError: a ragged sequence, or a Tensor with several entries in one.
@@ -142,7 +143,7 @@ def entry_number(x) -> Any:
 
 
 def infer_dtype(leaves: Sequence[Any]) -> np.dtype:
-    """Infer the dtype in which all entries meet: Python's numbers count as the default dtypes."""
+    """Infer the common dtype of all entries: Python's numbers count as the default dtypes."""
     found = {
         x.dtype if isinstance(x, np.ndarray | np.generic) else aval_of(x._fx_value).dtype if isinstance(x, Tensor)
         else default_numpy_dtype(next((k for kind, k in KIND_BY_TYPE.items() if isinstance(x, kind)), "i"))
@@ -163,7 +164,7 @@ def reading_dtype(values: Sequence[Any], wanted: np.dtype) -> Any:
 
 
 def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> None:
-    """Raise if a number does not fit into an integer dtype; negative ones may wrap around."""
+    """Raise if a number does not fit into an integer dtype; negative numbers may wrap around."""
     if wanted.kind not in "iu" or not array.size:
         return
     limits = np.iinfo(wanted)
@@ -177,7 +178,7 @@ def check_range(array: np.ndarray, values: Sequence[Any], wanted: np.dtype) -> N
 
 
 def stack_traced(leaves: Sequence[Any], shape: tuple[int, ...], numpy) -> Any:
-    """Make a traced value of nested entries some of which are traced."""
+    """Stack nested entries, some of them traced, into a traced value."""
     wanted = infer_dtype(leaves) if numpy is None else numpy
     values = [x._fx_value if isinstance(x, Tensor) else np.asarray(x) for x in leaves]
     parts = [ops.reshape(ops.convert(v, dtype=wanted), shape=(1,)) for v in values]

@@ -106,12 +106,12 @@ def get_default_device() -> device:
 
 @expose()
 def set_default_device(device) -> None:
-    """Choose the device of Tensors that are made without `device=`; None: the CPU."""
+    """Set the device of Tensors that are made without `device=`; None means the CPU."""
     DEFAULT_DEVICE.set(as_device("cpu" if device is None else device))
 
 
 def as_device(given) -> device:
-    """A device as users give it: the default one for None."""
+    """Convert a user's device specification; None means the default device."""
     return given if isinstance(given, device) else DEFAULT_DEVICE.get() if given is None else device(given)
 
 
@@ -137,7 +137,7 @@ def device_count() -> int:
 
 
 def with_index(given: device) -> device:
-    """Return a device with its number, which is that of the one in use for "cuda".
+    """Return a device with its number; for "cuda" that of the current device.
 
     Raises:
         DeviceError: there is no such device.
@@ -155,13 +155,13 @@ def with_index(given: device) -> device:
 
 
 def core_device(given: device) -> devices.Device:
-    """Return a device as the rest of the library knows it."""
+    """Convert a device to the object that fxgrad's core uses."""
     given = with_index(given)
     return devices.Device(given.type, given.index or 0)
 
 
 def device_of(value) -> device:
-    """The device of a value, be it an array or traced."""
+    """The device of an array or a traced value."""
     while isinstance(value, Tracer):
         inside = value.contents()
         if not inside:
@@ -171,7 +171,7 @@ def device_of(value) -> device:
 
 
 def move_array(value, target: device) -> Any:
-    """Return an array on a device: itself where it is there already."""
+    """Return an array on a device, without a copy if it is there already."""
     if target.type == "meta":
         return without_entries(value)
     if type(value) is MetaTracer:
@@ -180,12 +180,12 @@ def move_array(value, target: device) -> Any:
 
 
 class Placement(Composite):
-    """An operation whose result is in other memory than its operand, with the same strides."""
+    """The operation that copies its operand to other memory with the same strides."""
 
     shares = True
 
     def run(self, *values, **params) -> Any:
-        """Run the function, whose result is on the device that it names."""
+        """Run the function, whose result is on the named device."""
         return self.function(*values, **params)
 
 

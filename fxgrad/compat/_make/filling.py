@@ -60,8 +60,8 @@ def fill_with_samples(tensor: Tensor, name: str, generator, sample: Callable[...
 
 
 def fill_method(sampler: Callable[..., Callable[..., Any]]) -> None:
-    """Declare a method that fills a Tensor by a function of its parameters, which returns what
-    `fill_with_samples` takes."""
+    """Declare a method that fills a Tensor, by a function from its parameters to the arguments of
+    `fill_with_samples`."""
 
     @wraps(sampler)
     def fill(self: Tensor, *args, generator=None, **names) -> Tensor:
@@ -114,8 +114,8 @@ UNBOUNDED: Any = object()  # an end of whole numbers that is not given
 
 @fill_method
 def random_(from_=0, to=UNBOUNDED) -> Any:
-    """Fill the Tensor with whole numbers: random_(), of all from 0 on that the dtype has; random_(to);
-    random_(from, to), where None as the end means all from there on."""
+    """Fill the Tensor with whole numbers: random_() draws from 0 to the largest of the dtype; random_(to);
+    random_(from, to), without an upper end if `to` is None."""
     if to is UNBOUNDED:
         if from_:
             return integer_sampler(0, int(from_))
@@ -146,7 +146,7 @@ def integer_limit(numpy) -> int:
 
 @expose("method")
 def bernoulli_(self: Tensor, p=0.5, *, generator=None) -> Tensor:
-    """Fill the Tensor with ones, each with probability `p`, and zeros."""
+    """Fill the Tensor with ones, each with probability `p`, and zeros elsewhere."""
     if isinstance(p, Tensor):
         ensure_modifiable(self)
         ensure_mapped(self, "bernoulli_", p)

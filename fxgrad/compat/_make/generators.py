@@ -163,7 +163,7 @@ def random_levels() -> list[Any]:
 
 
 def choose_generator(generator: Generator | None) -> Generator:
-    """Return the generator that is asked for: the default one for None."""
+    """Return the given generator, or the default one for None."""
     if generator is None:
         return default_generator
     if not isinstance(generator, Generator):
@@ -226,8 +226,8 @@ def draw_tensor(
 
 
 def batch_of(value: Any) -> tuple[Any, list[Any]]:
-    """Return the array that a value is an entry of, and the levels that map its first axes; None for an array that is
-    not known."""
+    """Return the array of which a value is an entry, and the levels that map its first axes; None if the array is not
+    known."""
     found: list[Any] = []
     while not is_array(value):
         if isinstance(value, BatchTracer):
@@ -239,7 +239,7 @@ def batch_of(value: Any) -> tuple[Any, list[Any]]:
 
 
 def batch_order(tensor: Tensor, different: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the axes by decreasing stride of the batch that a Tensor is an entry of: those of the levels, then its
+    """Return the axes of the batch of which a Tensor is an entry, by decreasing stride: those of the levels, then its
     own. None where it is no batch, or not known."""
     array, found = batch_of(refresh(tensor)._fx_value)
     if array is None or not found or any(level not in different for level in found):
@@ -252,8 +252,8 @@ def batch_order(tensor: Tensor, different: Sequence[Any]) -> tuple[int, ...] | N
 
 
 def enter_batches(made: Tensor, like: Tensor, as_in_memory: bool = False) -> Tensor:
-    """Return a new Tensor as an entry of the batches that another is an entry of, where random numbers that it may be
-    filled with are to differ; `as_in_memory` is as of `draw`."""
+    """Return a new Tensor as an entry of the batches of another, if random numbers written into it are to differ
+    between entries; `as_in_memory` is as of `draw`."""
     different = [level for level in levels() if getattr(level, "randomness", "same") == "different"]
     if not different or made.requires_grad or not is_array(made._fx_value):
         return made
@@ -272,7 +272,7 @@ def enter_batches(made: Tensor, like: Tensor, as_in_memory: bool = False) -> Ten
 
 
 def lies_in_rows(tensor: Tensor) -> bool:
-    """Whether the entries of a Tensor, or of the batch that it is an entry of, are contiguous as they come."""
+    """Whether the entries of a Tensor, or of its batch, are contiguous in row-major order."""
     known = batch_order(tensor, random_levels()) is not None
     array = batch_of(refresh(tensor)._fx_value)[0] if known else layout_array(tensor)
     return array.flags.c_contiguous
@@ -296,7 +296,7 @@ def ensure_mapped(tensor: Tensor, name: str, *others: Tensor) -> None:
 
 
 def known_entries(value: Any, shape: Sequence[int], different: Sequence[Any]) -> np.ndarray | None:
-    """Return the array of a value's entries, broadcast to this shape, behind the axes of those levels that map it.
+    """Return the entries of a value as an array, broadcast to this shape, behind the axes of the levels that map it.
 
     None where the entries are not known, or are mapped by a level whose entries are to draw the same numbers.
     """

@@ -14,7 +14,7 @@ BLOCK = 624  # words that are made at once, and words of a state
 
 
 class MersenneTwister:
-    """A stream of words of 32 bits, with a state as torch writes it: (key of the block, place of the next word).
+    """A stream of 32-bit words, with a state in torch's format: (key of the block, place of the next word).
 
     After the key of a seed, place 0 means that its block is still to be made.
 
@@ -54,14 +54,14 @@ class MersenneTwister:
             self.start = state
 
     def forget_block(self) -> None:
-        """Forget the block: from here on it counts as used up."""
+        """Mark the block as used up."""
         self.start, self.place, self.is_fresh = None, BLOCK, False
         self.block: Any = None  # its words
         self.key: Any = None  # the state behind them, where it has been asked for
         self.unit_floats: Any = None  # float32 numbers made of its words, where they have been asked for
 
     def begin(self) -> None:
-        """Let NumPy's generator begin where this one was told to."""
+        """Start NumPy's generator from the seed or state of this one."""
         start = self.start
         if start is None:
             return

@@ -1,4 +1,4 @@
-"""torch.cpu, and torch's devices that are never available here, with the answers that programs expect of them."""
+"""torch.cpu, and torch's devices that are never available here, with the answers that programs expect."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ class OtherDevices(SimpleNamespace):
     name: str
 
     def is_available(self) -> bool:
-        """Whether there is such a device: no."""
+        """Whether such a device is available: False."""
         return False
 
     is_initialized = is_bf16_supported = is_available
 
     def device_count(self) -> int:
-        """How many such devices there are: 0."""
+        """The number of such devices: 0."""
         return 0
 
     def manual_seed(self, seed: int) -> None:
-        """Do nothing: no such device has a generator to seed."""
+        """Do nothing, because no such device has a generator."""
 
     manual_seed_all = manual_seed
 
     def empty_cache(self) -> None:
-        """Do nothing: no such device has memory to release."""
+        """Do nothing, because no such device has memory."""
 
     def memory_allocated(self, device: object = None) -> int:
         """How many bytes Tensors have on these devices: 0."""
@@ -59,7 +59,7 @@ class OtherDevices(SimpleNamespace):
 
 
 class Processor(SimpleNamespace):
-    """The CPU, asked as if it were one of several devices."""
+    """The CPU with the functions of a module of devices."""
 
     def is_available(self) -> bool:
         """Whether there is a CPU: yes."""
@@ -76,7 +76,7 @@ class Processor(SimpleNamespace):
         return "cpu"
 
     def synchronize(self, device: object = None) -> None:
-        """Wait until all is done: it is."""
+        """Do nothing, because all work is done."""
 
     set_device = synchronize
 

@@ -1,5 +1,5 @@
-"""Random variates that take a variable number of uniform numbers each: an entry starts where the entry before it
-stopped, as in torch on a CPU.
+"""Random variates that take a variable number of uniform numbers each; as in torch on a CPU, an entry starts where the
+previous one stopped.
 
 Sources: Hörmann, "The transformed rejection method for generating Poisson random variables" (PTRS) and "The generation
 of binomial random variates" (BTRS), 1993; Devroye, "Non-uniform random variate generation", 1986, X.4.3 and X.3.3,
@@ -60,14 +60,14 @@ class DoubleReader:
         return spare
 
     def finish(self) -> None:
-        """Give back what was not taken."""
+        """Return the unused numbers to the generator."""
         self._fx_twister.place -= 2 * len(self.made)
         self.made = []
 
 
 def entry_by_entry(sampler: Callable[..., Callable[..., float]]) -> Callable[..., np.ndarray]:
-    """The function (generator, arrays of one shape) → float64 array of that shape, by one that takes a reader and
-    returns the function of single parameters."""
+    """Return the function (generator, arrays of one shape) → float64 array of that shape, from one that takes a reader
+    and returns a function of single parameters."""
 
     def sample(rng: Generator, *parameters: np.ndarray) -> np.ndarray:
         reader = DoubleReader(rng)
@@ -134,7 +134,7 @@ def correction(k: float) -> float:
 
 @entry_by_entry
 def binomial(reader: DoubleReader) -> Callable[[float, float], float]:
-    """The numbers of successes among whole numbers of trials, none of them negative, of probabilities in [0, 1]; NaN of
+    """The numbers of successes in trials, for non-negative numbers of trials and probabilities in [0, 1]; NaN for
     NaN."""
     take = reader.take
 

@@ -224,7 +224,7 @@ def randint_like(input: Tensor, *bounds, low=0, high=None, **options) -> Tensor:
 
 # -- of parameters that are Tensors ------------------------------------------
 def concrete_array(value) -> Any:
-    """Return an array whose entries can be inspected, or None where the value is traced."""
+    """Return an array whose entries can be inspected, or None if the value is traced."""
     return None if isinstance(value, Tracer) else value if is_array(value) else np.asarray(value)
 
 
@@ -236,7 +236,7 @@ def bernoulli_of_noise(input, noise) -> Any:
 
 @expose("function method")
 def bernoulli(input: Tensor, p: float | None = None, *, generator=None, out=None) -> Tensor:
-    """A Tensor of ones, each with the probability of its entry (or `p`), and zeros."""
+    """A Tensor of ones, each with the probability of its entry (or `p`), and zeros elsewhere."""
     aval = aval_of(refresh(input)._fx_value)
     if p is not None:
         check_condition(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
@@ -313,7 +313,7 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor
 
 
 def moment_number(given) -> Any:
-    """Return a mean or deviation as a number, where the size is given beside it."""
+    """Return a mean or deviation as a number, for a call with a size."""
     if not isinstance(given, Tensor):
         return given
     if given.shape or given.requires_grad:
@@ -332,8 +332,8 @@ def check_std(std, message: str) -> None:
 
 
 def draw_keys(shape, generator) -> Any:
-    """Draw a key for every entry of fxgrad's own samplers, so that those of a batch are the same, mapped or not. They
-    take the place of torch's where the operands' entries are not known."""
+    """Draw a key for every entry of fxgrad's own samplers, so that a batch gets the same keys whether it is mapped or
+    not. They take the place of torch's where the operands' entries are not known."""
 
     def sample(rng: Generator, shape) -> np.ndarray:
         return rng._fx_twister.long_words(math.prod(shape)).reshape(shape)
@@ -423,8 +423,9 @@ def binomial(count, prob, drawn) -> Any:
 
 
 def multinomial_arguments(input, num_samples: int, replacement: bool = False, *, generator=None) -> Any:
-    """With replacement the noise is uniform, and looked up in the cumulated probabilities; without, and for one alone,
-    it is exponential: the categories whose clocks ring first, which run as fast as they are probable."""
+    """Return the arguments of the kernel: with replacement, uniform noise for a search in the cumulated probabilities;
+    without, or for one sample, exponential noise: the categories whose clocks ring first, which run at the speed of
+    their probabilities."""
     aval = aval_of(refresh(input)._fx_value)
     if kind_of(aval.dtype) != "f":
         short = short_name(input.dtype)

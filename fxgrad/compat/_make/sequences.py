@@ -71,7 +71,7 @@ def closed_range(start=0, end: Any = None, step=1, **options) -> Tensor:
 
 
 def sequence_end(name: str, which: str, given) -> Any:
-    """Return an end of a sequence as a number; as a value without derivative where it differs between the entries of a
+    """Return an end of a sequence as a number, or as a value without derivative if it differs between the entries of a
     batch."""
     if not isinstance(given, Tensor):
         return given
@@ -113,7 +113,7 @@ def space_by_fused_steps(start, end, steps: int, numpy) -> np.ndarray:
 
 
 def as_dtype(value, numpy) -> Any:
-    """Convert a value, of which complex numbers lose their imaginary part where the dtype is real."""
+    """Convert a value; complex numbers lose their imaginary part if the dtype is real."""
     return ops.convert(value if kind_of(numpy) == "c" else ops.real(value), dtype=numpy)
 
 

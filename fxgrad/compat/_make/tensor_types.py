@@ -82,7 +82,7 @@ class TensorType(type):
         return construct(cls.dtype, args, device or ("cuda" if cls.is_cuda else None))
 
     def __instancecheck__(cls, x: object) -> bool:
-        """Whether an object is a Tensor of this dtype, on such a device, and kept so."""
+        """Whether an object is a Tensor of this dtype, device and layout."""
         return (
             isinstance(x, Tensor)
             and x.dtype.name == cls.dtype_name

@@ -64,7 +64,8 @@ def split(x: Any) -> tuple[Any, Any]:
 
 # -- continuous ------------------------------------------
 def uniform(rng: Generator, shape: Any, numpy: Any, low: float = 0.0, high: float = 1.0) -> np.ndarray:
-    """Uniform numbers in [low, high): of 53 digits in double precision, and else of 24; the parts of complex ones."""
+    """Uniform numbers in [low, high), with 53 random bits in double precision and 24 otherwise; complex numbers have
+    two uniform parts."""
     if kind_of(numpy) == "c":
         part = np.dtype(f"f{numpy.itemsize // 2}")
         return uniform(rng, (*shape, 2), part, low, high).view(numpy)[..., 0]
@@ -138,7 +139,8 @@ def normal(
 
 
 def eight_pairs(units: np.ndarray) -> np.ndarray:
-    """Normal numbers of as many uniform ones: of each sixteen, the first eight give radii, the others angles."""
+    """Normal numbers from the same number of uniform ones: of each sixteen, the first eight give radii and the others
+    angles."""
     rows = units.reshape(-1, 2, 8)
     radius = 1 - rows[:, 0]
     np.log(radius, radius)
@@ -261,7 +263,7 @@ def integers(rng: Generator, shape: Any, low: int, count: int, is_long: bool | N
 
 
 def permutation(rng: Generator, n: int) -> np.ndarray:
-    """The numbers before n after swaps of each with one of itself and those behind it."""
+    """A random permutation of the numbers below n, by swaps of each with itself or a later one."""
     if n < 2:
         return np.arange(n)
     words = rng._fx_twister.words if n < MANY_SWAPS else rng._fx_twister.long_words
@@ -276,7 +278,7 @@ def permutation(rng: Generator, n: int) -> np.ndarray:
 
 
 def swap_in_turn(targets: np.ndarray) -> np.ndarray:
-    """What 0, 1, 2, … become by the swaps of the places i and targets[i] ≥ i, for each i in turn.
+    """Apply the swaps of the places i and targets[i] ≥ i, for each i in turn, to 0, 1, 2, ….
 
     A place holds its own number until a step aims at it, and then what the last such step i found at its own place i,
     where the last step before it that aimed at i had brought it. These references are followed to their ends, all at

@@ -90,8 +90,8 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
 def make_signal_window(
     name: str, M: int, sym: bool, shape: Callable[[Any, int], Any], *, dtype=None, **options
 ) -> Tensor:
-    """Make the Tensor of shape(0 … M - 1, N), of windows with N = M places, or where they are not symmetric with one
-    more, which the period leaves out."""
+    """Make a Tensor of shape(0 … M - 1, N): windows have N = M places, periodic ones N = M + 1 places, of which the
+    last is left out."""
     M = index(M)
     if M < 0:
         raise ArgumentValueError(
@@ -184,7 +184,7 @@ def cosine(M: int, *, sym: bool = True, **options) -> Tensor:
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options
 ) -> Tensor:
-    """The window exp(-|n - center|/tau), whose center is its middle if it is symmetric."""
+    """The window exp(-|n - center|/tau); the center of a symmetric window is its middle."""
     if tau <= 0:
         raise ArgumentValueError(f"Tau must be positive, got: {tau} instead.", hint=f"tau={-tau or 1.0}")
     if sym and center is not None:

@@ -88,6 +88,6 @@ def make_wrapper(
 
 
 def show_layout(shape: Sequence[int], strides: Sequence[int], numpy: np.dtype) -> np.ndarray:
-    """Return an array of these strides, counted in entries, of which only they mean anything."""
+    """Return an array with these strides, counted in entries; its entries have no meaning."""
     steps = [s * numpy.itemsize for s in strides]
     return np.lib.stride_tricks.as_strided(np.zeros(1, numpy), shape, steps, writeable=False)

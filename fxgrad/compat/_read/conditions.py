@@ -1,4 +1,4 @@
-"""`torch._check` and related functions, by which packages assert conditions."""
+"""`torch._check` and related functions, which packages use to assert conditions."""
 
 from __future__ import annotations
 

@@ -70,13 +70,13 @@ def sym_float(a) -> float:
 
 @expose()
 def sym_max(a, b) -> Any:
-    """The greater number, a float if one of them is."""
+    """The greater of two numbers, as a float if one of them is a float."""
     return max(a, b) if type(a) is type(b) else float(max(a, b))
 
 
 @expose()
 def sym_min(a, b) -> Any:
-    """The less number, a float if one of them is."""
+    """The lesser of two numbers, as a float if one of them is a float."""
     return min(a, b) if type(a) is type(b) else float(min(a, b))
 
 

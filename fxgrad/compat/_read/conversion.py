@@ -24,8 +24,7 @@ from ..ops.slicing import alias
 
 
 def convert_tensor(tensor: Tensor, dtype=None, target=None, copy: bool = False, order=None) -> Tensor:
-    """Return the Tensor itself where it has the dtype and device asked for (NumPy's dtype; None: any), or else a
-    copy."""
+    """Convert a Tensor to a dtype of NumPy's (None: any) and a device; return the Tensor itself if it has both."""
     aval = aval_of(tensor._fx_value)
     made = tensor
     if target is not None:
@@ -39,8 +38,8 @@ def convert_tensor(tensor: Tensor, dtype=None, target=None, copy: bool = False, 
 
 
 def to_memory_format(tensor: Tensor, order) -> Tensor:
-    """Return the Tensor with its entries in the given memory format; itself where it has that already. What has no
-    format at all is contiguous enough for torch."""
+    """Return the Tensor in the given memory format, without a copy if it has that already. What has no format at all is
+    contiguous enough for torch."""
     if order is None or order is preserve_format:
         return tensor
     here = layout_array(tensor)
@@ -143,8 +142,7 @@ def tensor_type_name(tensor: Tensor) -> str:
 
 @expose("method", "type")
 def as_type(self: Tensor, dtype=None, non_blocking: bool = False) -> Any:
-    """The name of the Tensor's type, such as 'torch.FloatTensor'; or the Tensor converted to a dtype or to the type
-    named."""
+    """The name of the Tensor's type, such as 'torch.FloatTensor'; with a dtype or type, the Tensor converted to it."""
     if dtype is None:
         return tensor_type_name(self)
     target = None
@@ -176,8 +174,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @expose("method", "as_subclass")
 def as_instance(self: Tensor, cls: type) -> Tensor:
-    """Return the same Tensor as an instance of a subclass of Tensor; operations on it return instances of that class as
-    well."""
+    """Return the same Tensor as an instance of a subclass of Tensor; operations on it return instances of that class
+    too."""
     return as_subclass(alias(self) if self.is_leaf and self.requires_grad else self, cls)
 
 

@@ -97,8 +97,8 @@ def real_format(values: np.ndarray, options: PrintOptions) -> NumberFormat:
 
 
 def float_format(values: np.ndarray, options: PrintOptions) -> Callable[[float], str]:
-    """Return a function that writes floating numbers like these: with the point alone where all are whole, else with a
-    fixed number of digits after it, and with an exponent where their sizes differ widely."""
+    """Return a function that formats floating-point numbers like these: with a bare point if all are whole, otherwise
+    with a fixed number of digits, or with an exponent if their sizes differ widely."""
     finite = np.abs(values)
     whole = bool((finite == np.ceil(finite)).all())
     exponents = finite.size > 0 and options.sci_mode
@@ -222,7 +222,7 @@ def tensor_text(tensor: Tensor, prefix: str = "tensor(") -> str:
 
 
 def classified_text(tensor: Tensor) -> str:
-    """The text of a Tensor of any class: one of the user's says which it is, and whether it is a Parameter."""
+    """The text of a Tensor with its class, if it is a user's, and whether it is a Parameter."""
     kind = type(tensor)
     if kind in TENSOR_CLASSES:
         return tensor_text(tensor)

@@ -1,4 +1,4 @@
-"""Tensors as values of Python and of other libraries: numbers, lists, arrays, DLPack, copies and pickles."""
+"""Conversions of Tensors to Python and to other libraries: numbers, lists, arrays, DLPack, copies and pickles."""
 
 from __future__ import annotations
 
@@ -144,13 +144,13 @@ def to_dlpack(self: Tensor, **options) -> Any:
 
 @expose("method", "__dlpack_device__")
 def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """The device as the DLPack protocol states it."""
+    """The device in the form of the DLPack protocol."""
     return self._fx_value.__dlpack_device__() if is_array(self._fx_value) else (1, 0)
 
 
 # -- copies ------------------------------------------
 def view_in_copy(array: np.ndarray, memory: np.ndarray) -> np.ndarray:
-    """Return the array that lies in the copied `memory` as `array` does in its own."""
+    """Return the array that has in the copied `memory` the layout of `array` in its own."""
     return strided_view(
         memory,
         array.shape,

@@ -65,7 +65,7 @@ def check_thread_count(name: str, number: int) -> int:
 
 @expose()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Remember whether operations must be deterministic, as all of them are."""
+    """Record whether operations must be deterministic; all of them are."""
     SETTINGS["deterministic"], SETTINGS["warn_only"] = bool(mode), bool(mode and warn_only)
 
 
@@ -120,7 +120,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 @expose()
 def get_deterministic_debug_mode() -> int:
-    """What `set_deterministic_debug_mode` has set."""
+    """The mode that `set_deterministic_debug_mode` set."""
     return SETTINGS["deterministic"] + (SETTINGS["deterministic"] and not SETTINGS["warn_only"])
 
 
@@ -132,13 +132,13 @@ def set_warn_always(b: bool) -> None:
 
 @expose()
 def is_warn_always_enabled() -> bool:
-    """What `set_warn_always` has set."""
+    """The value that `set_warn_always` set."""
     return SETTINGS["warn_always"]
 
 
 @expose()
 def set_flush_denormal(mode: bool) -> bool:
-    """Say whether subnormal numbers can be taken for zero: not here, so False, as torch says on such processors."""
+    """Return False: subnormal numbers are never flushed to zero here, as in torch on processors without that mode."""
     return False
 
 

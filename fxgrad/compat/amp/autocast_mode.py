@@ -1,4 +1,4 @@
-"""`autocast`: operations compute in a lower precision where it is enough, and in single precision where it is not."""
+"""`autocast`: operations compute in a lower precision where that suffices, and in single precision elsewhere."""
 
 from __future__ import annotations
 

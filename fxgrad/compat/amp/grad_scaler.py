@@ -119,7 +119,7 @@ class GradScaler:
         self._fx_overflowed[id(optimizer)] = not finite
 
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        """Let the optimizer step if its gradients, divided by the scale, are finite, and return what it returns.
+        """Call the optimizer's step if the unscaled gradients are finite, and return its result.
 
         Raises:
             TensorError: it has stepped since the last `update`, or a closure is given.
@@ -143,7 +143,7 @@ class GradScaler:
         return None if self._fx_overflowed[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
-        """Adapt the scale, or set it; at the end of each iteration.
+        """Adapt or set the scale; call it at the end of each iteration.
 
         Raises:
             NoGradientError: no optimizer has stepped.
@@ -181,19 +181,19 @@ class GradScaler:
         return self._scale if self._enabled else 1.0
 
     def get_growth_factor(self) -> float:
-        """By what the scale grows."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set by what the scale grows."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By what the scale is multiplied where gradients were not finite."""
+        """The factor by which the scale shrinks after gradients that were not finite."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set by what the scale is multiplied where gradients were not finite."""
+        """Set the factor by which the scale shrinks after gradients that were not finite."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
@@ -221,7 +221,7 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` has returned.
+        """Restore the state that `state_dict` returned.
 
         Raises:
             TensorError: it is empty.

@@ -1,4 +1,5 @@
-"""Anomaly detection: the mode in which backward reports errors, and NaN, with the forward calls behind them."""
+"""Anomaly detection: a mode in which backward reports errors and NaN together with the forward calls that caused
+them."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def apply_in_outer(
 def record_outputs(
     node, ctx, args: tuple, outputs: tuple, recording: bool, differentiating: bool
 ) -> list[Any]:
-    """Return the outputs; those that have a gradient get the Node as their history. `differentiating`: in either
+    """Return the outputs; the Node becomes the history of those that have a gradient. `differentiating`: in either
     mode."""
     tensors = [a for a in args if isinstance(a, Tensor)]
     inputs = {id(t) for t in tensors}
@@ -176,14 +176,14 @@ def record_outputs(
 
 
 def is_constant(output, marked: set[int]) -> bool:
-    """Whether an output is a Tensor that has no derivative, by its dtype or because it is among the marked ones."""
+    """Whether an output is a Tensor without derivative, because of its dtype or because the user marked it."""
     if not isinstance(output, Tensor):
         return False
     return id(output) in marked or not is_differentiable(aval_of(output._fx_value).dtype)
 
 
 def alias_input(tensor: Tensor) -> Tensor:
-    """Return the view that stands for an input which `forward` returned as it is."""
+    """Return a view of an input that `forward` returned unchanged."""
     made = tensor.detach()
     if not tensor._fx_is_inference_tensor:
         made._fx_view_meta = make_view_meta(tensor, IdentityStep(), "custom")
@@ -217,7 +217,7 @@ def check_dirty(dirty: set[int], inputs: set[int], outputs: tuple) -> None:
 
 
 def set_history(output: Tensor, edge: Edge | None, node, outputs: tuple) -> None:
-    """Give an output its history; None for one that has no gradient. A view has that of its base, and may not be given
+    """Set the history of an output, or None if it has no gradient. A view has that of its base, and may not be given
     another."""
     meta = output._fx_view_meta
     if meta is None or meta.base is None:
@@ -266,7 +266,7 @@ def saved_entry(tensor, own: dict[int, int], position: int) -> Any:
 
 # -- forward mode ------------------------------------------
 def dual_cells(args: tuple) -> list[Any]:
-    """The TangentCell of each argument; None for one that is no dual."""
+    """The TangentCell of each argument; None for an argument that is not dual."""
     return [
         duals.tangent_cell(a) if isinstance(a, Tensor) and a._fx_view_meta is not None else None for a in args
     ]
@@ -303,8 +303,7 @@ def set_output_tangents(node, args: tuple, cells: Sequence[Any], level, outputs:
 
 
 def drop_tangent(output: Tensor, is_dirty: bool) -> None:
-    """Take from an output without derivative the tangent that its memory has; where it is a modified input that is
-    zero."""
+    """Remove the tangent of the memory of an output without derivative; a modified input gets the tangent zero."""
     if is_dirty:
         write_tangent(output, None, None)
     elif output._fx_view_meta is not None:
@@ -366,7 +365,7 @@ def jvp_outputs(node, args: tuple, tangents: Sequence[Any], outputs: Sequence[An
 
 
 def zero_tangent(node, arg) -> Tensor | None:
-    """What `jvp` is given for an argument without tangent: zeros, or None where these are not wanted."""
+    """The tangent that `jvp` receives for an argument without one: zeros, or None if zeros are not materialized."""
     if not (isinstance(arg, Tensor) and node.materialize_grads):
         return None
     aval = aval_of(arg._fx_value)
@@ -378,7 +377,7 @@ def zero_tangent(node, arg) -> Tensor | None:
 
 
 def check_tangent_modified(found: Tensor | None, tangent: Tensor, before: int | None) -> None:
-    """Raise unless `jvp` has modified the tangent of an input that is modified in place, and returned it."""
+    """Raise unless `jvp` modified and returned the tangent of an input that was modified in place."""
     if found is None or tensor_version(found) == before:
         raise TensorError(
             "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
@@ -411,7 +410,7 @@ class ArgumentLayout:
         return [next(rest) if x is PLACE else x for x in self.leaves]
 
     def spread(self, given: Sequence[Any]) -> list[Any]:
-        """The given value for each Tensor, and None for the other leaves."""
+        """Distribute values over the Tensors among the leaves; the other leaves get None."""
         rest = iter(given)
         return [next(rest) if x is PLACE else None for x in self.leaves]
 
@@ -433,7 +432,7 @@ class Application(TensorPrimitive):
     identity_params = True
 
     def kernel(self, *values, cls, layout, box: dict, randomness: str, dims) -> list[Any]:
-        """Apply it in the current Context, at the tape or at the bottom."""
+        """Apply the function in the current Context, on the tape or at the bottom level."""
         tensors = [wrap(v) for v in values]
         args, kwargs = layout.arguments(layout.fill(tensors))
         node, output = apply_function(cls, args, kwargs)

@@ -24,7 +24,7 @@ from .gradients import grad
 
 
 class Problem:
-    """A function at some inputs, with all that the checks need to know about it."""
+    """A function and its inputs, with the data that the checks need."""
 
     def __init__(self, func: Callable[..., Any], inputs, options: dict[str, Any]):
         self.func, self.options = func, options
@@ -39,7 +39,7 @@ class Problem:
         self.floating = [i for i, y in enumerate(results) if y.dtype.is_floating_point or y.dtype.is_complex]
 
     def check_inputs(self) -> None:
-        """Raise for inputs with which there is nothing to compare; warn where it will not be precise."""
+        """Raise for inputs that allow no comparison; warn if the comparison would be imprecise."""
         if not self.inputs:
             raise ArgumentValueError(
                 "gradcheck expects at least one input tensor to require gradient, but none of them have "
@@ -128,7 +128,7 @@ class Problem:
         return not np.size(analytical) or bool(np.allclose(analytical, numerical, rtol, atol))
 
     def vjp_arrays(self, index: int, weight: np.ndarray) -> list[np.ndarray]:
-        """The gradients of the inputs for a gradient of one output; missing ones are zeros."""
+        """The gradients of the inputs for a gradient of one output; missing gradients are zeros."""
         output = self.outputs[index]
         found = grad(output, self.inputs, tensor_like(weight, output), retain_graph=True, allow_unused=True)
         return [
@@ -152,8 +152,8 @@ class Problem:
         return as_array(gradient)
 
     def jvp(self, tangents: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
-        """The tangents of the differentiable outputs, for tangents of the inputs, which require no gradient meanwhile;
-        None for an input that is no dual."""
+        """The tangents of the differentiable outputs for tangents of the inputs; None for an input that is not dual.
+        The inputs require no gradient during the call."""
         with dual_level():
             args = list(self.args)
             for i, x, t in zip(self.positions, self.inputs, tangents):

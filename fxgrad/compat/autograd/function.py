@@ -113,7 +113,7 @@ class Function(SingleLevelFunction):
 
 
 def node_number(applied: tuple[Any, Any]) -> int | None:
-    """The number of the node of an application, if it was recorded."""
+    """The number of the node of a recorded application."""
     node = applied[0]
     return node.order if hasattr(node, "next_edges") else None
 
@@ -238,7 +238,7 @@ class NestedIOFunction(Function):
 
     @classmethod
     def apply(cls, *args) -> Any:
-        """The outputs of `forward_extended`, nested as it gives them."""
+        """The outputs of `forward_extended`, with their nesting."""
         leaves, structure = pytree.flatten(args, is_object)
         structure, *outputs = super().apply(structure, *leaves)
         return structure.unflatten(outputs)

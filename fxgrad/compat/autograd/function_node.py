@@ -92,7 +92,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors) -> None:
-        """Keep inputs and outputs (Tensors or None) for `jvp`, to be had from `saved_tensors`.
+        """Keep inputs and outputs (Tensors or None) for `jvp`, which reads them from `saved_tensors`.
 
         Raises:
             AssertionError: something is no Tensor.
@@ -195,8 +195,7 @@ class SavedOutput:
 
 
 class PackedEntry:
-    """A saved Tensor that a hook has packed: the number of the output that it is, or else the edge behind the operand
-    that it is."""
+    """A saved Tensor that a hook has packed; an output is known by its number, an operand by its edge."""
 
     __slots__ = ("edge", "index", "packed")
 
@@ -251,7 +250,7 @@ class BackwardCFunction(Node, PullbackRule):
         return type(self).__name__
 
     def __getattr__(self, name: str) -> Any:
-        """Look up what the user has set on `ctx`, or may ask of it."""
+        """Look up an attribute that the user has set on `ctx`, or a member that `ctx` offers."""
         if name != "attributes" and (name in self.ctx_attributes or hasattr(FunctionCtx, name)):
             return getattr(Ctx(self), name)
         return super().__getattr__(name)
@@ -270,7 +269,7 @@ class BackwardCFunction(Node, PullbackRule):
             self.saved_entries, self.is_freed = (), True
 
     def map_residuals(self, residuals: tuple, operand: Callable, result: Callable) -> tuple:
-        """See `PullbackRule`: there are none."""
+        """See `PullbackRule`: there are no residuals."""
         return residuals
 
     @property
@@ -302,7 +301,7 @@ class BackwardCFunction(Node, PullbackRule):
         return tuple([SavedTensor.of(self, i) for i in range(len(self.saved_entries))])
 
     def save(self, entries: Sequence[Any]) -> None:
-        """Keep what `save_for_backward` was given, packed where there are hooks for it."""
+        """Keep the Tensors of `save_for_backward`, packed if there are hooks."""
         self.saved_entries = tuple(entries)
         packing = current_modes().packing
         if packing:
@@ -311,7 +310,7 @@ class BackwardCFunction(Node, PullbackRule):
                     self.write_saved(i, packing[-1].pack(self.unpack_saved(entry)))
 
     def read_saved(self, name: int) -> Any:
-        """Return what is kept in a place: see `saved_tensors.read_saved`."""
+        """Return the kept Tensors of one kind: see `saved_tensors.read_saved`."""
         if self.is_freed:
             return FREED
         entry = self.saved_entries[name]
@@ -336,7 +335,7 @@ class BackwardCFunction(Node, PullbackRule):
         return self.unpack_saved(self.saved_entries[name])
 
     def unpack_saved(self, entry) -> Tensor | None:
-        """Return a saved Tensor, or raise if it was modified in place since."""
+        """Return a saved Tensor; raise if it was modified in place since."""
         if type(entry) is PackedEntry:
             value, edge = entry.packed.unpack(), entry.edge
             if type(edge) is AccumulateGrad:
@@ -390,7 +389,7 @@ class BackwardCFunction(Node, PullbackRule):
 
 
 class Ctx(FunctionCtx):
-    """The `ctx` of the user's methods: the Node as they see it, with room for attributes of every name."""
+    """The user's `ctx`: a Node that accepts attributes of any name."""
 
     __slots__ = ("__node",)
 
@@ -426,7 +425,7 @@ NODE_ATTRIBUTES = {
 
 
 def as_grad_output(node, ct, aval) -> Tensor | None:
-    """Wrap a cotangent of an output for the user; zeros where there is none."""
+    """Wrap a cotangent of an output for the user; a missing one becomes zeros."""
     if ct is not None:
         return to_gradient(ct)
     if aval is None or not node.materialize_grads:
@@ -435,7 +434,7 @@ def as_grad_output(node, ct, aval) -> Tensor | None:
 
 
 def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
-    """Check what `backward` returned, and convert it to cotangents of the inputs that need one."""
+    """Check the gradients that `backward` returned, and convert them to cotangents of the inputs that need one."""
     count = len(node.needs_input_grad)
     check_gradient_places(type(node).__name__, results, count, node.places)
     found = []
@@ -469,8 +468,7 @@ def check_cotangents(node, results: tuple, create: bool) -> list[Any]:
 
 
 def check_gradient_places(name: str, results: tuple, count: int, places: Sequence[int]) -> None:
-    """Raise unless `backward` returned a gradient for each of so many arguments, and None where no Tensor has its
-    place."""
+    """Raise unless `backward` returned one gradient for each argument, and None for arguments that are not Tensors."""
     if len(results) < count or any(r is not None for r in results[count:]):
         raise TensorError(
             f"function {name} returned an incorrect number of gradients (expected {count}, got {len(results)})",
@@ -513,7 +511,7 @@ class FunctionMeta(type):
 
 
 class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
-    """What one level applies: the methods of a `Function`, which are described there."""
+    """The application of a `Function` at one level."""
 
     generate_vmap_rule = False
     _fx_apply_to_entries: Any  # its application to a batch: see `vmap_rule`
@@ -569,12 +567,12 @@ class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):
 
 
 def has_setup_context(cls: type[SingleLevelFunction]) -> bool:
-    """Whether `forward` takes no `ctx`, so that `setup_context` is there."""
+    """Whether `forward` takes no `ctx`, so that the class defines `setup_context`."""
     return cls.setup_context is not SingleLevelFunction.setup_context
 
 
 def user_backward(cls: type[SingleLevelFunction]) -> Callable[..., Any]:
-    """The user's `backward`, or `vjp` as it may be called."""
+    """The user's `backward`, which may also be called `vjp`."""
     backward, vjp = cls.backward, cls.vjp
     if backward is not SingleLevelFunction.backward and vjp is not SingleLevelFunction.vjp:
         raise TensorError(

@@ -72,12 +72,12 @@ def tensor_tuple(given, what: str, name: str) -> tuple[Tensor, ...]:
 
 
 def output_tuple(returned, name: str) -> tuple[Tensor, ...]:
-    """Convert what the user's function returned to a tuple."""
+    """Convert the result of the user's function to a tuple."""
     return tensor_tuple(returned, "outputs of the user-provided function", name)
 
 
 def match_structure(given, tensors: Sequence[Any]) -> Any:
-    """Return a tuple where a tuple was given, otherwise the one Tensor."""
+    """Return a tuple if the argument was a tuple, otherwise the single Tensor."""
     return tuple(tensors) if isinstance(given, tuple) else tensors[0]
 
 
@@ -87,7 +87,7 @@ def is_history_kept(create_graph: bool) -> bool:
 
 
 def prepare_inputs(tensors: Sequence[Tensor], keep: bool, required: bool = True) -> tuple[Tensor, ...]:
-    """Prepare the Tensors by which the function is differentiated; they keep their own history where `keep`."""
+    """Prepare the Tensors by which the function is differentiated; with `keep` they retain their history."""
     made = []
     for x in tensors:
         own = x.view_as(x) if keep else x.detach()
@@ -103,7 +103,7 @@ def detach_results(tensors: Sequence[Tensor], keep: bool) -> list[Tensor]:
 def grad_or_none(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors, keep: bool, **options
 ) -> list[Any]:
-    """Call `autograd.grad`, which gives None for inputs on which nothing depends."""
+    """Call `autograd.grad`, which gives None for unused inputs."""
     chosen = [i for i, y in enumerate(outputs) if y.requires_grad]
     if not chosen:
         return [None] * len(inputs)
@@ -137,7 +137,7 @@ def jvp_by_reverse(
 
 
 def vectors_for(given, tensors: Sequence[Tensor], keep: bool, name: str, missing: str) -> tuple:
-    """The vectors `v`, or 1 where none are given and there is a single number."""
+    """The vectors `v`; by default 1 for a single number."""
     if given is None:
         if len(tensors) != 1 or tensors[0].shape.numel() != 1:
             raise TensorError(
@@ -172,13 +172,13 @@ OF_INPUT, OF_OUTPUT = "the input to the user-provided function is", "the user-pr
 
 
 def enable_recording() -> Any:
-    """A context manager in which operations are recorded, whatever the caller has set."""
+    """A context manager in which operations are recorded, regardless of the caller's mode."""
     return use_context(with_modes(CURRENT.get(), grad=True))
 
 
 class FunctionCall:
-    """A call of the user's function with inputs `xs` and outputs `ys` that stand for the given ones. Results keep
-    their history where `keep`."""
+    """A call of the user's function on prepared inputs `xs`, with outputs `ys`. Results keep their history where
+    `keep`."""
 
     returned: Any
     ys: tuple[Tensor, ...]
@@ -210,7 +210,7 @@ class FunctionCall:
             )
 
     def gradients(self, kind: str) -> list[Tensor]:
-        """The gradients of the outputs, with their history; `kind` is the error of strict mode where there is none."""
+        """The gradients of the outputs, with their history; in strict mode a missing one is an error of this `kind`."""
         found = grad_or_none(self.ys, self.xs, None, True)
         if self.strict:
             check_connected(found, kind)
@@ -469,7 +469,7 @@ def jacobian_by_rows(call: FunctionCall, position: int, create_graph: bool) -> l
 
 
 def jacobian_by_columns(func: Callable[..., Any], inputs: Sequence[Tensor]) -> tuple[Any, list[list[Tensor]]]:
-    """(what the function returned, the Jacobian), by forward mode, mapped over the elements of the inputs."""
+    """The result of the function and its Jacobian, by forward mode mapped over the elements of the inputs."""
     returned: Any = None
 
     def call_function(*xs: Tensor) -> tuple[Tensor, ...]:

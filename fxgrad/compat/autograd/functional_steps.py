@@ -12,7 +12,7 @@ from .._make.creation import eye
 
 
 def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> Any:
-    """Return Tensors as a tuple; if the names for a message are given, with whether they were one: (was, tuple).
+    """Return Tensors as a tuple; with names for a message, also return whether the argument was one: (was, tuple).
 
     Raises:
         ArgumentError: something in it is no Tensor, and the names for a message are given.
@@ -32,14 +32,14 @@ def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None)
 
 
 def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
-    """Return results without the tuples that were not given: one level of them, or two."""
+    """Remove the tuples that the caller did not give, one level or two."""
     outer, inner = to_unpack if isinstance(to_unpack, tuple) else (to_unpack, True)
     parts = res if inner else tuple(part[0] for part in res)
     return parts if outer else parts[0]
 
 
 def _grad_preprocess(inputs: Sequence[Any], create_graph: bool, need_graph: bool) -> tuple[Any, ...]:
-    """Return inputs with respect to which gradients are to be taken: views if the graph goes on, or else leaves."""
+    """Return the inputs for differentiation: views if the graph is kept, otherwise leaves."""
     return tuple(
         (x.view_as(x) if create_graph else x.detach().requires_grad_(need_graph))
         if isinstance(x, Tensor)

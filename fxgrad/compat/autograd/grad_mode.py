@@ -20,7 +20,7 @@ from .._declare.spaces import expose
 
 
 def switch_modes(**changes) -> dict[str, Any]:
-    """Change switches of the current Context; returns what they were."""
+    """Change switches of the current Context; return the old modes."""
     modes = current_modes()
     CURRENT.set(with_modes(CURRENT.get(), **changes))
     return {name: getattr(modes, name) for name in changes}
@@ -45,7 +45,7 @@ class ModeSwitch:
         switch_modes(**self._fx_previous.pop())
 
     def _fx_check_values(self, given: dict[str, Any]) -> None:
-        """Raise for what is no bool among the arguments that switch modes.
+        """Raise for arguments of switches that are not bool.
 
         Raises:
             TypeError: a value is no bool.
@@ -119,7 +119,7 @@ def decorate_generator(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
 
 
 def decorate_coroutine(switch: ModeSwitch, function: Callable[..., Any]) -> Any:
-    """Decorate a coroutine function with a switch; a task that runs meanwhile has a Context of its own."""
+    """Decorate a coroutine function with a switch; concurrent tasks have their own Contexts."""
 
     @wraps(function)
     async def wrapper(*args, **kwargs) -> Any:
@@ -232,7 +232,7 @@ class enable_grad(BareModeSwitch):
 
 
 class ImmediateModeSwitch(ModeSwitch):
-    """A switch that acts as soon as it is made: as a function, a context manager or a decorator. Other modes may be
+    """A switch that takes effect when it is made, as a function, a context manager or a decorator. Other modes may be
     switched along with the one that it belongs to."""
 
     _fx_mode_name: str

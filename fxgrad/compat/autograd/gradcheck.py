@@ -49,7 +49,8 @@ UNITS = {"real": 1, "imag": 1j}  # the gradient of an output by which its part i
 def jacobian_mismatch(
     analytical, numerical, output: int, input: int, mode: str, part: str, note: str = ""
 ) -> GradcheckError:
-    """The error for two Jacobians, or products with them, that are not close; `part` is that of a complex Tensor."""
+    """Return the error for two Jacobians, or products with them, that are not close; `part` names that of a complex
+    Tensor."""
     what = "Jacobian computed with forward mode mismatch" if mode == "forward" else "Jacobian mismatch"
     if part:
         whose = "inputs" if mode == "forward" else "outputs"
@@ -64,7 +65,7 @@ def jacobian_mismatch(
 def batched_mismatch(
     output: int, input: int, mode: str, found: np.ndarray, expected: np.ndarray
 ) -> GradcheckError:
-    """The error for a batch of derivatives that are not those found one by one."""
+    """Return the error for a batch of derivatives that differs from the single derivatives."""
     return GradcheckError(
         f"For output {output} and input {input}:\n\n{BATCHED[mode]}\n\nGot:\n{found}\n\nExpected:\n{expected}"
     )
@@ -77,14 +78,14 @@ def batched_error(error: Exception, mode: str) -> GradcheckError:
 
 # -- the checks ------------------------------------------
 def parts_to_check(tensors: Sequence[Tensor]) -> list[tuple[str, list[int]]]:
-    """List (part, the Tensors that have it); the imaginary parts of complex ones come first."""
+    """List pairs of a part and the Tensors that have it; the imaginary parts of complex Tensors come first."""
     chosen = [i for i, t in enumerate(tensors) if t.dtype.is_complex]
     everything = list(range(len(tensors)))
     return [("imag", chosen), ("real", everything)] if chosen else [("real", everything)]
 
 
 def part_of(tensor: Tensor, part: str) -> str:
-    """The part of a Tensor as messages have it: nothing for a real one."""
+    """The part of a Tensor as text for messages; empty for a real Tensor."""
     return part if tensor.dtype.is_complex else ""
 
 
@@ -214,8 +215,8 @@ def check_linear(problem: Problem) -> None:
 
 
 def check_undefined(problem: Problem) -> None:
-    """Check that an output without gradient counts as one whose gradient is zero: for the user's backward in which no
-    output has a gradient, and for all where one output of several has none."""
+    """Check that missing gradients of outputs count as zero: all of them in the user's own Nodes, one of several in the
+    whole graph."""
     for node in function_nodes(problem.outputs):
         check_zero(lambda node=node: node(*[None] * node.num_results))
     count = len(problem.outputs)
@@ -226,7 +227,7 @@ def check_undefined(problem: Problem) -> None:
 
 
 def undefined_error(kind: str) -> GradcheckError:
-    """Return the error for a `backward` that does not take None."""
+    """Return the error for a `backward` that does not accept None."""
     return GradcheckError(
         UNDEFINED[kind] + UNDEFINED_NOTE,
         hint="in backward: if gradient is None: return None; or check_undefined_grad=False",
@@ -267,7 +268,7 @@ def joint_gradients(problem: Problem, chosen, weights: Sequence[np.ndarray]) -> 
 
 
 def check_undefined_forward(problem: Problem) -> None:
-    """Check that an input without tangent counts as one whose tangent is zero."""
+    """Check that a missing tangent of an input counts as zero."""
     drawn = problem.tangents({i: problem.draw(x) for i, x in enumerate(problem.inputs)})
     for i, zero in enumerate(problem.tangents({})):
         with_zero, without = (problem.jvp([*drawn[:i], t, *drawn[i + 1 :]]) for t in (zero, None))
@@ -281,7 +282,7 @@ def check_undefined_forward(problem: Problem) -> None:
 
 
 def check_batched_backward(problem: Problem) -> None:
-    """Check that a batch of gradients gives the batch of what each of them gives."""
+    """Check that a batch of gradients gives the batch of single results."""
     for i, output in enumerate(problem.outputs):
         weights = [problem.draw(output) for _ in range(2)]
         expected = [problem.vjp_arrays(i, w) for w in weights]
@@ -299,7 +300,7 @@ def check_batched_backward(problem: Problem) -> None:
 
 
 def check_batched_forward(problem: Problem) -> None:
-    """Check that a batch of tangents gives the batch of what each of them gives."""
+    """Check that a batch of tangents gives the batch of single results."""
     for j, x in enumerate(problem.inputs):
         drawn = [tensor_like(problem.draw(x), x) for _ in range(2)]
 
@@ -318,7 +319,7 @@ def check_batched_forward(problem: Problem) -> None:
 
 
 def run_checks(func: Callable[..., Any], inputs, options: dict[str, Any]) -> bool:
-    """Run all checks that the options ask for, in torch's order; they raise where they fail."""
+    """Run all requested checks in torch's order; a check that fails raises."""
     with use_context(with_modes(CURRENT.get(), grad=True)):
         problem = Problem(func, inputs, options)
         if not problem.outputs:
@@ -504,7 +505,7 @@ def differentiable_results(func: Callable[..., Any], args: Sequence[Any]) -> lis
 
 
 def random_weights(outputs: Sequence[Tensor], scattered: bool) -> tuple[Tensor, ...]:
-    """Random gradients of the outputs, of which the gradient is taken as well; `scattered`: every other element of a
+    """Random gradients of the outputs, which may be differentiated in turn; with `scattered` every other element of a
     larger memory."""
     random = np.random.default_rng(0)
     drawn = [

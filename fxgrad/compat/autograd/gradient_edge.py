@@ -32,7 +32,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
     def _fx_edge(self) -> Node | Edge:
-        """The edge by which nodes refer to it: see `Node.next_edges`.
+        """The edge by which other nodes refer to this one: see `Node.next_edges`.
 
         Raises:
             IndexError: the Node has no such result.
@@ -46,7 +46,7 @@ class GradientEdge(NamedTuple):
         return node if node.result_avals is None else Edge(node, index)
 
     def _fx_aval(self) -> Aval | None:
-        """The shape and dtype of what was made there; None where the Node was never asked of the Tensor itself."""
+        """The shape and dtype of the result, or None if the Node was not obtained from the Tensor."""
         node, index = node_and_index(self._fx_edge())
         if type(node) is AccumulateGrad:
             return aval_of(node.value)

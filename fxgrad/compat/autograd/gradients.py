@@ -99,8 +99,8 @@ def tape_of(given: Sequence[Any]) -> Any:
 
 
 def is_graph_recorded(tape, create_graph: bool) -> bool:
-    """Whether gradients on a tape are recorded: where that is asked for, and where a transform differentiates all that
-    is done inside it."""
+    """Whether gradients on a tape are recorded: on request, and under a transform that differentiates everything inside
+    it."""
     return create_graph or (tape.is_differentiating and current_modes().is_recording)
 
 
@@ -271,6 +271,6 @@ def grad(
 
 
 def zero_gradient(unused, create_graph: bool) -> Tensor:
-    """The gradient with respect to an input that was not used; a leaf where it may be differentiated in turn."""
+    """The gradient of an unused input; a leaf if it may be differentiated in turn."""
     aval = aval_at(unused)
     return make_tensor(current_tape(), np.zeros(aval.shape, aval.dtype), LEAF if create_graph else None)

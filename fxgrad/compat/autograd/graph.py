@@ -1,4 +1,4 @@
-"""torch.autograd.graph: the recorded graph as the user sees it."""
+"""torch.autograd.graph: the user's view of the recorded graph."""
 
 from __future__ import annotations
 

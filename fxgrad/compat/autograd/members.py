@@ -139,7 +139,7 @@ def set_grad(self: Tensor, grad) -> None:
 
 
 def check_gradient(self: Tensor, grad) -> None:
-    """Raise for what cannot be the gradient of a Tensor."""
+    """Raise unless the value can be the gradient of the Tensor."""
     if not isinstance(grad, Tensor):
         raise ArgumentError(
             f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}",
@@ -188,7 +188,7 @@ def get_data(self: Tensor) -> Tensor:
 
 @api_boundary
 def set_data(self: Tensor, data) -> None:
-    """Replace the value, memory included, by that of another Tensor, and keep the history. It is an inference Tensor
+    """Replace the value and its memory by those of another Tensor, and keep the history. It is an inference Tensor
     afterwards if the other is one."""
     if not isinstance(data, Tensor):
         raise ArgumentError(
@@ -271,7 +271,7 @@ def register_post_accumulate_grad_hook(self: Tensor, hook: Callable[[Tensor], No
 
 @expose("method")
 def retain_grad(self: Tensor) -> None:
-    """Have `.grad` of a Tensor that is no leaf filled by backward; on a leaf it always is.
+    """Let backward fill `.grad` of a Tensor that is not a leaf; that of a leaf is always filled.
 
     Raises:
         RuntimeError: the Tensor requires no gradient; or `grad` of torch.func differentiates it, which hands out the
@@ -298,7 +298,7 @@ expose("method", "retains_grad")(property(lambda self: self._fx_is_grad_retained
 
 
 def get_volatile(self: Tensor) -> bool:
-    """False: what was volatile once is made under no_grad."""
+    """False: torch has replaced volatile Tensors by no_grad."""
     warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
     return False
 

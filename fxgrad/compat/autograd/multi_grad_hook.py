@@ -27,7 +27,7 @@ class MultiGradHook(RemovableHandle):
         self.handles = [t.register_hook(partial(self.receive, i)) for i, t in enumerate(tensors)]
 
     def remove(self) -> None:
-        """Remove the hook; nothing happens where it is gone already."""
+        """Remove the hook, unless it is removed already."""
         for handle in self.handles:
             handle.remove()
         self.handles = []
@@ -45,11 +45,11 @@ class MultiGradHook(RemovableHandle):
             self.note(running, position, gradient)
 
     def note(self, running: RunningPass, position: int, gradient: Tensor) -> None:
-        """Note a gradient of a pass, and call the function if it is to be called now."""
+        """Record a gradient of a pass, and call the function if it is due."""
         raise NotImplementedError
 
     def finish(self, running: RunningPass) -> None:
-        """Do what is left to be done at the end of a pass that had gradients for the hook."""
+        """Complete a pass that had gradients for the hook."""
 
 
 class FirstGradientHook(MultiGradHook):
@@ -63,7 +63,8 @@ class FirstGradientHook(MultiGradHook):
 
 
 class AllGradientsHook(MultiGradHook):
-    """The mode "all": the function gets the list of all gradients of a pass, once the last of them is there."""
+    """The hook in the mode "all": the function gets the list of all gradients of a pass when the last of them
+    arrives."""
 
     def __init__(self, tensors: Sequence[Tensor], function: Callable[[Any], None]):
         self.nodes = [node_and_index(gradient_edge(t))[0] for t in tensors]

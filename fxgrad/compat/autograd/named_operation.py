@@ -26,7 +26,8 @@ ALIASES = (
 
 
 class NamedOperation:
-    """An operation that is called by its name, `torch.ops.mine.scale`, or as what `torch.library.custom_op` returned.
+    """An operation that is called by its name, as in `torch.ops.mine.scale`, or through the result of
+    `torch.library.custom_op`.
 
     `kernels` are functions by the type of device, None for any, "meta" for Tensors without entries; `derivative` and
     `batch` are what has been registered. Where `is_recorded`, the kernel's own operations are differentiated if nothing
@@ -71,7 +72,7 @@ class NamedOperation:
         return list(output) if self.schema.returns_list and isinstance(output, tuple) else output
 
     def find_kernel(self, args: tuple, keywords: dict[str, Any]) -> Callable[..., Any]:
-        """Find the function that carries out a call: that of the device of the first Tensor.
+        """Find the kernel for a call, by the device of the first Tensor.
 
         Raises:
             NotSupportedError, a NotImplementedError: there is none for this device.
@@ -121,7 +122,8 @@ class NamedOperation:
 
 
 class Derivative(NamedTuple):
-    """What was registered for an operation: `backward(ctx, *grads)`, and what leaves in `ctx` what it reads."""
+    """The derivative that was registered for an operation: `backward(ctx, *grads)`, and what leaves in `ctx` what it
+    reads."""
 
     backward: Callable[..., Any]
     setup_context: Callable[..., Any] | None
@@ -139,13 +141,13 @@ class Call(NamedTuple):
 
     @staticmethod
     def of(operation: NamedOperation, args: tuple, keywords: dict[str, Any]) -> tuple[Call, list[Any]]:
-        """Take the arguments of a call apart, into it and its leaves."""
+        """Split the arguments of a call into their structure and leaves."""
         layout = tuple([len(a) if isinstance(a, (list, tuple)) and tensors_in(a) else None for a in args])
         leaves = [leaf for a, count in zip(args, layout) for leaf in ([a] if count is None else a)]
         return Call(operation, layout, keywords), leaves
 
     def group(self, leaves: Sequence[Any], make: Callable[[Sequence[Any]], Any] = list) -> tuple:
-        """Put what there is for each leaf into the shape of the arguments."""
+        """Arrange values of the leaves in the structure of the arguments."""
         groups, start = [], 0
         for count in self.layout:
             end = start + (1 if count is None else count)
@@ -154,7 +156,7 @@ class Call(NamedTuple):
         return tuple(groups)
 
     def spread(self, gradients: Sequence[Any]) -> list[Any]:
-        """Return a gradient for each leaf, from those for the arguments."""
+        """Return a gradient for each leaf, from gradients for the arguments."""
         if len(gradients) != len(self.layout):
             raise TensorError(
                 f"{self.operation.name}: backward returned {len(gradients)} gradients for {len(self.layout)} arguments",
@@ -168,7 +170,7 @@ class Call(NamedTuple):
 
 
 def tensors_in(argument: Any) -> list[Tensor]:
-    """The Tensors that an argument is, or has in it."""
+    """The Tensors in an argument, at any depth."""
     inside = argument if isinstance(argument, (list, tuple)) else (argument,)
     return [a for a in inside if isinstance(a, Tensor)]
 
@@ -180,7 +182,7 @@ def forward(call: Call, *leaves: Any) -> Any:
 
 
 def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-    """Let the user leave in `ctx` what the derivative reads."""
+    """Call the user's function that stores in `ctx` the values for the derivative."""
     call, *leaves = inputs
     derivative = call.operation.derivative
     needed = ctx.needs_input_grad
@@ -208,7 +210,7 @@ def backward(ctx: Any, *grads: Any) -> tuple:
 
 
 def vmap(info: Any, in_dims: tuple, call: Call, *leaves: Any) -> tuple[Any, Any]:
-    """Carry out the operation for a batch: by what was registered, or entry by entry."""
+    """Carry out the operation for a batch, by the registered rule or entry by entry."""
     operation = call.operation
     if operation.batch is not None:
         return operation.batch(info, call.group(in_dims[1:]), *call.group(leaves), **call.keywords)

@@ -110,7 +110,7 @@ Node.register(tape.Node)
 
 
 class InputMetadata(NamedTuple):
-    """What a Node knows of one of its results."""
+    """The metadata that a Node keeps of one of its results."""
 
     shape: Size
     dtype: dtype
@@ -131,8 +131,8 @@ def input_metadata(node: tape.Node) -> tuple[InputMetadata, ...]:
 
 
 def known_result(node: tape.Node) -> Any:
-    """Return the one result of a Node, or its aval. Nodes do not know it; but the Tensor does, if it is alive, and what
-    was saved of it."""
+    """Return the single result of a Node if it is alive, otherwise its aval. A Node does not refer to its
+    results, but living Tensors and saved values do."""
     if type(node) is AccumulateGrad:
         return node.value
     saved = {} if node.residuals is FREED or node.is_packed else find_saved(node)

@@ -87,7 +87,7 @@ def parse_nvprof_trace(path: str | PathLike[str]) -> list[FunctionEvent]:
 
 
 def protect(database: sqlite3.Connection) -> None:
-    """Let a connection do nothing but read plain tables, and not for ever."""
+    """Restrict a connection to reading plain tables, for a limited time."""
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA query_only = ON")
     database.set_progress_handler(lambda: 1, LONGEST * 64)
@@ -95,7 +95,7 @@ def protect(database: sqlite3.Connection) -> None:
 
 
 def read_table(database: sqlite3.Connection, name: str, path: Any) -> list[tuple[Any, ...]]:
-    """Read the columns of a table, and see that they hold what they should."""
+    """Read the columns of a table, and check the types of their values."""
     columns = TABLES[name]
     found = database.execute("SELECT type FROM sqlite_master WHERE name = ?", (name,)).fetchone()
     if found != ("table",):
@@ -153,7 +153,7 @@ def make_events(
 
 
 def attach_kernels(events: list[FunctionEvent], strings: dict[int, str], calls: Any, kernels: Any) -> None:
-    """Give each kernel to the innermost event in which it was started."""
+    """Assign each kernel to the innermost event in which it was started."""
     started = {correlation: (start / 1000, end / 1000) for correlation, start, end in calls}
     for correlation, start, end, name in kernels:
         if correlation not in started:

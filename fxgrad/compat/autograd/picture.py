@@ -114,8 +114,8 @@ class Picture:
 
 # -- as text ------------------------------------------
 def tree_lines(graph: RecordedGraph) -> list[graph_text.Line]:
-    """The tree: a chain of nodes runs straight down, what a node with several operands leads to hangs on branches; a
-    node that is met again is named only."""
+    """The tree as lines: a chain of nodes runs straight down, and the operands of a node with several hang on branches;
+    later occurrences of a node have only its name."""
     rows: list[tuple[str, str, str, Any]] = []  # node, results, saved values, site
     met: set[Entry] = set()
     todo: list[tuple[tuple[Entry, int] | None, str, str]] = [(root, "", "") for root in reversed(graph.roots)]
@@ -161,8 +161,8 @@ def saved_text(entry: Entry) -> str:
 
 
 def saved_value_text(value: SavedValue) -> str:
-    """`self f32[3] 12 B`; "(shared)" in place of the size if the memory is that of a leaf, or was met before, and
-    "(packed)" if a hook has taken it."""
+    """The line of a saved value, `self f32[3] 12 B`; "(shared)" stands for the size if the memory belongs to a leaf or
+    was listed before, "(packed)" if a hook has packed the value."""
     if value.aval is None:
         return f"{value.name} (packed)"
     size = "(shared)" if value.is_shared else size_text(value.size)
@@ -180,7 +180,7 @@ def size_text(size: int) -> str:
 
 
 def notes(graph: RecordedGraph) -> list[str]:
-    """The caption of the picture: the memory of saved values, and what is not shown."""
+    """The caption of the picture: the memory of saved values, and what the picture leaves out."""
     count = len(graph.entries)
     found = [f"nodes: {count}, memory kept beside the leaves': {size_text(graph.saved_size)}"]
     if graph.num_hidden:
@@ -220,7 +220,7 @@ def build_drawing(graph: RecordedGraph) -> Any:
 
 
 def draw_edge(drawing: Any, edge: tuple[Entry, int], target: str) -> None:
-    """Add an edge to a drawing, with the aval of what goes along it."""
+    """Add an edge to a drawing, labelled with the aval of its value."""
     entry, index = edge
     aval = entry.avals[index] if index < len(entry.avals) else None
     several = f"[{index}] " if len(entry.avals) > 1 else ""

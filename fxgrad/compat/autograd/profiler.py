@@ -252,7 +252,7 @@ class profile:
 
 
 def check_device(device: str | None) -> str | None:
-    """Return the device to be measured; None, with a warning, if there is no such."""
+    """Return the device to measure; None, with a warning, if it does not exist."""
     if device is None:
         return None
     if device not in DEVICES:
@@ -313,7 +313,7 @@ class record_function(ContextDecorator):
             close_scope(self._fx_events)
 
     def _call_end_callbacks_on_future(self, fut: Any) -> Any:
-        """Let the event last until a future is done, and return the future.
+        """End the event when a future is done, and return the future.
 
         Raises:
             RuntimeError: it was called before.
@@ -372,7 +372,7 @@ class KinetoStepTracker:
 
     @classmethod
     def erase_step_count(cls, requester: str) -> bool:
-        """Forget a requester; return whether it was known."""
+        """Forget a requester; return whether it was registered."""
         return cls._step_dict.pop(requester, None) is not None
 
     @classmethod

@@ -22,7 +22,7 @@ STEP_NUMBER = re.compile(r"(?<=^ProfilerStep)#\d+$")
 
 
 def torch_name(event: Event) -> str:
-    """The name of an event as torch has it: aten::mul."""
+    """The name of an event in torch's form, such as aten::mul."""
     if event.kind not in OPERATIONS:
         return event.name
     return f"aten::{PrimitiveName.TORCH.get(event.name, event.name)}"

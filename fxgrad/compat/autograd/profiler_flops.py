@@ -16,8 +16,8 @@ COUNTED = {*PRODUCTS, *ENTRYWISE, *CONVOLUTIONS}
 
 
 def count_flops(event: FunctionEvent) -> None:
-    """Give an event its floating-point operations; those inside an event that is counted count with that. Outer events
-    come first."""
+    """Set the floating-point operations of an event; they include those of the events inside it. Outer events come
+    first."""
     shapes = event.input_shapes or []
     if event.cpu_parent is not None and event.cpu_parent.name in COUNTED:
         event.flops = 0

@@ -1,4 +1,4 @@
-"""The modules that the program is executing, found from its stack: calls of modules are not slowed down."""
+"""The modules that the program is executing, found on its stack, so that calls of modules are not slowed down."""
 
 from __future__ import annotations
 

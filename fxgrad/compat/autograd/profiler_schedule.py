@@ -222,7 +222,7 @@ class profile:
         self._fx_begin_step()
 
     def _fx_begin_step(self) -> None:
-        """Do what the current action says, and open the event of the step."""
+        """Carry out the current action, and open the event of the step."""
         if self.current_action is not ProfilerAction.NONE and not self._fx_is_recording:
             self.profiler = BaseProfile(**self._fx_options)
             self.profiler._fx_start()
@@ -271,7 +271,7 @@ class profile:
         self.current_action = ProfilerAction.NONE
 
     def _fx_report(self) -> None:
-        """Call `on_trace_ready`, if it was given."""
+        """Call `on_trace_ready` if it is set."""
         if self.on_trace_ready is not None:
             self.on_trace_ready(self)
 

@@ -1,4 +1,4 @@
-"""The state of profiling: whether it is available, whether a profile is open, and what it measures."""
+"""The state of profiling: whether profiling is available, whether a profile is open, and its activities."""
 
 from __future__ import annotations
 

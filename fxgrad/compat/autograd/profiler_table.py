@@ -123,7 +123,7 @@ def choose_columns(
     flops: bool,
     device: str | None,
 ) -> list[Column]:
-    """Return the columns of a table of these events: those in which there is something."""
+    """Return the columns of a table of these events that are not empty."""
     max_name, max_shapes, max_source = max_widths
     columns: list[Column] = []
 

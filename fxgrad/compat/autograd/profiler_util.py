@@ -46,7 +46,7 @@ class Kernel(NamedTuple):
 
 
 class StringTable(defaultdict):
-    """A table of strings that gives those that it has not as they are."""
+    """A table of strings in which a missing string stands for itself."""
 
     def __missing__(self, key: str) -> str:
         self[key] = key
@@ -79,13 +79,13 @@ class MemRecordsAcc:
         ]
 
 
-def formatted(name: str) -> property:
+def format_time_of(name: str) -> property:
     """A property that has a time as text."""
     return property(lambda self: format_time(getattr(self, name)), doc=f"`{name}` as text, with its unit.")
 
 
 def without_children(name: str) -> property:
-    """A property that is a figure of an event less those of the events inside."""
+    """A property: a figure of an event without the share of the events inside it."""
     return property(lambda self: self._fx_less_children(name), doc=f"`{name}` without the events inside.")
 
 
@@ -96,10 +96,13 @@ class FormattedTimesMixin:
     cpu_time_total: float
     device_time_total: float
 
-    cpu_time_str, cpu_time_total_str = formatted("cpu_time"), formatted("cpu_time_total")
-    device_time_str, device_time_total_str = formatted("device_time"), formatted("device_time_total")
-    self_cpu_time_total_str = formatted("self_cpu_time_total")
-    self_device_time_total_str = formatted("self_device_time_total")
+    cpu_time_str, cpu_time_total_str = format_time_of("cpu_time"), format_time_of("cpu_time_total")
+    device_time_str, device_time_total_str = (
+        format_time_of("device_time"),
+        format_time_of("device_time_total"),
+    )
+    self_cpu_time_total_str = format_time_of("self_cpu_time_total")
+    self_device_time_total_str = format_time_of("self_device_time_total")
 
     @property
     def cpu_time(self) -> float:
@@ -226,19 +229,19 @@ class FunctionEvent(FormattedTimesMixin):
         self.cpu_parent = parent
 
     def _fx_less_children(self, name: str) -> Any:
-        """Return an attribute less what the events inside have of it."""
+        """Return an attribute without the share of the events inside."""
         if self.is_async or self.device_type != DeviceType.CPU:
             return 0
         return getattr(self, name) - sum(getattr(child, name) for child in self.cpu_children)
 
     @property
     def cpu_time_total(self) -> float:  # type: ignore[override]
-        """The microseconds that passed on the CPU, with those of the events inside."""
+        """The microseconds on the CPU, including the events inside."""
         return self.time_range.elapsed_us() if self.device_type == DeviceType.CPU else 0
 
     @property
     def device_time_total(self) -> float:  # type: ignore[override]
-        """The microseconds that passed on the device, with those of the events inside."""
+        """The microseconds on the device, including the events inside."""
         if self.is_async or not self.use_device:
             return 0
         if self.device_type != DeviceType.CPU:
@@ -294,7 +297,7 @@ SUMMED = (
 
 
 class FunctionEventAvg(FormattedTimesMixin):
-    """The sum of events with one key; means are over `count` of them."""
+    """The sum of the events with one key; means are over `count` of them."""
 
     def __init__(self) -> None:
         self.key: str | None = None
@@ -371,8 +374,8 @@ class EventList(list):
         self._use_device, self._profile_memory, self._with_flops = use_device, profile_memory, with_flops
 
     def _build_tree(self) -> None:
-        """Find the event in which each happened, by their times: the shortest of its thread that has it inside. Where
-        one is all that another of its name does, it is left out."""
+        """Find the parent of each event by time: the shortest event of its thread that contains it. Where one is all
+        that another of its name does, it is left out."""
         threads: dict[int, list[FunctionEvent]] = {}
         for event in sorted(self, key=lambda e: (e.time_range.start, -e.time_range.end)):
             if event.is_async or event.device_type != DeviceType.CPU:

@@ -53,7 +53,7 @@ class Entry:
 
 
 class RecordedGraph:
-    """The nodes behind Tensors, Nodes or edges, `max_nodes` of them, latest first; the graph itself is not kept alive.
+    """The nodes behind Tensors, Nodes or edges, `max_nodes` of them, latest first; it does not keep the graph alive.
 
     `roots` are the entries at which it begins, and the numbers of their results; `num_hidden` is how many nodes it
     has beside `entries`, `saved_size` how many bytes the latter keep, in memories that are no leaves'.
@@ -82,7 +82,7 @@ class RecordedGraph:
 
 
 def root_edges(of: Any) -> Iterator[tuple[Node, int, Aval | None]]:
-    """Yield (Node, number of its result, aval of that or None) for what a picture was asked of."""
+    """Yield (Node, number of the result, its aval or None) for each root of a picture."""
     if isinstance(of, Node):
         yield of, 0, None
     elif isinstance(of, Tensor):
@@ -107,8 +107,8 @@ def root_edges(of: Any) -> Iterator[tuple[Node, int, Aval | None]]:
 
 
 def latest_nodes(roots: Iterable[Node], count: int) -> tuple[list[Node], int]:
-    """Return the first `count` nodes of a graph, latest first and a leaf after the node that first uses it, and the
-    number of the others."""
+    """Return the first `count` nodes of a graph, latest first but each leaf after its first user, and the number of the
+    remaining nodes."""
     heap: list[tuple[int, int, Node]] = []
     met: set[Node] = set()
 
@@ -136,8 +136,8 @@ def latest_nodes(roots: Iterable[Node], count: int) -> tuple[list[Node], int]:
 
 # -- shapes ------------------------------------------
 def infer_avals(nodes: Sequence[Node], known: dict[tuple[Node, int], Aval]) -> dict[tuple[Node, int], Aval]:
-    """The avals of nodes' results by (Node, number of the result), as far as they can be told from those `known`; the
-    nodes come latest first."""
+    """Infer the avals of nodes' results, by (Node, number of the result), from the `known` ones; the nodes come latest
+    first."""
     for node in nodes:
         if type(node) is AccumulateGrad:
             known[node, 0] = aval_of(node.value)
@@ -154,7 +154,7 @@ def infer_avals(nodes: Sequence[Node], known: dict[tuple[Node, int], Aval]) -> d
 
 
 def operand_avals(node: Node, results: Sequence[Aval | None]) -> Sequence[Aval | None]:
-    """The avals of a node's operands, those that have a gradient, by its rule on abstract cotangents."""
+    """Infer the avals of a node's differentiable operands, by its rule on abstract cotangents."""
     if isinstance(node, BackwardCFunction):
         return node.operands
     if node.residuals is FREED or node.is_packed or node.rule.rules_run_user_code:

@@ -1,4 +1,4 @@
-"""In-place modification of values saved for backward: they are copied before they are overwritten."""
+"""In-place modification of values saved for backward, which are copied before they are overwritten."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SavedArray:
         self.value, self.memory, self.order = value, memory, next_serial()
 
     def is_of(self, value) -> bool:
-        """Whether this is an array as it is now."""
+        """Whether this is the present state of an array."""
         counter = VERSIONS.find(value)
         return self.value is value and (counter is None or counter.change_after(self.order) is None)
 
@@ -41,8 +41,8 @@ class SavedMemory:
 
 
 class SavedArrays:
-    """What was saved under `allow_mutation_on_saved_tensors` and is still needed. `cloned` are the arrays that were
-    copied because their memory was about to be modified."""
+    """The arrays that were saved under `allow_mutation_on_saved_tensors` and are still needed. `cloned` are the arrays
+    that were copied because their memory was about to be modified."""
 
     def __init__(self) -> None:
         self.memories: weakref.WeakValueDictionary[int, SavedMemory] = weakref.WeakValueDictionary()
@@ -51,7 +51,7 @@ class SavedArrays:
 
     @property
     def tid_to_weakhandle(self) -> weakref.WeakSet[SavedArray]:
-        """`saved`, under the name by which programs count it."""
+        """`saved`, under the name by which programs count its entries."""
         return self.saved
 
     def add(self, value) -> SavedArray:
@@ -82,7 +82,7 @@ class SavedArrays:
 
 
 class SavedArrayHooks(PackingHooks):
-    """The hooks by which arrays get into `SavedArrays`. Traced values, which cannot be overwritten, are left."""
+    """The hooks that register arrays in `SavedArrays`. Traced values, which cannot be overwritten, are left."""
 
     __slots__ = ("arrays",)
 
@@ -101,7 +101,7 @@ class SavedArrayHooks(PackingHooks):
         return self.arrays.add(tensor._fx_value)
 
     def read(self, saved: SavedArray) -> Tensor:
-        """Return what was saved.
+        """Return the saved array.
 
         Raises:
             AssertionError: the context manager has been left, so that nobody was looking any more.

@@ -32,7 +32,8 @@ BETWEEN_ARGUMENTS = re.compile(r",(?![^\[(]*[\])])")
 
 
 class Schema(NamedTuple):
-    """What an operation takes and returns: types are texts, `Tensor`, `Tensor?`, `int[]`."""
+    """The signature of an operation: the parameters and results, whose types are texts such as `Tensor`, `Tensor?`,
+    `int[]`."""
 
     name: str
     signature: inspect.Signature
@@ -181,7 +182,7 @@ def infer_schema(
 
 
 def write_default(value: Any) -> str:
-    """Write the default of an argument as it stands in a schema, after the name."""
+    """Write the default of an argument in the form of schemas."""
     if value is inspect.Parameter.empty:
         return ""
     if isinstance(value, (str, device)):
@@ -204,7 +205,7 @@ def name_type(annotation: Any) -> str | None:
 
 
 def name_returned(annotation: Any) -> str | None:
-    """The name that a type has in schemas as that of a result: None if it has none."""
+    """The name of a type in schemas, as that of a result: None if it has none."""
     if annotation is None or annotation is type(None):
         return "()"
     if typing.get_origin(annotation) is tuple:

@@ -92,7 +92,7 @@ def check_keywords(kwargs: dict) -> None:
 
 
 def positive_dim(output, dim: int | None) -> int | None:
-    """The mapped dimension of an output, not negative; None unless it is a Tensor.
+    """The mapped dimension of an output as a non-negative number; None if the output is not a Tensor.
 
     Raises:
         DimensionError: the output has no such dimension.
@@ -106,8 +106,8 @@ def positive_dim(output, dim: int | None) -> int | None:
 
 
 class BatchCall:
-    """One application of a Function to a batch: the mapped dimensions of the leaves of its arguments, and then those of
-    its outputs. `places` are those of the arguments among the leaves, None for a container."""
+    """The application of a Function to a batch: the mapped dimensions of the leaves of its arguments, and later of its
+    outputs. `places` are those of the arguments among the leaves, None for a container."""
 
     def __init__(
         self,
@@ -128,11 +128,11 @@ class BatchCall:
         self.out_dims: list[int | None] = []
 
     def choose(self, given: Sequence[Any], missing: Any = None) -> tuple:
-        """What is given for each leaf, for the arguments: `missing` for a container."""
+        """Choose the values for the leaves of each argument: `missing` for a container."""
         return tuple([missing if k is None else given[k] for k in self.places])
 
     def spread_gradients(self, gradients: tuple, avals: Sequence[Any]) -> tuple:
-        """The gradients of the arguments as those of the leaves, of which they have the shapes."""
+        """Return the gradients of the arguments as gradients of the leaves, in their shapes."""
         tensors = [i for i, k in enumerate(self.places) if k is not None and avals[k] is not None]
         check_gradient_places(f"Vmapped{self.cls.__name__}Backward", gradients, len(self.places), tensors)
         found: list[Any] = [None] * len(self.dims)
@@ -278,7 +278,7 @@ CTX_FIELDS = {
 def map_method(
     ctx, method: Callable[..., Any], saved_dims: Sequence[Any], given: Sequence[Any], dims: Sequence[Any]
 ) -> tuple[list[Any], list[int | None]]:
-    """Map a method of a Function over what `setup_context` saved, and over gradients or tangents."""
+    """Map a method of a Function over the saved values, and over gradients or tangents."""
     how, state, saved = ctx.how, ctx.state, ctx.saved_tensors
     first, second = len(saved), len(saved) + len(state.leaves)
 
@@ -294,14 +294,14 @@ def map_method(
 
 
 def project_gradient(result, aval) -> Any:
-    """Reduce a gradient to the shape of its entry, from which it may have been expanded."""
+    """Reduce a gradient to the shape of its entry, if it has been expanded from that."""
     if not isinstance(result, Tensor) or aval is None or result.shape == aval.shape:
         return result
     return wrap_tree(ops.project(unwrap(result), aval.update(dtype=result.dtype.numpy)))
 
 
 def place_batch(result, place: int | None, dim: int, size: int) -> Any:
-    """Move the mapped dimension of a result to `dim`; what is the same for all entries is expanded."""
+    """Move the mapped dimension of a result to `dim`; a result that is the same for all entries is expanded."""
     if not isinstance(result, Tensor) or place == dim:
         return result
     value = unwrap(result)

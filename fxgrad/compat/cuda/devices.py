@@ -64,7 +64,7 @@ is_initialized = is_available
 
 
 def device_number(device: Any = None) -> int:
-    """Return the number of a device as users give it: None is the one in use."""
+    """Return the number of a device that the user specified: None is the one in use."""
     if device is None:
         return current_device()
     return device if isinstance(device, int) else as_device(device).index or 0

@@ -64,7 +64,7 @@ memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
 
 
 def watch_peaks() -> dict[int, int]:
-    """Return the greatest numbers of bytes, which are counted from now on if they were not."""
+    """Return the peak numbers of bytes; the first call starts counting."""
     library = import_cupy()
     if not HOOKS or not isinstance(HOOKS[0], library.cuda.MemoryHook):
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def place_of(given: Any) -> Device:
-    """Return the device that users name, with its number; None is the one in use."""
+    """Return a device with its number; None means the current device."""
     given = make_device("cuda", given) if isinstance(given, int) else given
     return with_index(make_device("cuda") if given is None else as_device(given))
 
@@ -103,18 +103,18 @@ class Stream:
         self._fx_cupy_stream.synchronize()
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Put an event, a new one unless it is given, behind the work that is there, and return it."""
+        """Put an event, by default a new one, behind the present work of the stream; return the event."""
         event = Event() if event is None else event
         event.record(self)
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let work that comes wait for an event."""
+        """Make future work wait for an event."""
         if event._fx_cupy_event is not None:
             self._fx_cupy_stream.wait_event(event._fx_cupy_event)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let work that comes wait for what another stream has to do now."""
+        """Make future work wait for the present work of another stream."""
         self.wait_event(stream.record_event())
 
 
@@ -158,7 +158,7 @@ class Event:
         return "<torch.cuda.Event uninitialized>" if self._fx_cupy_event is None else "<torch.cuda.Event>"
 
     def record(self, stream: Stream | None = None) -> None:
-        """Put the event behind the work that a stream has now; the one in use unless it is given."""
+        """Put the event behind the present work of a stream, by default the current one."""
         stream = current_stream() if stream is None else stream
         library = import_cupy()
         with library.cuda.Device(stream.device.index):
@@ -167,11 +167,11 @@ class Event:
             self._fx_cupy_event.record(stream._fx_cupy_stream)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let the work that comes to a stream, the one in use unless it is given, wait for the event."""
+        """Make future work of a stream, by default the current one, wait for the event."""
         (current_stream() if stream is None else stream).wait_event(self)
 
     def query(self) -> bool:
-        """Whether the event was reached; one that was never recorded counts as that."""
+        """Whether the event was reached; an event that was never recorded counts as reached."""
         return self._fx_cupy_event is None or self._fx_cupy_event.done
 
     def synchronize(self) -> None:

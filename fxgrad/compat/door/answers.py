@@ -41,7 +41,7 @@ def gather_keys(*keys: object) -> frozenset[object]:
 
 
 def find_cache() -> str:
-    """Return the folder in which torch keeps what it has fetched."""
+    """Return the folder in which torch caches downloads."""
     above = os.getenv("XDG_CACHE_HOME", "~/.cache")
     return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(above, "torch")))
 
@@ -56,7 +56,7 @@ def load_library(path: str) -> None:
 
 
 def answer(name: str) -> Any:
-    """Return what the name of torch's stands for: None if nothing does.
+    """Return the object for a name of torch's: None if nothing does.
 
     Every namespace of operations is there, and says itself what it lacks; those of torch's own operations are absent.
     """

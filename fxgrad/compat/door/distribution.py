@@ -23,5 +23,5 @@ class TorchDistribution(Distribution):
         )
 
     def locate_file(self, path: Any) -> Path:
-        """There is no file to be found."""
+        """Return None, because the distribution has no files."""
         raise FileNotFoundError(path)

@@ -37,21 +37,21 @@ class TorchFinder:
         return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Let Python make an empty module."""
+        """Return None, so that Python makes an empty module."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Put the module of this name in the place of the empty one that Python has made."""
+        """Put the module of this name in the place of the empty one that Python made."""
         sys.modules[module.__name__] = self.tree[module.__name__]
 
     def find_distributions(self, context: DistributionFinder.Context) -> list[Distribution]:
-        """The distribution torch, where it is asked for."""
+        """Find the distribution of torch, if its name is asked for."""
         from .distribution import TorchDistribution
 
         return [TorchDistribution()] if context.name in (None, "torch") else []
 
 
 class Installation:
-    """What `install` returns: a context manager that ends what this call has begun."""
+    """The result of `install`: a context manager that undoes the call."""
 
     def __init__(self, finder: TorchFinder | None):
         self.finder = finder
@@ -65,7 +65,7 @@ class Installation:
 
 
 def installed() -> TorchFinder | None:
-    """Return the finder that answers for torch now, or None."""
+    """Return the finder that replaces torch at present, or None."""
     return next((finder for finder in sys.meta_path if isinstance(finder, TorchFinder)), None)
 
 

@@ -18,7 +18,7 @@ ROOTS = {"torch": COMPAT, "functorch": f"{COMPAT}.functorch"}
 
 
 class TorchModule(ModuleType):
-    """A module of torch's, `torch.optim.sgd` say, whose names are ours.
+    """A module with a path of torch's, such as `torch.optim.sgd`, and names of ours.
 
     It has what our module of the same path has, and of the names that torch has there those which are elsewhere here.
     Its parts are modules of the same kind, made when they are asked for; `_tree` holds all of them by their names.
@@ -89,7 +89,7 @@ def parts_of(name: str) -> set[str]:
 
 
 def open_module(name: str, tree: dict[str, Any]) -> Any:
-    """Return the module of torch's of this name from a tree of them, in which it is put if it was not there.
+    """Return a module of torch's from a tree of them; it is added if it is missing.
 
     None if nothing of it is here.
     """
@@ -109,7 +109,7 @@ NAMESPACES: dict[str, Any] = {}
 
 
 def find_namespace(name: str) -> TorchModule:
-    """Find the namespace of torch's of this name that is an attribute of `fxgrad.compat` without being a module of it.
+    """Find the namespace of torch's that is an attribute of `fxgrad.compat` without being a module of it.
 
     Raises:
         AttributeError: there is none.
@@ -123,7 +123,7 @@ def find_namespace(name: str) -> TorchModule:
 
 
 def find_reason(name: str, reasons: dict[str, str]) -> str | None:
-    """Return the reason that is given for a path of torch's, or for one above it."""
+    """Return the reason for the absence of a path of torch's, given for the path itself or one above it."""
     while name and name not in reasons:
         name = name.rpartition(".")[0]
     return reasons.get(name)
@@ -176,7 +176,7 @@ def find_elsewhere(name: str, part: str) -> dict[str, Any]:
 
 
 def places_of(name: str, private: bool) -> Iterator[Any]:
-    """The modules of ours in which a name is looked for that torch has in the module `name`."""
+    """The modules of ours that provide the names of torch's module `name`."""
     for home in HOMES.get(name, ()):
         yield import_module(f"{COMPAT}.{home}".rstrip("."))
     package = name.rpartition(".")[0]

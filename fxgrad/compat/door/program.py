@@ -99,7 +99,7 @@ def run_module(name: str) -> None:
 
 
 def put_first(folder: str) -> None:
-    """Let modules be found in a folder first, unless Python was told not to (`-P`)."""
+    """Search a folder first for modules, unless Python was told not to (`-P`)."""
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
@@ -111,7 +111,7 @@ def code_of(spec: ModuleSpec) -> CodeType:
 
 
 def execute(code: CodeType, spec: ModuleSpec | None, path: str | None = None) -> None:
-    """Execute code as the module `__main__`, which stays: threads and `atexit` find it."""
+    """Execute code as the module `__main__`, which remains for threads and `atexit`."""
     main: Any = ModuleType("__main__")
     main.__builtins__, main.__spec__ = builtins, spec
     if spec is not None:
@@ -131,5 +131,5 @@ def show_own_frames(kind: type[BaseException], error: BaseException, trace: Trac
 
 
 def is_of_python(trace: TracebackType) -> bool:
-    """Whether a frame is of what has started this module."""
+    """Whether a frame belongs to the Python code that started this module."""
     return trace.tb_frame.f_globals.get("__name__") in ("runpy", "_frozen_runpy")

@@ -17,7 +17,7 @@ RELEASED = 4
 
 
 def order_key(version: str) -> tuple | None:
-    """Return what a version is ordered by, after PEP 440; None for a text that is no version."""
+    """Return the key by which a version is ordered, after PEP 440; None if the text is not a version."""
     found = PARTS.fullmatch(version.strip())
     if found is None:
         return None

@@ -17,7 +17,7 @@ def is_leaf(x) -> bool:
 
 
 def flatten_tree(structure) -> tuple[list[Any], Any]:
-    """The leaves of a pytree and its structure; None is a leaf, as it is to torch."""
+    """The leaves of a pytree and its structure; None is a leaf, as in torch."""
     return pytree.flatten(structure, is_leaf)
 
 
@@ -51,12 +51,12 @@ def argnum_positions(argnums, count: int) -> tuple[int, ...]:
 
 
 def match_argnums(argnums, found: Sequence[Any]) -> Any:
-    """Return what was found for each of the chosen arguments: a tuple for a tuple of `argnums`, otherwise the one."""
+    """Return the results for the chosen arguments: a tuple if `argnums` is a tuple, otherwise a single result."""
     return tuple(found) if isinstance(argnums, tuple) else found[0]
 
 
 def flatten_primals(primals: tuple, name: str) -> tuple[list[Tensor], Any]:
-    """Flatten a tuple of arguments, all of which must be Tensors, to its leaves and its structure."""
+    """Flatten a tuple of arguments, all of them Tensors, to its leaves and its structure."""
     leaves, structure = flatten_tree(primals)
     for x in leaves:
         if not isinstance(x, Tensor):
@@ -84,7 +84,7 @@ def ensure_tensors(results: Sequence[Any], name: str) -> None:
 
 
 def ensure_output(results: Sequence[Any], name: str) -> None:
-    """Raise unless the leaves of an output are Tensors, and one of them at least."""
+    """Raise unless the output has leaves and all of them are Tensors."""
     if not results or (len(results) == 1 and results[0] is None):
         raise TensorError(
             f"{name}: Expected f to be a function that has non-empty output (got output = {list(results)})",

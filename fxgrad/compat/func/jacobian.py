@@ -25,8 +25,8 @@ def unit_tensors(tensors: Sequence[Tensor]) -> list[Tensor]:
 def split_rows(
     found: Sequence[Tensor], outputs: Sequence[Tensor], inputs: Sequence[Tensor]
 ) -> list[list[Tensor]]:
-    """Cut derivatives by the inputs, whose first dimension runs over the entries of all outputs, to blocks: a list for
-    each output."""
+    """Split derivatives by the inputs, whose first dimension runs over the entries of all outputs, into one list of
+    blocks for each output."""
     pieces = [g.split([y.numel() for y in outputs]) for g in found]
     return [
         [piece[i].reshape(y.shape + x.shape) for piece, x in zip(pieces, inputs)]
@@ -35,8 +35,8 @@ def split_rows(
 
 
 def split_columns(found: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[list[Tensor]]:
-    """Cut derivatives of the outputs, whose first dimension runs over the entries of all inputs, to blocks: a list for
-    each output."""
+    """Split derivatives of the outputs, whose first dimension runs over the entries of all inputs, into one list of
+    blocks for each output."""
     sizes = [x.numel() for x in inputs]
     return [
         [piece.reshape(t.shape[1:] + x.shape) for piece, x in zip(t.movedim(0, -1).split(sizes, -1), inputs)]
@@ -45,7 +45,7 @@ def split_columns(found: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[lis
 
 
 def ensure_real(tensors: Sequence[Tensor], name: str, what: str) -> None:
-    """Raise for complex Tensors: a function of them has no one Jacobian, unless it is holomorphic."""
+    """Raise for complex Tensors, whose Jacobian is defined for holomorphic functions only."""
     for i, x in enumerate(tensors):
         if x.dtype.is_complex:
             raise TensorError(

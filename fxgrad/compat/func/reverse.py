@@ -104,8 +104,7 @@ def grad_and_value(
 
 
 class RecordedCall:
-    """A call of a function, recorded on a tape of its own: its results, and their pullback to the arguments at some
-    places."""
+    """A call of a function, recorded on its own tape: the results, and their pullback to the chosen arguments."""
 
     def __init__(
         self,

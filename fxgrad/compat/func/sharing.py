@@ -43,8 +43,8 @@ CREATION_MODES: dict[str, dict[str, bool]] = {"no_grad": {"grad": False}, "infer
 
 
 class StandIn(NamedTuple):
-    """A Tensor that stands for an outer one, which is mapped over `dim`; its value, and the `stamp` of the other when
-    this was recorded (None: no user code has run since)."""
+    """A Tensor that stands for an outer one, which is mapped over `dim`: its value, and the outer Tensor's `stamp` when
+    this value was recorded (None: no user code has run since)."""
 
     inside: Tensor
     outside: Tensor
@@ -54,7 +54,7 @@ class StandIn(NamedTuple):
 
 
 class Result:
-    """What a function has returned: its leaves, and their values for the levels outside the tape, which outlive it."""
+    """The result of a function: its leaves, and their values for the levels outside the tape, which outlive it."""
 
     __slots__ = ("leaves", "structure", "values", "whole")
 
@@ -91,7 +91,7 @@ class OuterTensors:
         return inside
 
     def enter(self, x) -> Any:
-        """Wrap the Tensors of a pytree for the tape, and record what they stand for."""
+        """Wrap the Tensors of a pytree for the tape, and record the outer Tensors."""
 
         def enter_leaf(leaf) -> Any:
             self.used_ids |= memory_ids((leaf,))
@@ -102,12 +102,12 @@ class OuterTensors:
     def restrict(
         self, func: Callable[..., Any], args: tuple, kwargs: dict, places: Sequence[int]
     ) -> Callable[..., Any]:
-        """Return `func` as a function of the arguments at some places; it is given stand-ins for the others."""
+        """Return `func` as a function of the chosen arguments; the others are replaced by stand-ins."""
         entered = tuple([x if i in places else self.enter(x) for i, x in enumerate(args)])
         return restrict_arguments(func, entered, kwargs, places)
 
     def collect(self, result, name: str = "", has_aux: bool = False) -> Result:
-        """Take what the function has returned, while the tape is the innermost level; return the output."""
+        """Convert the result of the function, while the tape is the innermost level, to the output."""
         parts = split_aux(result, name) if has_aux else (result,)
         self.results = [Result(part, self.tape) for part in parts]
         return self.results[0]
@@ -120,8 +120,8 @@ class OuterTensors:
         ]
 
     def release_leaves(self, result: Result, places: Sequence[int | None]) -> list[Any]:
-        """Return the outer Tensors for the leaves of a result, with their mapped dimensions at `places`; one for a leaf
-        that is there twice."""
+        """Return the outer Tensors for the leaves of a result, with their mapped dimensions at `places`; equal leaves
+        give one Tensor."""
         if len(places) == 1:
             return [self.release(result.leaves[0], result.values[0], places[0])]
         made: dict[Any, Any] = {}
@@ -131,8 +131,8 @@ class OuterTensors:
         return [made[id(leaf), place] for leaf, place in zip(result.leaves, places)]
 
     def write_back_arguments(self) -> None:
-        """Write into arguments what a function wrote into the Tensors that stood for them: traced values share no
-        memory. One whose shape alone was changed stands for its argument no more."""
+        """Write the values of stand-ins back into the arguments, because traced values share no memory. One whose shape
+        alone was changed stands for its argument no more."""
         for inside, outside, dim, before, _ in list(self.found.values()):
             if inside is outside or memory_array(refresh(inside)) is before:
                 continue
@@ -152,7 +152,7 @@ class OuterTensors:
             count_changes(outside, change_count(inside) - 1)
 
     def wrap_outer(self, value, place: int | None) -> Any:
-        """Wrap a value as an outer Tensor, with the mapped dimension at `place`; anything else stays as it is."""
+        """Wrap a value as an outer Tensor, with the mapped dimension at `place`; return any other value unchanged."""
         return wrap_tree(value)
 
     def is_mapped(self, value) -> bool:
@@ -195,8 +195,8 @@ class OuterTensors:
         return None
 
     def find(self, base: Tensor) -> StandIn | None:
-        """Find what a Tensor that is no view stands for: itself, if it belongs to a level further out; None if it is
-        new."""
+        """Find the outer Tensor for a Tensor that is no view: the Tensor itself, if it belongs to an outer level, or
+        None, if it is new."""
         if id(base) not in self.found and (
             self.tape not in (base._fx_tape, base._fx_origin_tape) and is_open(base._fx_tape)
         ):
@@ -204,7 +204,7 @@ class OuterTensors:
         return self.found.get(id(base))
 
     def note_result(self, base: Tensor, place: int | None, made: Tensor | None) -> StandIn:
-        """Record the outer Tensor of a new one that is no view: `made`, where that is given and fits."""
+        """Record the outer Tensor of a new Tensor that is no view: `made`, where that is given and fits."""
         mapped = self.is_mapped(refresh(base)._fx_value)
         if made is None or mapped is (place is None):
             place = 0 if mapped else None
@@ -226,13 +226,13 @@ def change_stamp(tensor: Tensor) -> tuple[int, int]:
 
 
 def change_count(inside: Tensor) -> int:
-    """How often a Tensor was modified since it began to stand for another."""
+    """The number of modifications of a Tensor since it began to stand for another."""
     value = inside._fx_value
     return inside._fx_value_version + (VERSIONS.version(value) if is_array(value) else 0)
 
 
 def count_changes(tensor: Tensor, times: int) -> None:
-    """Count modifications of a Tensor that were written into it as one."""
+    """Count the recorded modifications of a Tensor."""
     for _ in range(times):
         if is_array(tensor._fx_value):
             VERSIONS.record_change(memory_array(tensor), "copy_", source_info.user_frame())
@@ -241,7 +241,7 @@ def count_changes(tensor: Tensor, times: int) -> None:
 
 
 def repeat_steps(steps: ViewChain, outside: Tensor, creation: str) -> Tensor:
-    """Make the view of an outer Tensor that steps made inside, under the modes that made it there."""
+    """Apply the view steps that were made inside to an outer Tensor, under the same modes."""
     if creation == "detached":
         return steps(outside.detach())
     with use_context(with_modes(CURRENT.get(), **CREATION_MODES.get(creation, {}))):
@@ -249,17 +249,17 @@ def repeat_steps(steps: ViewChain, outside: Tensor, creation: str) -> Tensor:
 
 
 def is_repeatable(step) -> bool:
-    """Whether a view step can be repeated after the level in which it was made is closed."""
+    """Whether a view step can be repeated after its level is closed."""
     return not (isinstance(step, ViewStep) and any(isinstance(x, Tensor) for x in step.operands))
 
 
 def toggles_bit(step) -> bool:
-    """Whether a view step shows the conjugates or negatives of what is in memory."""
+    """Whether a view step conjugates or negates the values in memory."""
     return isinstance(step, ViewStep) and bool(step.operation.bit)
 
 
 def mark_as_view(made: Tensor, base: Tensor, chain: ViewChain, creation: str) -> bool:
-    """Mark a Tensor as the view that a chain makes of another; return False if they share no memory."""
+    """Mark a Tensor as the view of another by a chain of steps; return False if they share no memory."""
     value = made._fx_value
     if is_array(value) is not is_array(base._fx_value) or (
         is_array(value) and memory_owner(value) is not memory_owner(base._fx_value)

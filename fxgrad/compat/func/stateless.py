@@ -84,7 +84,7 @@ class TensorSlot:
             )
 
     def exchange(self, value) -> Any:
-        """Put a Tensor there, or take it away for NOTHING; what was there is returned."""
+        """Replace a member, or remove it if the replacement is NOTHING; return the old one."""
         old = self.members.get(self.name, NOTHING)
         if value is NOTHING:
             del self.members[self.name]
@@ -97,7 +97,7 @@ NOTHING: Any = ("nothing",)  # stands for a missing value
 
 
 def tie_names(module: Module, given: dict[str, Any]) -> dict[str, Any]:
-    """Give replacements under all names of the Tensors that they replace."""
+    """Add to the replacements all other names of the Tensors that they replace."""
     names: dict[int, list[str]] = {}
     for members in (module.named_parameters, module.named_buffers):
         for name, tensor in members(remove_duplicate=False):
@@ -118,7 +118,7 @@ def tie_names(module: Module, given: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def replace_members(module: Module, given: dict[str, Any], tie_weights: bool, strict: bool) -> Iterator[None]:
-    """A context manager in which the module has these Tensors."""
+    """A context manager in which the module has the replacement Tensors."""
     complete = tie_names(module, given) if tie_weights else dict(given)
     if strict:
         check_names(module, complete)

@@ -34,17 +34,17 @@ OUTER: Any = Interpreter.outer
 
 
 class SharesModes:
-    """A level without modes of its own: a mode that is switched inside it is switched further out as well."""
+    """A level without modes of its own: a mode that is switched inside it is switched outside as well."""
 
     __slots__ = ()
 
     def modes_outside(self, modes: Modes, inside: Modes) -> Modes:
-        """The modes one level further out, where they were `modes`, while `inside` hold here."""
+        """Return the modes one level further out, for the modes `inside` of this level."""
         return inside
 
     @property
     def outer(self) -> Context:
-        """The Context in which the level was opened, under the modes of now."""
+        """The Context in which the level was opened, with the current modes."""
         context = OUTER.__get__(self)
         modes, inside = context.modes, CURRENT.get().modes
         if modes is inside:
@@ -182,8 +182,8 @@ class record_in_thread(use_context):
 
 # -- Tensors in and out ------------------------------------------
 def enter_tape(tape: TapeInterpreter, x) -> Any:
-    """Wrap a Tensor for a tape that was just opened, in which it may get a history. A Tensor with a history further
-    out, and anything else, is returned as it is."""
+    """Wrap a Tensor for a newly opened tape, on which it may get a history. A Tensor with a history further out, and
+    anything else, is returned as it is."""
     if not isinstance(x, Tensor) or refresh(x)._fx_node is not None:
         return x
     return carry_tangent(
@@ -213,7 +213,7 @@ def to_outer_result(result, tape: TapeInterpreter) -> Any:
 
 
 def wrap_tree(values) -> Any:
-    """Wrap the values of a pytree as Tensors of the current tape; numbers, None and Tensors stay as they are."""
+    """Wrap the values of a pytree as Tensors of the current tape; leave numbers, None and Tensors unchanged."""
     tape = current_tape()
 
     def wrap_leaf(value) -> Any:

@@ -167,7 +167,7 @@ def call_in_batch(
 
 
 def enter_entry(tape, interpreter: VmapInterpreter, x, dim: int | None, batch) -> Any:
-    """Wrap an argument for the mapped function: one entry of its batch, if it is mapped."""
+    """Wrap an argument for the mapped function: a mapped argument becomes one entry of its batch."""
     if dim is None:
         return enter_tape(tape, x)
 
@@ -187,7 +187,7 @@ def to_batch(value, interpreter: VmapInterpreter) -> Any:
 
 
 def place_mapped_dim(value, place: int | None, interpreter: VmapInterpreter, name: str) -> Any:
-    """Wrap a result as a Tensor, with the batch axis where `out_dims` wants it."""
+    """Wrap a result as a Tensor, with the batch axis at the place given by `out_dims`."""
     if has_tangent(value):
         return dual_gradient(value, lambda v: place_mapped_dim(v, place, interpreter, name))
     if place is None:
@@ -213,7 +213,7 @@ def place_mapped_dim(value, place: int | None, interpreter: VmapInterpreter, nam
 
 # -- views ------------------------------------------
 class OuterBatches(OuterTensors):
-    """The outer Tensors of whose entries the Tensors inside `vmap` stand."""
+    """The batches outside `vmap` whose entries the Tensors inside stand for."""
 
     def __init__(self, tape: InnerTape, given: Sequence[Any], interpreter: VmapInterpreter, name: str):
         super().__init__(tape, given)
@@ -346,7 +346,7 @@ IN_DIMS = {  # what is wrong with them, in torch's words, and what to write: "{0
 
 
 def mapped_dims(in_dims, args: tuple, leaves: Sequence[Any], name: str) -> list[int | None]:
-    """The mapped dimension of each leaf of the arguments, none of them negative."""
+    """The mapped dimensions of the leaves of the arguments, as non-negative numbers."""
 
     def make_error(kind: str, *facts) -> ArgumentValueError:
         message, hint = IN_DIMS[kind]
@@ -402,7 +402,7 @@ def common_size(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
 
 
 def out_dims_error(out_dims, result, name: str) -> Callable[[], Exception]:
-    """What to raise where `out_dims` do not fit the results."""
+    """Return the error for `out_dims` that do not fit the results."""
 
     def make_error() -> Exception:
         if not isinstance(out_dims, tuple | list | dict):

@@ -1,4 +1,4 @@
-"""torch.nn.attention: the choice of the attention kernel, of which there is one here, and causal masks."""
+"""torch.nn.attention: causal masks, and the choice of the attention kernel, of which only one exists here."""
 
 from __future__ import annotations
 

@@ -141,20 +141,20 @@ class DistributedDataParallel(Module, Joinable):
 
     # -- what is sent ------------------------------------------
     def _fx_synchronized_parameters(self) -> list[Tensor]:
-        """The parameters but those that are to be ignored."""
+        """The parameters that are averaged: all except the ignored ones."""
         named = self.module.named_parameters()
         return [x for name, x in named if name not in self.parameters_to_ignore]
 
     def _fx_trained_parameters(self) -> list[Tensor]:
-        """Those among them that require a gradient."""
+        """The averaged parameters that require a gradient."""
         return [x for x in self._fx_synchronized_parameters() if x.requires_grad]
 
     def _fx_synchronized_buffers(self) -> list[Tensor]:
-        """The buffers but those that are to be ignored."""
+        """The buffers that are synchronized: all except the ignored ones."""
         return [x for name, x in self.module.named_buffers() if name not in self.parameters_to_ignore]
 
     def _fx_make_reducer(self) -> Reducer:
-        """Return what averages the gradients of the parameters."""
+        """Make the reducer that averages the gradients of the parameters."""
         parameters, sparse = self._fx_trained_parameters(), self._fx_sparsely_used()
         return Reducer(
             parameters,
@@ -172,7 +172,7 @@ class DistributedDataParallel(Module, Joinable):
         return {id(table.weight) for table in tables if table.sparse}
 
     def _fx_check_same_module(self) -> None:
-        """Raise on all processes if they have different parameters."""
+        """Raise on all processes if their parameters differ."""
         trained, sent = (
             [(tuple(x.shape), str(x.dtype)) for x in tensors]
             for tensors in (
@@ -204,7 +204,7 @@ class DistributedDataParallel(Module, Joinable):
                 )
 
     def _fx_broadcast(self, tensors: Sequence[Tensor], root: int) -> None:
-        """Give Tensors the entries that they have in one process; those of one dtype are sent together."""
+        """Copy Tensors from one process to all others; Tensors of one dtype are sent together."""
         kinds: dict[Any, list[Tensor]] = {}
         for x in tensors:
             kinds.setdefault(x.dtype, []).append(x)
@@ -217,7 +217,7 @@ class DistributedDataParallel(Module, Joinable):
 
     # -- passes ------------------------------------------
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module gives."""
+        """Return the output of the wrapped module."""
         active = Join.notify_join_context(self)
         averages = is_grad_enabled() and self.require_backward_grad_sync
         if is_grad_enabled():
@@ -270,7 +270,7 @@ class DistributedDataParallel(Module, Joinable):
             self.require_backward_grad_sync = before
 
     def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Any]) -> None:
-        """Have a function send the gradients: hook(state, bucket) returns a Future of what takes the place of
+        """Register a function that sends the gradients: hook(state, bucket) returns a Future of the new
         `bucket.buffer()`. See `torch.distributed.algorithms.ddp_comm_hooks.default_hooks`.
 
         Raises:
@@ -315,7 +315,7 @@ class DistributedDataParallel(Module, Joinable):
         )
 
     def join_hook(self, **kwargs: Any) -> JoinHook:
-        """Return what takes part in the averages of the others when the inputs of this process have ended."""
+        """Return a hook that joins the averages of other processes after the inputs of this process have ended."""
         self.reducer.divides_by_all = kwargs.get("divide_by_initial_world_size", True)
         return AveragingHook(self)
 
@@ -330,15 +330,15 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _fx_find_source(self, is_active: bool = True) -> int:
-        """Return the number of the process whose buffers are the right ones: the first, or, where inputs are uneven,
-        the last one that still has some."""
+        """Return the rank of the process whose buffers are copied: the first, or, with uneven inputs, the last that
+        still has some."""
         if not self._join_config.enable:
             return 0
         mine = self.process_group.rank() if is_active else -1
         return int(self.process_group._fx_communicator.all_reduce(np.array(mine), "max"))
 
     def _fx_agree_on_averages(self, averages: bool) -> bool:
-        """Return whether those with inputs average the gradients of this iteration."""
+        """Return whether the processes that still have inputs average the gradients of this iteration."""
         return bool(self.process_group._fx_communicator.all_reduce(np.array(averages), "or"))
 
     # -- copies ------------------------------------------
@@ -352,7 +352,7 @@ class DistributedDataParallel(Module, Joinable):
 
 
 class AveragingHook(JoinHook):
-    """What a DistributedDataParallel does whose inputs have ended while those of other processes go on."""
+    """A hook that keeps a DistributedDataParallel module averaging after its own inputs have ended."""
 
     def __init__(self, model: DistributedDataParallel):
         self.model = model
@@ -367,7 +367,7 @@ class AveragingHook(JoinHook):
             model.reducer.reduce_nothing()
 
     def post_hook(self, is_last_joiner: bool) -> None:
-        """Take the parameters and buffers of the process whose inputs have ended last."""
+        """Copy the parameters and buffers of the process whose inputs ended last."""
         model = self.model
         tensors = [*model._fx_synchronized_parameters(), *model._fx_synchronized_buffers()]
         model._fx_broadcast(tensors, model._fx_find_source(is_last_joiner))

@@ -1,4 +1,4 @@
-"""torch.nn.grad: gradients of convolutions, from those of their results."""
+"""torch.nn.grad: the gradients of a convolution, computed from the gradient of its result."""
 
 from __future__ import annotations
 

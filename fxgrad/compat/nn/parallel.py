@@ -34,7 +34,7 @@ class DataParallel(Module):
         self.device_ids = list(device_ids or [])
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """What the module gives."""
+        """Return the output of the wrapped module."""
         return self.module(*inputs, **kwargs)
 
 
@@ -46,7 +46,7 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Call a module with the whole batch, on the device where it is."""
+    """Call a module with the whole batch, on its present device."""
     args = inputs if isinstance(inputs, tuple) else () if inputs is None else (inputs,)
     return module(*args, **(module_kwargs or {}))
 

@@ -107,7 +107,7 @@ class UninitializedTensorMixin:
         )
 
     def share_memory_(self) -> Any:
-        """It raises RuntimeError: there is no memory as yet."""
+        """Raise RuntimeError, because the parameter has no memory yet."""
         raise TensorError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
             "before calling `module.share_memory()`.",
@@ -185,13 +185,13 @@ def is_lazy(param: Any) -> bool:
 
 
 def create_parameters(module, device, dtype, **sizes) -> None:
-    """Register parameters of these sizes by their names, None for those without a size, and draw their entries."""
+    """Register parameters of the given sizes by name, None where the size is None, and draw their entries."""
     register_parameters(module, device, dtype, **sizes)
     module.reset_parameters()
 
 
 def register_parameters(module, device, dtype, **sizes) -> None:
-    """Register parameters of these sizes by their names, None for those without a size."""
+    """Register parameters of the given sizes by name, None where the size is None."""
     for name, size in sizes.items():
         made = None if size is None else Parameter(empty(size, device=device, dtype=dtype))
         module.register_parameter(name, made)

@@ -1,4 +1,4 @@
-"""All operations of torch, each declared once; every file holds one family of them."""
+"""All operations of torch, each declared once; every file contains one family."""
 
 from typing import TYPE_CHECKING, Any
 

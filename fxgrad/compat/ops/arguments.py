@@ -23,7 +23,7 @@ def normalize_dim(dim, ndim: int) -> int:
 
 
 def normalize_dims(dim, ndim: int) -> tuple[int, ...]:
-    """Count dimensions from the front; None and () stand for all."""
+    """Convert dimensions to non-negative numbers; None and () mean all."""
     if dim is None or dim == ():
         return tuple(range(ndim))
     if not isinstance(dim, tuple | list):
@@ -50,12 +50,12 @@ def diagonal_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
 
 
 def as_sizes(given) -> tuple[int, ...]:
-    """Convert one integer, or a sequence of them, to a tuple."""
+    """Convert an integer or a sequence of integers to a tuple."""
     return tuple(map(index, given)) if isinstance(given, tuple | list) else (index(given),)
 
 
 def dim_index(dim: int, entry) -> tuple[Any, ...]:
-    """Make the index with an entry for one dimension, and whole ones before it."""
+    """Make an index with an entry for one dimension, and full slices for the dimensions before it."""
     return (*(slice(None),) * dim, entry)
 
 
@@ -92,7 +92,7 @@ def infer_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
 
 
 def shape_hint(name: str, have: Sequence[int], wanted: Sequence[int]) -> str:
-    """Return the hint for an argument of another shape than the one that is wanted."""
+    """Return the hint for an argument of a wrong shape."""
     if prod(have) == prod(wanted):
         return f"{name}.reshape({list(wanted)})"
     aligned = zip(reversed(have), reversed(wanted))
@@ -107,7 +107,7 @@ def divisors(n: int) -> list[int]:
 
 
 def place_hint(size: int, first: int | None = None) -> str:
-    """Return the hint for a place out of range: those that there are, from `first` on (by default, from the end)."""
+    """Return the hint for a place out of range: the valid places, from `first` on (by default, from the end)."""
     return f"places are {-size if first is None else first} … {size - 1}" if size else "there are no entries"
 
 

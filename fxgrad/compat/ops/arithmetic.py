@@ -48,7 +48,7 @@ def check_factor(name: str, factor, result) -> None:
 
 
 def scale_by_alpha(value, alpha, result) -> Any:
-    """Multiply a value by alpha, whose kind has to fit that of `result`."""
+    """Multiply a value by alpha, whose kind must fit that of `result`."""
     if type(alpha) is int and alpha == 1:
         return value
     check_factor("alpha", alpha, result)
@@ -100,7 +100,7 @@ mul = binary("mul", ops.multiply, "The product input · other of entries.", numb
 
 
 def require_real(function, kinds: str = "c") -> Any:
-    """Wrap a primitive of two operands, so that it raises for the kinds of dtypes for which torch has none."""
+    """Wrap a primitive of two operands, so that it raises for kinds of dtypes that torch does not support."""
     name = function.primitive.name
 
     def call(a, b) -> Any:
@@ -142,7 +142,8 @@ nextafter = binary(
 
 
 def logaddexp_of_any(a, b) -> Any:
-    """log(eᵃ + eᵇ), of complex numbers as well: the one with the greater real part, and what the other adds to it."""
+    """log(eᵃ + eᵇ), also for complex numbers: the operand with the greater real part, plus a correction from the
+    other."""
     if "c" not in (kind(a), kind(b)):
         return ops.logaddexp(a, b)
     ahead = ops.greater(ops.real(a), ops.real(b))
@@ -187,7 +188,7 @@ add_aliases(arctan2=atan2)
 
 
 def extremum_without_nan(prefers_first) -> Any:
-    """Make the function that gives the first operand where it is preferred or the second is NaN, else the second."""
+    """Make a function that returns the first operand if it is preferred or the second is NaN, otherwise the second."""
     return lambda a, b: ops.where(ops.logical_or(prefers_first(a, b), ops.isnan(b)), a, b)
 
 
@@ -275,7 +276,7 @@ def floor_divide(input, other) -> Any:
 
 @operation("input other", numbers=True, overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
 def remainder(input, other) -> Any:
-    """The remainder of division rounded down: it has the sign of the divisor."""
+    """The remainder of division rounded down, which has the sign of the divisor."""
     refuse("bc", input, operation="remainder")
     check_divisor(other)
     return ops.remainder(input, other)
@@ -283,7 +284,7 @@ def remainder(input, other) -> Any:
 
 @operation("input other", overload=lambda numbers, _: "other" not in numbers, **ARITHMETIC)
 def fmod(input, other) -> Any:
-    """The remainder of division rounded to 0: it has the sign of the dividend."""
+    """The remainder of division rounded to 0, which has the sign of the dividend."""
     refuse("bc", input, operation="fmod")
     check_divisor(other)
     return ops.fmod(input, other)
@@ -355,7 +356,7 @@ pow_primitive = declare_primitive(
 
 
 def integer_power(x, p) -> Any:
-    """The integer power xᵖ, which is 0 where it would be a fraction."""
+    """The integer power xᵖ, which is 0 where the exact value is a fraction."""
     inverse = ops.where(ops.equal(ops.absolute(x), 1), ops.where(ops.equal(p % 2, 0), 1, x), 0)
     return ops.where(ops.less(p, 0), inverse, ops.power(x, ops.where(ops.less(p, 0), 0, p)))
 

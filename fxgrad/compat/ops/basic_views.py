@@ -34,8 +34,7 @@ def select_traced(input, place, dim: int) -> Any:
 
 
 def normalize_basic_index(index: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Convert an index of integers and slices, one for each dimension, and `...` for those between, to one of positions
-    counted from the front."""
+    """Convert an index of integers, slices and `...` to non-negative positions, one for each dimension."""
     used = len(index) - index.count(...)
     check_dimension_count(used, shape)
     found: list[Any] = []
@@ -88,7 +87,7 @@ def position_in_dim(entry, shape: tuple[int, ...], dim: int) -> int:
 
 
 def find_basic_view(key) -> Any:
-    """Find the view operation for a key that is a tuple of integers of Python's, slices of such and `...`. Return None
+    """Find the view operation for a key that is a tuple of Python integers, slices of integers and `...`. Return None
     for other keys."""
     maker = None
     if type(key) is tuple:

@@ -11,7 +11,7 @@ from .._declare.operation import operation
 
 
 def fresh_copy(value) -> Any:
-    """Copy a value, so that it has memory of its own."""
+    """Copy a value into new memory."""
     return value.copy() if hasattr(value, "copy") and not isinstance(value, Tracer) else ops.positive(value)
 
 

@@ -91,7 +91,7 @@ logical_not = unary("logical_not", ops.logical_not, "Whether each entry is false
 
 
 def require_integers(name: str, function, kinds: str = "fc") -> Any:
-    """Wrap a function of bits, so that it raises for other kinds of dtypes than integers."""
+    """Wrap a function of bits, so that it raises for dtypes other than integers."""
 
     def call(*values) -> Any:
         refuse(kinds, *values, operation=name)
@@ -101,7 +101,7 @@ def require_integers(name: str, function, kinds: str = "fc") -> Any:
 
 
 def declare_bits(name: str, function, doc: str, called: str | None = None, kinds: str = "fc") -> Any:
-    """Declare a function of the bits of two operands; errors may have another name for it."""
+    """Declare a function of the bits of two operands; errors may use another name for it."""
     return binary(name, require_integers(called or name, function, kinds), doc, numbers=True)
 
 
@@ -193,7 +193,8 @@ def ensure_mask(operation: str, mask) -> None:
 
 
 def masked_select_arguments(input, mask) -> Any:
-    """The mask must be known; the places where it is set are those in the flattened order of both, broadcast."""
+    """Return the arguments of the kernel: the set places of the mask, in the flattened order of both operands after
+    broadcasting; the mask must be concrete."""
     if kind(mask) != "b":
         raise TensorError("masked_select: expected BoolTensor for mask", hint="mask.bool()")
     known = concretize(unwrap(mask), "masked_select")

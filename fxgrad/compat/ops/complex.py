@@ -85,12 +85,12 @@ def conj(input: Tensor) -> Tensor:
     out=False,
 )
 def negative_view(input) -> Any:
-    """The negatives, a view: what is written into it is written into `input`, negated."""
+    """A view of the negatives: a value written into it is negated and written into `input`."""
     return ops.negative, (input,), {}
 
 
 def conjugate_or_copy(input) -> Any:
-    """The conjugates of complex numbers, or a copy of real ones."""
+    """The conjugates of complex numbers, or a copy of real numbers."""
     return ops.conjugate(input) if kind(input) == "c" else ops.positive(input)
 
 
@@ -106,7 +106,7 @@ def conj_physical(input, *, out=None) -> Any:
 
 
 def view_memory(input: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
-    """Apply a view function to what is in the memory of a Tensor; the result has the bits of the Tensor."""
+    """Apply a view function to the memory of a Tensor; the result has the conjugate and negative bits of the Tensor."""
     for bit, flip in ((CONJ, conj), (NEG, negative_view)):
         if has_bit(input, bit):
             return flip(view_memory(flip(input), function))
@@ -115,30 +115,30 @@ def view_memory(input: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
 
 @expose("function method")
 def resolve_conj(input: Tensor) -> Tensor:
-    """A copy of a conjugate view, whose memory holds the conjugates; any other Tensor itself."""
+    """A copy of a conjugate view, with the conjugates in its memory; any other Tensor unchanged."""
     return input.clone() if is_conj(input) else input
 
 
 @expose("function method")
 def resolve_neg(input: Tensor) -> Tensor:
-    """A copy of a negative view, whose memory holds the negatives; any other Tensor itself."""
+    """A copy of a negative view, with the negatives in its memory; any other Tensor unchanged."""
     return input.clone() if is_neg(input) else input
 
 
 @expose("function method")
 def is_conj(input: Tensor) -> bool:
-    """Whether the Tensor shows the conjugates of what is in its memory."""
+    """Whether the Tensor is the conjugate of its memory."""
     return has_bit(input, CONJ)
 
 
 @expose("function method")
 def is_neg(input: Tensor) -> bool:
-    """Whether the Tensor shows the negatives of what is in its memory."""
+    """Whether the Tensor is the negative of its memory."""
     return has_bit(input, NEG)
 
 
 def angle_values(x) -> Any:
-    """The argument of complex numbers, whose derivative at 0 is 0; of real ones 0, π or NaN."""
+    """The argument of complex numbers, whose derivative at 0 is 0; for real numbers 0, π or NaN."""
     if kind(x) != "c":
         turned = ops.where(ops.less(x, 0), np.pi, 0.0)
         return ops.convert(ops.where(ops.isnan(x), x, turned), dtype=aval_of(x).dtype)
@@ -180,7 +180,7 @@ def imaginary_part(input) -> Any:
 
 @expose("function")
 def real(input: Tensor) -> Tensor:
-    """The real parts of complex numbers, a view; other Tensors as they are."""
+    """A view of the real parts of complex numbers; other Tensors are returned unchanged."""
     if not input.dtype.is_complex:
         return input
     return real_part(conj(input) if is_conj(input) else input)
@@ -222,7 +222,7 @@ def complex_to_pairs(numbers) -> Any:
 
 @operation("input", name="view_as_real", out=False, view=lambda x, view: pairs_to_complex(view), spaces="")
 def pair_parts(input) -> Any:
-    """Complex numbers as pairs of real ones in a last dimension."""
+    """Complex numbers as pairs of real numbers in a last dimension."""
     if kind_of(input.dtype) != "c":
         raise TensorError(
             "view_as_real is only supported for complex tensors",
@@ -256,7 +256,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @operation("input", out=False, view=lambda x, view: complex_to_pairs(view), spaces="function")
 def view_as_complex(input) -> Any:
-    """Pairs of real numbers in the last dimension as complex ones."""
+    """Pairs of real numbers in the last dimension as complex numbers."""
     if kind_of(input.dtype) != "f" or input.dtype.itemsize == 2:
         name = from_numpy_dtype(input.dtype)
         raise TensorError(

@@ -22,7 +22,7 @@ from .reduction import p_norm
 
 # -- Einstein's convention ------------------------------------------
 def einsum_arguments(*args) -> Any:
-    """An equation and operands, or operands, each before its sublist, and perhaps that of the result."""
+    """Return the equation and operands, from these or from operands that are followed by their sublists."""
     if len(args) < 2:
         raise ArgumentValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
@@ -79,7 +79,7 @@ def einsum(operands, equation: str) -> Any:
 
 
 def has_lone_sum(equation: str) -> bool:
-    """Whether an equation sums over a letter that only one operand has, so that it is no product of matrices."""
+    """Whether an equation sums over a letter of a single operand, so that it is no product of matrices."""
     given, arrow, result = equation.partition("->")
     terms = [set(term) - {"."} for term in given.split(",")]
     seen = [letter for term in terms for letter in term]
@@ -137,7 +137,8 @@ def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> An
 
 @expose()
 def tensordot(a, b, dims: Any = 2, out=None) -> Any:
-    """The sum over pairs of dimensions: the last `dims` of a and the first of b, or dims = (those of a, those of b)."""
+    """The sum over pairs of dimensions: the last `dims` of a and the first of b, or with dims = (dimensions of a,
+    dimensions of b)."""
     if isinstance(dims, Tensor) and dims.numel() == 1:
         dims = dims.item()
     if isinstance(dims, int):
@@ -202,7 +203,7 @@ def linalg_cross(input, other, *, dim: int = -1) -> Any:
 
 @expose("function method")
 def cross(input, other, dim: int | None = None, *, out=None) -> Any:
-    """The cross products of vectors along a dimension: the first of size 3, unless it is given."""
+    """The cross products of vectors along a dimension, by default the first of size 3."""
     if dim is None:
         if 3 not in input.shape:
             raise TensorError(

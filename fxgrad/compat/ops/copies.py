@@ -29,12 +29,12 @@ def view_contiguous(input: Tensor, size) -> Tensor:
 
 
 def view_resolved(input: Tensor) -> Tensor:
-    """View complex numbers as pairs of real ones; a copy can have those of conjugates as well."""
+    """View complex numbers as pairs of real numbers; unlike a view, a copy can represent conjugates."""
     return SPACES["function"]["view_as_real"](input.resolve_conj())
 
 
 def declare_copy(name: str, view: Callable[..., Any]) -> None:
-    """Expose the function that copies what `view` gives."""
+    """Expose the function that copies the result of `view`."""
 
     @with_out
     def copy_view(input: Tensor, *args, **options) -> Any:

@@ -89,7 +89,7 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
 
 def ensure_known_format(tensor: Tensor, memory_format: memory_format) -> None:
-    """Raise if a Tensor is one entry of a batch, of which it is not known whether it is in an order of images."""
+    """Raise if a Tensor is an entry of a batch whose memory format is not known."""
     if memory_format is not contiguous_format and batch_levels(tensor._fx_value):
         raise TensorError(
             "NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format",
@@ -108,7 +108,8 @@ def fit_value(src, shape, dtype) -> Any:
 
 
 class Transfer(Composite):
-    """An operation whose result is written into other memory at once, and so may be its operand, or a view of it."""
+    """An operation whose result is written into other memory at once, so that the result may be its operand, or a view
+    of it."""
 
     shares = True
 
@@ -206,7 +207,7 @@ def zero_(self: Tensor) -> Tensor:
 
 
 def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_format) -> Tensor:
-    """Change the shape, in the same memory as far as it reaches; new entries are undefined (here zero)."""
+    """Change the shape, with the same memory as far as it suffices; new entries are undefined (here zero)."""
     inference.ensure_writable(self)
     if self.requires_grad and not current_modes().inference:
         raise TensorError(
@@ -244,15 +245,15 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format=contiguous_f
 
 @expose("method")
 def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
-    """What a parameter becomes when `Module.load_state_dict` gives it another's entries: a copy into its own memory, or
-    with `assign` the other itself."""
+    """The new value of a parameter when `Module.load_state_dict` loads another's entries: a copy into its own memory,
+    or with `assign` the other itself."""
     return other.detach() if assign else self.copy_(other).detach()
 
 
 @expose("method")
 def set_(self: Tensor, source=None, storage_offset: int = 0, size=None, stride=None) -> Tensor:
-    """Take the memory, shape and strides of another Tensor, or the memory of a storage; without any, none. A leaf is
-    another one then: graphs do not lead to it any more.
+    """Take the memory, shape and strides of another Tensor, or the memory of a storage; without an argument, become
+    empty. A leaf is another one then: graphs do not lead to it any more.
 
     Raises:
         RuntimeError: it is a leaf that requires a gradient, outside no_grad; the dtypes differ.
@@ -329,7 +330,7 @@ def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format
 
 @expose("method")
 def data_ptr(self: Tensor) -> int:
-    """The address of the first entry; 0 where there is none."""
+    """The address of the first entry; 0 if there are no entries."""
     tensor_memory(self)
     return memory_address(memory_array(self)) if self._fx_value.size else 0
 

@@ -18,7 +18,7 @@ from .reduction import declare_selection, sum_operand
 
 
 def accumulate_along(function, x, dim) -> Any:
-    """Apply a cumulative primitive along a dimension; a Tensor without dimensions is its own result."""
+    """Apply a cumulative primitive along a dimension; return a Tensor without dimensions unchanged."""
     axis = normalize_dim(dim, aval_of(x).ndim)
     y = function(x, axis=axis) if aval_of(x).shape else ops.positive(x)
     return y if aval_of(y).dtype == aval_of(x).dtype else ops.convert(y, dtype=aval_of(x).dtype)
@@ -60,7 +60,7 @@ def logcumsumexp(input, dim: int) -> Any:
 
 
 def running_logaddexp(x, axis: int) -> Any:
-    """log Σ eˣ up to each place: after the k-th round that of the 2ᵏ places up to it."""
+    """log Σ eˣ up to each place: the k-th round computes it for the last 2ᵏ places."""
     reach = 1
     while reach < x.shape[axis]:
         first, before, rest = (
@@ -135,7 +135,7 @@ def trapezoid(y, x=None, *, dx=None, dim: int = -1) -> Any:
 
 @operation("y x", spaces="function", out=False)
 def cumulative_trapezoid(y, x=None, *, dx=None, dim: int = -1) -> Any:
-    """The integrals up to each element but the first, by the trapezoidal rule."""
+    """The integrals up to each element except the first, by the trapezoidal rule."""
     areas, axis = trapezoid_areas(y, x, dx, dim)
     return ops.cumsum(areas, axis=axis)
 

@@ -58,7 +58,7 @@ def over_dims(numbers: set[str], params: dict[str, Any]) -> bool:
 
 
 def add_aliases(spaces: str = "function method", /, **names: Callable[..., Any]) -> None:
-    """Expose functions under other names; as methods they are operations, whose in-place methods come with them."""
+    """Expose functions under further names; as methods they are operations with their own in-place methods."""
     methods = SPACES["method"]
     for name, function in names.items():
         expose(spaces, name)(function)
@@ -82,7 +82,7 @@ def expose_with(
 
 
 def first_result(result, *others) -> Any:
-    """Return the first of several results; the others are there for the derivative."""
+    """Return the first of several results; the derivative uses the others."""
     return result
 
 
@@ -100,8 +100,8 @@ step_primitives: dict[str, Any] = {
 
 
 def save_operands_only(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make an elementwise primitive whose node saves operands alone, as torch's does: its rules compute the result
-    again, so the result may be modified in place."""
+    """Make an elementwise primitive whose node saves only operands, as torch's does; its rules recompute the result,
+    which may therefore be modified in place."""
     primitive: Any = function.primitive  # type: ignore[attr-defined]
 
     def recompute_result(rule) -> Any:
@@ -118,8 +118,8 @@ def save_operands_only(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_partials(function: Callable[..., Any], *partials: Any) -> Callable[..., Any]:
-    """Make an elementwise primitive like another with partial derivatives that read what torch's node saves: for one
-    that saves its result, the operand may be modified in place."""
+    """Make an elementwise primitive with the kernel of another, whose partial derivatives read the values that torch's
+    node saves: if it saves the result, the operand may be modified in place."""
     primitive: Any = function.primitive  # type: ignore[attr-defined]
     return declare_primitive(
         Elementwise,
@@ -140,7 +140,8 @@ def kind(value) -> str:
 
 
 def number_like(number, x) -> Any:
-    """Convert a number to the dtype of x, or raise RuntimeError where it does not fit; a traced one stays as it is."""
+    """Convert a number to the dtype of x, or raise RuntimeError if it does not fit; a traced number is returned
+    unchanged."""
     known = isinstance(number, int | float | complex | np.generic)
     return cast_number(number, value_dtype(x)).item() if known else number
 

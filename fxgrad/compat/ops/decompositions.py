@@ -67,7 +67,7 @@ def cholesky(input, upper: bool = False) -> Any:
     by_value=True,
 )
 def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """The Cholesky factor, and how it went: (L, info): info is 0, or the order of the leading minor that is not
+    """The Cholesky factor and error codes: (L, info): info is 0, or the order of the leading minor that is not
     positive; L is NaN then."""
     check_square("linalg.cholesky_ex", A)
     fixed = mirror_to_hermitian(A, upper)
@@ -81,8 +81,8 @@ def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) ->
 
 
 def product_tangent(factor, t, upper: bool) -> Any:
-    """The tangent of A = LLᴴ, or LᴴL with `upper`, by that of L. As torch's derivatives do, it takes L whole, also the
-    triangle that is not read."""
+    """The tangent of A = LLᴴ, or LᴴL with `upper`, from that of L. As torch's derivatives do, it takes L whole, also
+    the triangle that is not read."""
     half = ops.adjoint(t) @ factor if upper else t @ ops.adjoint(factor)
     return half + ops.adjoint(half)
 
@@ -364,7 +364,7 @@ def linalg_lu_factor_ex(A, *, pivot: bool = True, check_errors: bool = False) ->
 @expose("function method")
 @with_out
 def lu(A, pivot: bool = True, get_infos: bool = False) -> Any:
-    """The LU decomposition (LU, pivots), and info if it is asked for: see `linalg.lu_factor`."""
+    """The LU decomposition (LU, pivots), and with `get_infos` error codes: see `linalg.lu_factor`."""
     return tuple(linalg_lu_factor_ex(A, pivot=pivot))[: 3 if get_infos else 2]
 
 
@@ -376,7 +376,7 @@ def lu(A, pivot: bool = True, get_infos: bool = False) -> Any:
     copies_operands=True,
 )
 def linalg_lu(A, *, pivot: bool = True) -> Any:
-    """A = PLU with a permutation P, ones on the diagonal of L."""
+    """The decomposition A = PLU with a permutation P; L has ones on its diagonal."""
     check_matrix("linalg.lu", A)
     if not pivot:
         raise TensorError(
@@ -394,7 +394,7 @@ def linalg_lu(A, *, pivot: bool = True) -> Any:
     constant=(0,),
 )
 def lu_unpack(LU_data, LU_pivots, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """The matrices (P, L, U) of what `lu_factor` gives; empty where it is not asked for."""
+    """The matrices (P, L, U) from the result of `lu_factor`; a matrix that is not requested is empty."""
     nothing = np.zeros(0, aval_of(LU_data).dtype)
     p = (
         ops.permuted_identity(ops.row_order(LU_pivots - 1, rows=LU_data.shape[-2]), LU_data)

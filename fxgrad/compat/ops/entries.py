@@ -12,9 +12,9 @@ from .._core.errors import TensorError
 
 
 def by_entries(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function of arrays, which looks at what is in them, one of values: of those that differ between the
-    entries of a batch it is computed entry by entry, as torch does where it has no rule, and the results are stacked.
-    NumPy computes it, also of what is on a device.
+    """Make a function of concrete arrays one of values. If values differ between the entries of a batch, it is computed
+    entry by entry, as torch does without a batching rule, and the results are stacked. NumPy computes it, also of what
+    is on a device.
     """
 
     @wraps(function)
@@ -45,7 +45,7 @@ def without_tangent(value) -> Any:
 
 
 def entries_of_all(value, what: str) -> Any:
-    """Return the array of the entries of all batches that a value stands for; raise where they are not known yet."""
+    """Return the array of the entries of all batches of a value; raise if they are not known yet."""
     while isinstance(value, PrimalTracer | BatchTracer):
         value = value.value if isinstance(value, BatchTracer) else value.primal
     return concretize(value, what)
@@ -62,7 +62,7 @@ def entry_of(batch, place: int) -> Any:
 
 
 def stack_entries(level, entries) -> Any:
-    """Return the batch of these entries; raise unless they have one shape."""
+    """Stack entries to a batch; raise unless they have one shape."""
     shapes = [list(aval_of(x).shape) for x in entries]
     for i, shape in enumerate(shapes):
         if shape != shapes[0]:

@@ -31,7 +31,7 @@ RENAMED = {
 
 
 def align_lists(name: str, tensors: Sequence[Tensor], others: Sequence[Any]) -> list[Any]:
-    """Return the columns of operands: those that are no lists stand beside each Tensor. Raise where lists have
+    """Return the columns of operands; an operand that is no list is repeated for each Tensor. Raise where lists have
     different lengths."""
     if not isinstance(tensors, list | tuple):
         raise ArgumentError(
@@ -111,7 +111,7 @@ def sum_of_powers(self: Any, ord: float = 2, dtype: Any = None) -> Tensor:
 
 
 def declare_foreach_functions() -> None:
-    """Declare them all, once the methods are there."""
+    """Declare all functions, after the methods exist."""
     methods = SPACES["method"]
     for name in [*UNARY.split(), *BINARY.split()]:
         declare_foreach(name, methods[name])

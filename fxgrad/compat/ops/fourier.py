@@ -23,7 +23,7 @@ UNSUPPORTED = ("float16", "bfloat16")
 
 
 def fft_operand(name: str, x, norm, real: bool = False) -> Any:
-    """Check the operand of a transform, and convert it to a floating dtype."""
+    """Check the operand of a transform, and convert it to a floating-point dtype."""
     dtype = from_numpy_dtype(aval_of(x).dtype)
     if dtype.name in UNSUPPORTED:
         raise TensorError(f"Unsupported dtype {short_name(dtype)}", hint="x.to(torch.float32)")
@@ -67,7 +67,7 @@ def declare_fft(name: str, doc: str, *, real: bool = False, half: bool = False) 
 def declare_fftn(
     name: str, doc: str, default: tuple[int, ...] | None = None, *, real: bool = False, half: bool = False
 ) -> None:
-    """Declare a transform along several dimensions, all unless they are given."""
+    """Declare a transform along several dimensions, by default all."""
 
     def compute(input, s=None, dim=default, norm: str | None = None) -> Any:
         input = fft_operand(name, input, norm, real)

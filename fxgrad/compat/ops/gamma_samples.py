@@ -107,8 +107,9 @@ def standard_gamma_grad(self, output) -> Any:
 
 
 def dirichlet_tangent(y, primals, tangents, params: dict) -> Any:
-    """As a concentration grows, its part keeps its rank among beta variables and the others keep their proportions:
-    for a given sample this is the mean of what the gamma variables behind it give, so that gradients vary less."""
+    """The tangent under which a part keeps its rank among beta variables and the other parts keep their proportions, as
+    its concentration grows. For a given sample this is the mean of the tangents of the underlying gamma variables, so
+    that gradients vary less."""
     x, a = (ops.convert(v, dtype=FLOAT) for v in (y, primals[0]))
     rest = fnp.sum(a, axis=-1, keepdims=True) - a
     moved = ops.convert(tangents[0], dtype=FLOAT) * x * beta_shift(a, rest, x)

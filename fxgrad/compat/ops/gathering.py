@@ -168,8 +168,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @expose("function method")
 @with_out
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """The entries at places along a dimension, negative ones counted from its end, the others broadcast; without a
-    dimension, those of the flattened Tensor."""
+    """The entries at places along a dimension, which may be negative; the other dimensions are broadcast. Without a
+    dimension, the entries of the flattened Tensor."""
     if dim is None:
         return gather(reshape(input, (-1,)), 0, reshape(indices, (-1,)))
     if len(input.shape) != len(indices.shape):

@@ -1,4 +1,4 @@
-"""Operations that join several Tensors to one, or make a grid of them."""
+"""Operations that join several Tensors, or make a grid of them."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def stack_values(tensors, dim: int) -> Any:
 
 
 class JoinPlan:
-    """How arrays of known shapes and one dtype are joined along an axis into memory of a shape, and what pulls back to
-    them. `merged` is the shape with the axis as part of the next one, if the axis is new: that is where the arrays lie
-    one after the other."""
+    """The way to join arrays of known shapes and one dtype along an axis into memory of a shape, and its pullback.
+    `merged` is the shape with the axis as part of the next one, if the axis is new: that is where the arrays lie one
+    after the other."""
 
     __slots__ = ("axis", "merged", "pullback", "shape")
 
@@ -66,7 +66,7 @@ class JoinPlan:
         self.pullback = primitive, (avals, {"axis": axis}), primitive.pull_plain
 
     def join(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """Join such arrays."""
+        """Join arrays of the plan's shapes."""
         made = np.empty(self.shape, arrays[0].dtype)
         if self.merged is not None:
             np.concatenate(arrays, self.axis, made.reshape(self.merged))
@@ -78,7 +78,7 @@ class JoinPlan:
 
 
 def have_channels_last(arrays: Sequence[np.ndarray]) -> bool:
-    """Whether arrays have their channels, the second dimension, last in memory: so has what is made of them."""
+    """Whether arrays have their channels, the second dimension, last in memory, so that results get the same layout."""
     axes = (0, *range(2, arrays[0].ndim), 1)
     return not arrays[0].flags.c_contiguous and all([x.transpose(axes).flags.c_contiguous for x in arrays])
 
@@ -87,8 +87,8 @@ JOINS = Cache(1024)  # JoinPlans by operation, axis, dtype and shapes
 
 
 def take_join(operation, tensors, dim, plan_axis: int | None = None) -> Tensor | None:
-    """Join plain Tensors by the known plan for their shapes, or by a new one along `plan_axis`, for which they are
-    known to fit. Return None where there is more to decide."""
+    """Join plain Tensors by the known plan for their shapes, or by a new one along `plan_axis`. Return None where there
+    is more to decide."""
     found = None
     if type(tensors) in (list, tuple) and tensors and type(dim) is int:
         found = read_operands(tensors)
@@ -107,7 +107,7 @@ def take_join(operation, tensors, dim, plan_axis: int | None = None) -> Tensor |
 
 
 def join_directly(operation) -> Callable[..., Tensor | None]:
-    """Return what joins plain Tensors by known plans, with the parameters of `cat` and `stack`."""
+    """Return the function that joins plain Tensors by known plans, with the parameters of `cat` and `stack`."""
 
     def join(tensors=None, dim=0, out=None, **others) -> Tensor | None:
         return None if others or out is not None else take_join(operation, tensors, dim)
@@ -178,7 +178,7 @@ def cat(tensors, dim: int = 0, *, out=None) -> Tensor:
 
 
 def cat_hint(first: tuple[int, ...], shape: tuple[int, ...], dim: int) -> str:
-    """Return the hint for shapes that cannot be joined along a dimension: one along which they can, if there is one."""
+    """Return the hint for shapes that cannot be joined along a dimension: another dimension, if there is one."""
     unequal = [d for d, (n, m) in enumerate(zip(first, shape)) if n != m]
     if len(unequal) == 1:
         return f"dim={unequal[0]}, along which the sizes may differ"
@@ -266,7 +266,7 @@ def block_diag_arguments(*tensors) -> Any:
 
 @operation("*tensors", spaces="function", promote="arithmetic", out=False, arguments=block_diag_arguments)
 def block_diag(tensors) -> Any:
-    """The matrix with the given ones along its diagonal; vectors, and numbers, are rows."""
+    """The matrix with the given matrices along its diagonal; vectors and numbers are rows."""
     width, start, rows = sum(x.shape[1] for x in tensors), 0, []
     for x in tensors:
         stop = start + x.shape[1]
@@ -277,8 +277,8 @@ def block_diag(tensors) -> Any:
 
 @expose()
 def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid, expanded from those along its axes; with `indexing="xy"` the first two axes of the
-    results are swapped."""
+    """The coordinates of a grid, expanded from those along its axes; `indexing="xy"` swaps the first two axes of the
+    results."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])
     if indexing is None:

@@ -100,8 +100,8 @@ def multiply_factors(packed: np.ndarray, pivots: np.ndarray, hermitian: bool) ->
 )
 @by_entries
 def linalg_ldl_factor_ex(A, *, hermitian: bool = False, check_errors: bool = False) -> Any:
-    """The LDL decomposition, and how it went: (LD, pivots, info): as `ldl_factor`, and the number of the first
-    block of D that is zero, or 0."""
+    """The LDL decomposition and error codes: (LD, pivots, info): as `ldl_factor`, and the number of the first block of
+    D that is zero, or 0."""
     check_square("torch.linalg.ldl_factor_ex", A)
     (*batch, n, _), dtype = A.shape, value_dtype(A)
     packed = np.empty(A.shape, dtype)
@@ -151,7 +151,7 @@ def matrix_of_factors(LD, pivots, hermitian: bool) -> Any:
 @expose("linalg", "ldl_solve")
 @with_out
 def linalg_ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False) -> Tensor:
-    """The solution X with AX = B, for the factors of A that `ldl_factor` gives; derivatives are those by B."""
+    """The solution X of AX = B, for the factors of A from `ldl_factor`; derivatives are taken by B only."""
     check_square("torch.linalg.ldl_solve", LD, "LD")
     check_pair("torch.linalg.ldl_solve", LD, B)
     if B.ndim < 2:

@@ -89,7 +89,7 @@ def failed_error(message, info) -> LinAlgError:
 
 @contextmanager
 def translate_errors(message, info) -> Iterator[None]:
-    """A context manager that raises torch's LinAlgError where NumPy raises its own: message(*first_failure(info()))."""
+    """A context manager that replaces NumPy's LinAlgError by torch's: message(*first_failure(info()))."""
     try:
         yield
     except np.linalg.LinAlgError:
@@ -127,8 +127,8 @@ def linalg_inv(A) -> Any:
     by_value=True,
 )
 def linalg_inv_ex(A, *, check_errors: bool = False) -> Any:
-    """The inverses, and how it went: (inverse, info): info is 0, or the pivot of a singular matrix that is zero;
-    its inverse is NaN then."""
+    """The inverses and error codes: (inverse, info): info is 0, or the pivot of a singular matrix that is zero; its
+    inverse is NaN then."""
     check_square("linalg.inv_ex", A)
     info = ops.zero_pivot(A)
     if check_errors:
@@ -147,7 +147,7 @@ def check_info(info, message) -> None:
 
 
 def tolerances(a, atol, rtol) -> tuple[Any, Any]:
-    """Complete the absolute and relative tolerances; without either, what is as small as rounding errors is zero."""
+    """Complete the absolute and relative tolerances; by default they are at the level of rounding errors."""
     atol, rtol = (read_tolerance(x) if isinstance(x, Tensor) else x for x in (atol, rtol))
     absolute = atol is not None and (not is_number(atol) or atol > 0)
     if rtol is None:
@@ -156,7 +156,8 @@ def tolerances(a, atol, rtol) -> tuple[Any, Any]:
 
 
 def read_tolerance(tolerance: Tensor) -> Any:
-    """Return a tolerance that is a Tensor as a number, or an array or traced value where it is one for each matrix."""
+    """Return a tolerance that is a Tensor as a number, or as an array or traced value if it differs between
+    matrices."""
     value = tolerance.detach()._fx_value
     return value.item() if type(value) is np.ndarray and not value.shape else value
 
@@ -204,7 +205,7 @@ def pinverse(input, rcond: float = 1e-15) -> Any:
 
 
 def tensorinv_hint(shape: tuple[int, ...]) -> str:
-    """Return the hint for a Tensor that is no square matrix: where it would be one, if anywhere."""
+    """Return the hint for a Tensor that is no square matrix, with the dimension at which it would be one."""
     places = [i for i in range(1, len(shape)) if prod(shape[:i]) == prod(shape[i:])]
     return f"ind={places[0]}" if places else "sizes before and after ind of the same product, as in (2, 3, 6)"
 
@@ -232,7 +233,7 @@ def is_vector_rhs(a, b) -> bool:
 
 
 def solvable_hint(a, b) -> str:
-    """Return the hint for matrices A and B of which AX = B makes no sense."""
+    """Return the hint for matrices A and B that do not fit in AX = B."""
     m, n = a.shape[-2:]
     if m != n:
         return "torch.linalg.lstsq(A, B)"
@@ -312,8 +313,8 @@ def unsolvable_message(which: str, pivot: int) -> str:
     by_value=True,
 )
 def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> Any:
-    """The solution, and how it went: (X, info): info is 0, or the pivot of a singular matrix that is zero; its X is
-    NaN then."""
+    """The solution and error codes: (X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN
+    then."""
     check_square("linalg.solve_ex", A)
     check_pair("linalg.solve_ex", A, B)
     info = ops.zero_pivot(A)
@@ -327,7 +328,7 @@ def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> A
 
 @operation("A B", spaces="linalg", keeps_results=True)
 def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """The solution X with AX = B, or XA = B, for triangular A, of which only that triangle is read."""
+    """The solution X of AX = B, or XA = B, for triangular A, of which only that triangle is read."""
     check_square("linalg.solve_triangular", A)
     check_matrix("linalg.solve_triangular", B, "B")
     check_pair("linalg.solve_triangular", A, B)
@@ -364,7 +365,7 @@ LstsqResult = make_result_type("linalg_lstsq", "solution", "residuals", "rank", 
 
 @operation("A B", name="linalg_lstsq", spaces="", results=tuple, out=False)
 def least_squares(A, B, rcond: float, residuals: bool) -> Any:
-    """(the shortest X among those that minimize ‖AX − B‖, the sums of squared residuals or nothing)."""
+    """(the shortest X that minimizes ‖AX − B‖, the sums of squared residuals or an empty array)."""
     vector = is_vector_rhs(A, B)
     b = ops.column_matrix(B) if vector else B
     batch = np.broadcast_shapes(A.shape[:-2], b.shape[:-2])
@@ -388,7 +389,7 @@ def ranks(A, rcond: float) -> Any:
 @expose("linalg", "lstsq")
 @with_out
 def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None) -> Any:
-    """The shortest X among those that minimize ‖AX − B‖, sums of squared residuals, ranks, singular values.
+    """The shortest X that minimizes ‖AX − B‖, sums of squared residuals, ranks, singular values.
 
     As in torch the last three are empty where the driver ("gelsy" unless it is given) does not compute them. The rank
     is found by singular values for all drivers.
@@ -443,7 +444,7 @@ def logdet(input) -> Any:
 
 # -- norms ------------------------------------------
 def norm_operand(name: str, x, dtype) -> Any:
-    """Convert the operand of a norm to the dtype in which it is computed."""
+    """Convert the operand of a norm to the dtype of the computation."""
     if dtype is not None:
         target = as_numpy_dtype(dtype)
         if (kind_of(target) == "c") != (kind_of(aval_of(x).dtype) == "c"):
@@ -458,7 +459,7 @@ def norm_operand(name: str, x, dtype) -> Any:
 
 
 def linalg_axes(dim, ndim: int) -> tuple[int, ...]:
-    """The axes that `dim` names; None and () stand for all. Dimension 0 of what has none is itself."""
+    """The axes of `dim`; None and () mean all. Dimension 0 of what has none is itself."""
     return normalize_axes(None if dim in ((), []) else dim, max(ndim, 1))[:ndim]
 
 
@@ -510,7 +511,8 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dty
 
 @expose("linalg", "norm")
 def linalg_norm(input, ord=None, dim=None, keepdim: bool = False, *, out=None, dtype=None) -> Any:
-    """The norm of vectors (one dimension, or all of them) or of matrices (two dimensions and an `ord`)."""
+    """The norm of vectors (along one dimension, or of all elements) or of matrices (along two dimensions, or with an
+    `ord`)."""
     ndim = len(input.shape)
     if ord is None or (
         not isinstance(ord, str) and dim is not None and (not isinstance(dim, tuple | list) or len(dim) == 1)

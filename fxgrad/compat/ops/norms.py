@@ -1,4 +1,4 @@
-"""Norms of all elements, or along dimensions, and what is made of them."""
+"""Norms of all elements or along dimensions, and functions of norms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .reduction import mean_operand, p_norm
 
 @operation("input", name="norm", spaces="")
 def norm_values(input, p, dim, keepdim: bool, dtype) -> Any:
-    """The norm of order p of all elements, or of those along some dimensions."""
+    """The norm of order p, of all elements or along some dimensions."""
     x = mean_operand("norm", input, dtype)
     if isinstance(p, str):
         if p not in ("fro", "nuc"):
@@ -52,7 +52,7 @@ def nuclear_norm(input: Tensor, dim=(-2, -1), keepdim: bool = False, *, out=None
 
 @expose()
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
-    """The norms of order `pow` of the parts at each place along a dimension; -1 stands for that of all."""
+    """The norms of order `pow` of the slices along a dimension; -1 means the norm of all elements."""
     others = None if dim == -1 else tuple(d for d in range(v.ndim) if d != dim)
     return norm_values(v, pow, others, dim != -1, None)
 
@@ -65,7 +65,7 @@ def dist(input, other, p=2) -> Any:
 
 @operation("input", inplace=True)
 def renorm(input, p, dim: int, maxnorm) -> Any:
-    """The parts along a dimension, those with a norm above `maxnorm` scaled down to it."""
+    """The slices along a dimension; those with a norm above `maxnorm` are scaled down to it."""
     if not p > 0:
         raise TensorError("renorm: non-positive-norm not supported", hint="p=2")
     if not maxnorm >= 0:

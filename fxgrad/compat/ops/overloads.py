@@ -127,7 +127,7 @@ aten = AtenNamespace()
 
 
 def is_called_by_name(name: str) -> bool:
-    """Whether a name is that of a function, or of a method in place, that is carried out under no other name."""
+    """Whether a name is that of a function, or of an in-place method, that runs under no other name."""
     if name.startswith("_") or name in COMPUTED_BY:
         return False
     return name in SPACES["function"] or (name.endswith("_") and name in SPACES["method"])
@@ -147,7 +147,7 @@ def aten_names() -> set[str]:
 
 
 def called_operation(name: str, operands: Sequence[Any], is_inplace: bool) -> AtenOperation:
-    """The operation by which a declared one is known, applied to these operands."""
+    """Return the ATen operation that a declared operation calls for these operands."""
     if name == "linear" and (len(operands) < 3 or operands[2] is None):
         return aten_operation("mm")
     return aten_operation(f"{name}_" if is_inplace else COMPUTED_BY.get(name, name))

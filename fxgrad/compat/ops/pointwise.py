@@ -153,7 +153,7 @@ logit_primitive = declare_primitive(
 
 @operation("input", inplace=True, promote="float", kinds="f")
 def logit(input, eps=None) -> Any:
-    """The log odds log(x/(1 - x)), of numbers outside [eps, 1 - eps] that of the nearest end of it."""
+    """The log odds log(x/(1 - x)); x is first clipped to [eps, 1 - eps]."""
     if eps is None:
         return logit_primitive(input)
     eps = number_like(eps, input)
@@ -198,7 +198,7 @@ STEP: dict[str, Any] = {"promote": None}
 
 
 def skip_integers(function) -> Any:
-    """Wrap a rounding function, so that integers stay as they are."""
+    """Wrap a rounding function, so that integers are returned unchanged."""
 
     def call(x) -> Any:
         refuse("bc", x, operation="round")
@@ -349,5 +349,5 @@ isreal = unary(
 
 
 def signbit_values(x) -> Any:
-    """The sign bit; that of integers is x < 0."""
+    """The sign bit; for integers x < 0."""
     return ops.signbit(x) if kind(x) == "f" else ops.less(x, 0)

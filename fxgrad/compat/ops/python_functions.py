@@ -45,11 +45,11 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 @expose("method")
 def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each entry by what a function of Python's returns for it and that of another Tensor."""
+    """Replace each entry by the result of a Python function of it and the entry of another Tensor."""
     return write_results("map_", self, (tensor,), callable)
 
 
 @expose("method")
 def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
-    """Replace each entry by what a function of Python's returns for it and those of two other Tensors."""
+    """Replace each entry by the result of a Python function of it and the entries of two other Tensors."""
     return write_results("map2_", self, (x, y), callable)

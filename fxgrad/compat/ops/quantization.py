@@ -1,5 +1,5 @@
-"""Fake quantization: numbers rounded to those of a coarser dtype, with straight-through derivatives, for
-quantization-aware training.
+"""Fake quantization: numbers rounded to a coarser grid, with straight-through derivatives, for quantization-aware
+training.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def real_operand(x) -> Any:
 
 @operation("input")
 def nansum(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """The sum of what is not NaN."""
+    """The sum of the elements that are not NaN."""
     x = real_operand(sum_operand(input, dtype))
     return sum_dims(ops.where(ops.isnan(x), 0, x) if kind(x) == "f" else x, dim, keepdim)
 
@@ -111,7 +111,7 @@ def mean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
 
 @operation("input", node="DivBackward0")
 def nanmean(input, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
-    """The mean of what is not NaN."""
+    """The mean of the elements that are not NaN."""
     x = real_operand(mean_operand("nanmean", input, dtype))
     count = sum_dims(ops.convert(ops.logical_not(ops.isnan(x)), dtype=value_dtype(x)), dim, keepdim)
     return ops.divide(sum_dims(ops.where(ops.isnan(x), 0, x), dim, keepdim), count)
@@ -246,7 +246,7 @@ def argmin(input, dim=None, keepdim: bool = False) -> Any:
 
 
 def take_with_indices(x, places, axis: int, keepdim: bool) -> tuple[Any, Any]:
-    """Return (the elements at these places along an axis, in which places have length one; the places)."""
+    """Return (the elements at places along an axis, the places); the places have length one along the axis."""
     if not aval_of(x).shape:
         return x, ops.reshape(places, shape=())
     values = ops.take_along(x, places, axis)
@@ -257,7 +257,8 @@ def take_with_indices(x, places, axis: int, keepdim: bool) -> tuple[Any, Any]:
 
 
 def take_tangent(ys, primals, tangents, params: dict) -> list[Any]:
-    """The tangents of elements along a dimension, whose places are the second result: not looked for a second time."""
+    """The tangents of the chosen elements along a dimension; the second result has their places, so that they are not
+    searched again."""
     (x,), (t,), (value, places) = primals, tangents, ys
     shape = aval_of(x).shape
     if not shape:
@@ -363,7 +364,7 @@ def p_norm(x, p, axes, keepdim: bool = False) -> Any:
 
 
 def logsumexp_tangent(y, primals, tangents, params: dict) -> Any:
-    """Σ t·exp(x − y): the softmax by the result, of which nothing is computed twice."""
+    """Σ t·exp(x − y): the softmax is computed from the result."""
     (x,), (t,) = primals, tangents
     axes = normalize_dims(params["dim"], x.ndim)
     top = y if params["keepdim"] else ops.restore_axes(y, x.shape, axes)

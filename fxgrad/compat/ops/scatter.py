@@ -58,7 +58,7 @@ def check_source_dtype(operation: str, input, src) -> None:
 
 
 def combine_entries(operation: str, combine, input, dim: int, index, src) -> Any:
-    """Combine entries with those of `src` at places along a dimension."""
+    """Combine entries at places along a dimension with entries of `src`."""
     x, arrays, template, u = locate_entries(operation, input, dim, index, src)
     return ops.reshape(combine(x, u, arrays, template), shape=tuple(input.shape))
 
@@ -141,7 +141,7 @@ def count_entries(x, arrays, template, shape: tuple[int, ...], include_self: boo
 
 
 def reduce_entries(input, dim: int, index, src, reduce: str, include_self: bool) -> Any:
-    """Entries at places along a dimension reduced to one number with those of `src`."""
+    """Reduce entries at places along a dimension with entries of `src`."""
     x, arrays, template, u = locate_entries("scatter", input, dim, index, src)
     dtype, shape = aval_of(x).dtype, tuple(u.shape)
     if not include_self:
@@ -234,8 +234,8 @@ def expand_index(operation: str, input, dim: int, index, source) -> tuple[int, A
 
 
 def combine_slices(operation: str, combine, input, d: int, index, places, source) -> Any:
-    """Combine slices with those of `source`: whole ones, if the index is known and there are such slices, or else
-    entries at `places`, the index expanded."""
+    """Combine slices with those of `source`: as whole slices, if the index is a plain array within range, or else as
+    entries at `places`, the expanded index."""
     plain = type(index) is np.ndarray and index.ndim == 1 and index.size and input.ndim
     if plain and source.shape == places.shape and index.min() >= 0 and index.max() < input.shape[d]:
         return combine(input, source, [index], dim_index(d, ops.ARRAY))
@@ -276,7 +276,7 @@ def index_fill(input, dim: int, index, value) -> Any:
 
 @operation("input index source", inplace=True)
 def index_reduce(input, dim: int, index, source, reduce: str, *, include_self: bool = True) -> Any:
-    """Slices at places along a dimension reduced to one with those of `source`: by "prod", "mean", "amax" or "amin"."""
+    """Reduce slices at places along a dimension with those of `source`, by "prod", "mean", "amax" or "amin"."""
     if reduce not in REDUCTIONS[1:]:
         raise TensorError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.",

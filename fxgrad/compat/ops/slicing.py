@@ -94,7 +94,7 @@ def narrow(input: Tensor, dim: int, start, length: int) -> Tensor:
 @expose("function method")
 @with_out
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """A copy of what `narrow` gives."""
+    """A copy of the result of `narrow`."""
     return narrow(input, dim, start, length).clone()
 
 
@@ -182,12 +182,12 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @operation("input", **UNTRACKED)
 def unsafe_split_with_sizes(input, split_sizes, dim: int = 0) -> Any:
-    """`split_with_sizes` with pieces that may be modified in place, of which the whole then knows nothing."""
+    """`split_with_sizes` whose pieces may be modified in place, without notice to the whole."""
     return split_with_sizes.operation.function(input, split_sizes, dim)
 
 
 def split_like(input: Tensor, pieces: Sequence[Tensor], dim: int) -> tuple[Tensor, ...]:
-    """Split a Tensor into sizes like those of other pieces, which are no views to autograd."""
+    """Split a Tensor into sizes like those of other pieces; autograd does not see views."""
     return unsafe_split_values(input, tuple([p.shape[dim] for p in pieces]), dim)
 
 
@@ -199,13 +199,13 @@ def unsafe_split_values(input, split_sizes, dim: int) -> Any:
 
 @expose("function method")
 def unsafe_split(input: Tensor, split_size, dim: int = 0) -> tuple[Tensor, ...]:
-    """`split` with pieces that may be modified in place, of which the whole then knows nothing."""
+    """`split` whose pieces may be modified in place, without notice to the whole."""
     return split_like(input, split(input.detach(), split_size, dim), dim)
 
 
 @expose("function method")
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """`chunk` with pieces that may be modified in place, of which the whole then knows nothing."""
+    """`chunk` whose pieces may be modified in place, without notice to the whole."""
     return split_like(input, chunk(input.detach(), chunks, dim), dim)
 
 
@@ -336,7 +336,7 @@ def ensure_inside_entry(entry: np.ndarray, size, stride, offset: int) -> None:
 
 @expose("function method")
 def as_strided(input: Tensor, size, stride, storage_offset: int | None = None) -> Tensor:
-    """The view of these strides in the memory of a Tensor, whose first entry is the `storage_offset`-th there.
+    """The view of a Tensor's memory with given strides, from the entry `storage_offset` on.
 
     Strides may make one entry appear in several places; its derivative is then the sum over these.
     """
@@ -344,7 +344,7 @@ def as_strided(input: Tensor, size, stride, storage_offset: int | None = None) -
 
 
 def stride_memory(input: Tensor, size, stride, storage_offset: int | None) -> Tensor:
-    """`as_strided` of a Tensor that shows what is in its memory as it is."""
+    """`as_strided` of a Tensor without conjugate or negative bit."""
     size, stride = as_sizes(size), as_sizes(stride)
     if len(size) != len(stride):
         raise TensorError(

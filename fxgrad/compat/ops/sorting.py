@@ -115,7 +115,7 @@ def count_not_nan(x, axis: int) -> Any:
 
 
 def median_rank(x, axis: int, skip_nan: bool) -> Any:
-    """The rank of the median, of two the lower; in a row with NaN that of the first NaN, unless it is skipped."""
+    """The rank of the median, the lower of two; in a row with NaN the rank of the first NaN, unless NaN is skipped."""
     size, count = aval_of(x).shape[axis], count_not_nan(x, axis)
     if skip_nan:
         return ops.maximum((count - 1) // 2, 0)
@@ -219,7 +219,7 @@ def declare_quantile(name: str, skip_nan: bool, doc: str) -> None:
 
 
 def check_shares(name: str, q, dtype) -> Any:
-    """Convert the shares to the dtype of the elements, and raise unless they are in [0, 1] as far as they are known."""
+    """Convert the quantiles to the dtype of the elements; raise unless they are in [0, 1], as far as they are known."""
     if aval_of(q).weak:
         if type(q) in SCALARS and not 0 <= q <= 1:
             raise TensorError(
@@ -298,7 +298,7 @@ def searchsorted(
 
 @operation("input boundaries", spaces="function", numbers=True)
 def bucketize(input, boundaries, *, out_int32: bool = False, right: bool = False) -> Any:
-    """The numbers of the intervals between boundaries in which elements lie."""
+    """The numbers of the intervals between boundaries that contain the elements."""
     if aval_of(boundaries).ndim != 1:
         raise TensorError(
             f"bucketize(): boundaries tensor must be 1 dimension, but got dim({aval_of(boundaries).ndim})",
@@ -364,7 +364,8 @@ def one_or_several(first, *others) -> Any:
 
 @operation("input", results=one_or_several, out=False, arguments=unique_arguments)
 def unique(input, inverse: bool, counts: bool, dim: int | None) -> Any:
-    """The different elements in order (or parts along a dimension), where each came to be, and how often it occurs."""
+    """The distinct elements in order (or slices along a dimension), and on request the place of each element among
+    them, and their counts."""
     axis = None if dim is None else normalize_dims(dim, aval_of(input).ndim)[0]
     values = concretize(input, "unique")
     found = np.unique(values, return_inverse=inverse, return_counts=counts, axis=axis, equal_nan=False)
@@ -375,14 +376,14 @@ def unique(input, inverse: bool, counts: bool, dim: int | None) -> Any:
 def unique_consecutive(
     input, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """The elements (or parts along a dimension) that differ from the one before, as `unique`."""
+    """The elements (or slices along a dimension) that differ from their predecessor; options as in `unique`."""
     values = concretize(input, "unique_consecutive")
     options = {"return_inverse": return_inverse, "return_counts": return_counts, "dim": dim}
     return run_on_host(find_runs, {"values": values, **options})
 
 
 def find_runs(values: np.ndarray, return_inverse: bool, return_counts: bool, dim: int | None) -> list[Any]:
-    """The elements that differ from the one before, where each belongs, and how often it is repeated."""
+    """Find the elements that differ from their predecessor, the place of each element among them, and their counts."""
     axis = 0 if dim is None else normalize_dim(dim, values.ndim)
     rows = values.reshape(-1) if dim is None or not values.ndim else np.moveaxis(values, axis, 0)
     differs = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))

@@ -1,4 +1,4 @@
-"""Selection of entries of a leaf whose gradient is sparse, with exactly the entries that were read."""
+"""Selection of entries of a leaf whose gradient is sparse, with exactly the selected entries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._core.tensor import Tensor, make_tensor
 
 
 class ChosenPlaces(PullbackRule):
-    """The rule of a choice: what comes for an entry goes to its place; `kept` says for which of them, if not all."""
+    """The pullback rule of a selection: the cotangent of an entry goes to its place; `kept` restricts the entries."""
 
     __slots__ = ("kept", "places", "shape")
     saved_from = ()

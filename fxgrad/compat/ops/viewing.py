@@ -74,7 +74,7 @@ def transpose_order(ndim: int, dim0: int, dim1: int) -> tuple[int, ...]:
 
 @operation("input", **VIEW)
 def t(input) -> Any:
-    """The transpose of a matrix; vectors and numbers as they are."""
+    """The transpose of a matrix; vectors and numbers are returned unchanged."""
     if input.ndim > 2:
         raise TensorError(
             f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D",
@@ -126,7 +126,7 @@ def reshape_copy(input, shape) -> Any:
 
 
 def describe_conversion(old, new) -> str:
-    """Say what a view as another dtype would be, as torch's errors do."""
+    """Describe a view as another dtype, in the words of torch's errors."""
     return f"view {short_name(old)} as {short_name(new)} (different element sizes)"
 
 
@@ -208,13 +208,13 @@ def check_readable(tensor: Tensor) -> None:
 
 
 def is_c_contiguous(value) -> bool:
-    """Whether a value is an array whose entries lie in order, so that any shape is a view."""
+    """Whether a value is an array in row-major order, so that every shape is a view."""
     return type(value) is np.ndarray and value.flags.c_contiguous
 
 
 @expose(views=True)
 def reshape(input: Tensor, shape) -> Tensor:
-    """The same entries in another shape: a view where strides allow it, a copy otherwise."""
+    """The same entries in another shape: a view if the strides allow it, a copy otherwise."""
     shape = as_sizes(shape)
     if is_c_contiguous(input._fx_value):
         return view_values(input, shape)
@@ -283,7 +283,7 @@ def unflatten(input: Tensor, dim: int, sizes) -> Tensor:
 
 @operation("input", **VIEW)
 def squeeze(input, dim=None) -> Any:
-    """Remove the dimensions of length one, or those of them that are named."""
+    """Remove all dimensions of length one, or the given ones."""
     shape = input.shape
     dims = () if dim == () else normalize_dims(dim, len(shape))
     kept = tuple([n for i, n in enumerate(shape) if n != 1 or i not in dims])
@@ -298,7 +298,7 @@ def unsqueeze(input, dim: int) -> Any:
 
 @operation("input", spaces="", name="expand", **VIEW)
 def expand_values(input, size) -> Any:
-    """Dimensions of length one, and new ones before all others, made longer without copies; -1 leaves one as it is."""
+    """Expand dimensions of length one, and add dimensions in front, without copies; -1 keeps a length."""
     size = as_sizes(size)
     if len(size) < input.ndim:
         raise TensorError(
@@ -360,7 +360,7 @@ def broadcast_tensors(*tensors) -> tuple[Tensor, ...]:
 
 @expose()
 def broadcast_shapes(*shapes) -> Size:
-    """The common shape to which shapes are broadcast."""
+    """The common shape of shapes after broadcasting."""
     given = [as_sizes(s) for s in shapes]
     rank = max(map(len, given), default=0)
     result = [1] * rank
@@ -377,7 +377,7 @@ def broadcast_shapes(*shapes) -> Size:
 
 
 def declare_atleast(ndim: int, places) -> Any:
-    """Declare the function that gives Tensors at least `ndim` dimensions; `places` are those of the new ones."""
+    """Declare a function that gives Tensors at least `ndim` dimensions; `places` are the new ones."""
 
     def add_dims(*tensors) -> Any:
         if len(tensors) == 1 and isinstance(tensors[0], tuple | list):

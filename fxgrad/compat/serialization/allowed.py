@@ -21,7 +21,8 @@ ALLOWED: list[tuple[Any, ...]] = [()]
 
 
 def full_name(entry) -> str:
-    """Return the name under which files refer to what was allowed: a function or class, or a pair of one and its name.
+    """Return the name under which files refer to an allowed object: a function, a class, or a pair of either and its
+    name.
 
     Raises:
         ValueError: the tuple is no pair.
@@ -49,7 +50,7 @@ def full_name(entry) -> str:
 
 
 def names_in_files(entry) -> tuple[str, ...]:
-    """Return the names under which files may refer to what was allowed: torch's too, where it is ours."""
+    """Return the names under which files may refer to an allowed object, among them torch's name for one of ours."""
     name = full_name(entry)
     return (
         (name,)
@@ -135,19 +136,19 @@ class safe_globals:
 
 
 def find_global(module: str, name: str) -> Global:
-    """Find what a name in a file stands for.
+    """Find the object for a name in a file.
 
     Raises:
         UnpicklingError: it is not allowed.
     """
     found = lookup(module, name)
     if found is None:
-        raise refused(module, name)
+        raise refusal(module, name)
     return found
 
 
 def lookup(module: str, name: str) -> Global | None:
-    """Find what a name in a file stands for; None if it is not allowed."""
+    """Find the object for a name in a file, or None if it is not allowed."""
     module, name = OLD_NAMES.get((module, name), (OLD_MODULES.get(module, module), name))
     path = f"{module}.{name}"
     if module in BLOCKED:
@@ -162,7 +163,7 @@ def lookup(module: str, name: str) -> Global | None:
     return None
 
 
-def refused(module: str, name: str) -> UnpicklingError:
+def refusal(module: str, name: str) -> UnpicklingError:
     """Return the error for a name that is not allowed."""
     path = f"{module}.{name}"
     if module in BLOCKED:

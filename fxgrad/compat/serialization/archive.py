@@ -1,4 +1,4 @@
-"""torch's archives: zip files whose entries are stored as they are, each entry a record of a checkpoint.
+"""torch's archives: zip files with uncompressed entries, each a record of a checkpoint.
 
 Source of the format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, and of the names of the records
 https://docs.pytorch.org/docs/stable/notes/serialization.html.
@@ -36,7 +36,7 @@ def broken(text: str) -> TensorError:
 
 
 class ArchiveWriter:
-    """An archive that is written from its beginning to its end, into a file of which nothing is asked but `write`."""
+    """An archive that is written from beginning to end, into a file that needs only `write`."""
 
     def __init__(self, file: BinaryIO, name: str):
         self.file, self.name, self.place = file, name, 0
@@ -74,7 +74,7 @@ class ArchiveWriter:
         )  # fmt: skip
 
     def finish(self) -> None:
-        """Write what stands at the end of an archive: the list of its records."""
+        """Write the end of the archive: the list of its records."""
         start, count = self.place, len(self.entries)
         for entry in self.entries:
             self.write(entry)
@@ -138,7 +138,7 @@ class Archive:
             raise broken("reading zip archive: it is longer than the file")
 
     def find_contents(self, entry: ZipInfo) -> int:
-        """Find the place of the contents of an entry, behind its own header and name."""
+        """Find the offset of the contents of an entry, which follow the entry's own header and name."""
         self.file.seek(entry.header_offset)
         header = self.file.read(LOCAL_HEADER.size)
         if len(header) != LOCAL_HEADER.size or header[:4] != MAGIC:
@@ -174,7 +174,7 @@ class Archive:
         return made.tobytes()
 
     def read_into(self, name: str, target: np.ndarray) -> None:
-        """Read the contents of a record into the memory of an array, whose bytes are as many.
+        """Read the contents of a record into the memory of an array of the same number of bytes.
 
         Raises:
             RuntimeError: there is none; or its size or checksum is another one.
@@ -187,7 +187,7 @@ class Archive:
             raise broken(f"reading file {name}: its checksum is another one (CRC-32)")
 
     def map_record(self, name: str, path: str, dtype: np.dtype, mode: Any) -> np.ndarray:
-        """Return the array that a record is, in memory that is read from the file when it is looked at."""
+        """Map a record as an array: its memory is read from the file on access."""
         entry, start = self.find_record(name)
         if not entry.file_size:
             return np.empty(0, dtype)

@@ -91,7 +91,7 @@ def apply_metadata(machine: Machine, made: Tensor, metadata) -> None:
 
 
 def drop_hooks(hooks) -> None:
-    """Warn of hooks in a file, which nobody calls."""
+    """Warn of hooks in a file, which are never called."""
     if hooks:
         warnings.warn(
             "the file holds backward hooks of a Tensor, which are not taken over", UserWarning, stacklevel=2
@@ -190,12 +190,13 @@ def set_attributes(machine: Machine, made: Tensor, state) -> None:
 
 
 def is_plain(cls: type, name: str) -> bool:
-    """Whether an attribute of a class of Tensors is a default for its instances, and not a part of what Tensors are."""
+    """Whether an attribute of a class of Tensors is a default value for its instances rather than a member of every
+    Tensor."""
     return not hasattr(Tensor, name) and not callable(getattr(cls, name))
 
 
 def rebuild_device_tensor(machine: Machine, data, dtype, location, requires_grad) -> Tensor:
-    """Build a Tensor of a device whose memory torch does not read: its entries were saved on the CPU."""
+    """Build a Tensor of a device whose memory torch cannot read; the file has its entries in CPU memory."""
     if isinstance(data, np.ndarray):
         data = make_tensor(current_tape(), data)
     if not isinstance(data, Tensor) or not isinstance(dtype, torch_dtype):
@@ -217,7 +218,7 @@ TENSOR_BUILDERS = (
 
 # -- containers, numbers and bytes ------------------------------------------
 def check_entries(machine: Machine, given, kinds: tuple[type, ...]) -> Any:
-    """Return what is copied, after it is charged for."""
+    """Return the entries to copy, after charging for them."""
     if type(given) not in kinds:
         raise refuse(f"A container is built of {type(given)}")
     machine.charge(len(given))
@@ -225,7 +226,7 @@ def check_entries(machine: Machine, given, kinds: tuple[type, ...]) -> Any:
 
 
 def build_ordered_dict(machine: Machine, pairs=()) -> OrderedDict:
-    """Build an OrderedDict of a list of pairs, which is how old versions of Python saved it."""
+    """Build an OrderedDict from a list of pairs, the form in which old versions of Python saved it."""
     made: OrderedDict = OrderedDict()
     for pair in check_entries(machine, pairs, (list, tuple)):
         key, value = check_entries(machine, pair, (list, tuple))
@@ -256,7 +257,7 @@ def build_counter(machine: Machine, counts=()) -> Counter:
 
 
 def build_default_dict(machine: Machine, factory=None) -> defaultdict:
-    """Build a defaultdict, whose defaults are those of a built-in class."""
+    """Build a defaultdict, whose factory must be a built-in class."""
     if not any(factory is kind for kind in (None, *FACTORIES.values())):
         raise refuse("The default of a defaultdict is made by something else than a built-in class")
     machine.fragile.append(defaultdict(factory))
@@ -299,7 +300,7 @@ def encode_text(machine: Machine, text, encoding="utf-8") -> bytes:
 
 
 def build_bytes(machine: Machine, given=b"") -> bytes:
-    """Build bytes: empty ones, or those of bytes."""
+    """Build a bytes object: empty, or from other bytes."""
     return bytes(check_entries(machine, given, (bytes, bytearray)))
 
 
@@ -333,7 +334,7 @@ def build_layout(machine: Machine, name) -> MemoryLayout:
 
 
 def build_generator(machine: Machine, place="cpu") -> Generator:
-    """Build a Generator, whose state comes later."""
+    """Build a Generator, whose state follows later."""
     return Generator(place if isinstance(place, device) else build_device(machine, place))
 
 
@@ -368,7 +369,8 @@ def build_numpy_dtype(machine: Machine, text, align=False, copy=True) -> np.dtyp
 
 
 def update_numpy_dtype(machine: Machine, made: np.dtype, state) -> None:
-    """Give a dtype, which is its own object, the order of its bytes: (version, order, None, None, None, size, …)."""
+    """Set the byte order of a dtype, which must be an object of its own: (version, order, None, None, None, size,
+    …)."""
     if type(state) is not tuple or not 8 <= len(state) <= 9 or any(x is not None for x in state[2:5]):
         raise refuse("The dtype of an array has parts")
     sizes = (made.itemsize, made.alignment) if made.kind in "SU" else (-1, -1)
@@ -420,7 +422,7 @@ NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 
 @cache
 def known_globals() -> dict[str, Global]:
-    """The table: what each name stands for."""
+    """The table from names to the objects that they stand for."""
     names = {name for name, found in PUBLIC.items() if isinstance(found, torch_dtype)} | {"bfloat16"}
     rebuild = {
         "_rebuild_tensor": rebuild_tensor,

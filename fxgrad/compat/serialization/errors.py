@@ -8,5 +8,5 @@ SAVEABLE = "a whole file that torch.save wrote, of Tensors, numbers and text in 
 
 
 def refuse(text: str, hint: str = SAVEABLE) -> UnpicklingError:
-    """Return the error for what a file may not build, or what is not as programs save it."""
+    """Return the error for an object that files may not build, or that has another form than programs save."""
     return UnpicklingError(f"Weights only load failed. WeightsUnpickler error: {text}", hint=hint)

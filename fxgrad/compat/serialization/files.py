@@ -51,7 +51,7 @@ PICKLE_MODULES = ("pickle", "_pickle")
 
 # -- files ------------------------------------------
 def open_file(f: FileLike, mode: str) -> Any:
-    """Open a file by its path; one that is open already stays open afterwards."""
+    """Open a file by its path; a file that is open already is not closed afterwards."""
     return open(f, mode) if isinstance(f, str | os.PathLike) else nullcontext(f)
 
 
@@ -135,7 +135,7 @@ def save(
 
 # -- in ------------------------------------------
 class ArchiveReader:
-    """The storages of an archive, each read once, when the pickle asks for it."""
+    """The storages of an archive, each read once, on first request."""
 
     def __init__(self, archive: Archive, map_location: MapLocation, mapped_path: str | None):
         self.archive, self.map_location, self.mapped_path = archive, map_location, mapped_path
@@ -162,7 +162,7 @@ class ArchiveReader:
         return found.decode()
 
     def load_storage(self, saved_id: Any) -> UntypedStorage:
-        """Return the storage for what stands in the pickle for it: ("storage", type, key, location, size)."""
+        """Return the storage for its entry in the pickle: ("storage", type, key, location, size)."""
         kind, key, location, count = parse_storage_id(saved_id, 5)
         if type(key) is not str:
             raise refuse("The key of a storage is no text")
@@ -178,7 +178,7 @@ class ArchiveReader:
         return found[2]
 
     def read_storage(self, kind: StorageType, key: str, count: int) -> UntypedStorage:
-        """Read a storage into memory of its own, or have it read from the file when it is looked at."""
+        """Read a storage into its own memory, or map it so that it is read on access."""
         name, dtype = f"data/{key}", kind.dtype.numpy
         self.archive.check_size(name, count * dtype.itemsize)
         if self.is_meta:
@@ -292,7 +292,7 @@ def is_archive(file: BinaryIO) -> bool:
 
 
 def check_seekable(file: Any) -> int:
-    """Return how many bytes a file has from where it stands.
+    """Return the number of bytes from the file's position to its end.
 
     Raises:
         AttributeError: it cannot be positioned or read.

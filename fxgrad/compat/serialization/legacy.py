@@ -43,7 +43,7 @@ SYSTEM = {
 
 
 def save_legacy(thing: object, open_file: Callable[[], Any]) -> None:
-    """Write an object in the old format into the file that is opened for it."""
+    """Write an object in the old format into an open file."""
     storages = SavedStorages()
     pickles = [Writer(storages, is_legacy=True).finish(x) for x in (MAGIC, VERSION, SYSTEM, thing)]
     found = sorted(storages, key=lambda saved: saved.key)
@@ -62,7 +62,7 @@ def legacy_globals(source: Source) -> set[tuple[str, str]]:
 
 
 class LegacyReader:
-    """A file in the old format, from where it stands.
+    """A file in the old format, read from its present position.
 
     The storages come last, so that Tensors are built on memory that is filled afterwards. It is allocated only as far
     as the file has bytes for it.
@@ -115,7 +115,7 @@ class LegacyReader:
         return made
 
     def fill_storage(self, array: np.ndarray, storage: UntypedStorage) -> None:
-        """Read the entries of a storage, and put them where it is."""
+        """Read the entries of a storage into its memory."""
         (count,) = struct.unpack("<q", self.source.take(8))
         if count != array.size:
             raise TensorError(
@@ -138,8 +138,7 @@ class LegacyReader:
             storage._fx_owner[...] = move_array(array, device_of(storage._fx_owner))
 
     def load_storage(self, saved_id: Any) -> Any:
-        """Return the storage for what stands in the file for it; or the class of a module, beside which its source
-        stands."""
+        """Return the storage for its entry in the file, or the class of a module, which is followed by its source."""
         if type(saved_id) is tuple and saved_id[:1] == ("module",) and len(saved_id) == 4:
             return saved_id[1]
         kind, key, location, count = parse_storage_id(saved_id, 6)

@@ -30,7 +30,7 @@ LISTS, DICTS = (list, deque), (dict, OrderedDict, defaultdict, Counter)
 
 
 class Instruction(NamedTuple):
-    """What an instruction is called, how its argument is read, and what it does."""
+    """An instruction of pickles: its name, the reader of its argument, and its effect."""
 
     name: str
     take: Callable[[Source], Any] | None
@@ -41,7 +41,7 @@ INSTRUCTIONS: dict[bytes, Instruction] = {}
 
 
 def instruction(code: bytes, name: str, take: Callable[[Source], Any] | None = None) -> Callable[..., Any]:
-    """Declare what an instruction does: function(machine), or function(machine, argument)."""
+    """Declare the effect of an instruction: function(machine), or function(machine, argument)."""
 
     def declare(act: Callable[..., None]) -> Callable[..., None]:
         INSTRUCTIONS[code] = Instruction(name, take, act)
@@ -63,7 +63,7 @@ def find_instruction(source: Source) -> Instruction:
 
 
 class Global(NamedTuple):
-    """What a name stands for: a value, and what is called to build something of it.
+    """The object that a name stands for, and the function that builds instances of it.
 
     `build` is function(machine, *args), or None where the value is only data; `update` is function(machine, made,
     state) for what an instance is given after it is made. `trusted` says that the user has allowed it.
@@ -129,7 +129,7 @@ class Machine:
             ) from error
 
     def run_instructions(self) -> Any:
-        """Run the pickle up to its end, whatever it builds."""
+        """Run the pickle to its end."""
         source = self.source
         while True:
             found = find_instruction(source)
@@ -162,7 +162,7 @@ class Machine:
                     todo += [x for x in fragile_parts(last) if id(x) not in depths]
 
     def charge(self, count: int) -> None:
-        """Count what is copied against the budget."""
+        """Charge copied bytes to the budget."""
         self.budget -= count
         if self.budget < 0:
             raise refuse(
@@ -177,20 +177,20 @@ class Machine:
             self.charge(count)
 
     def call_user(self, function: Callable[..., Any], *args, **options) -> Any:
-        """Call what the user has allowed, or what calls it: its errors are not those of the file."""
+        """Call an allowed function of the user's; its errors are not attributed to the file."""
         self.is_in_user_code = True
         made = function(*args, **options)
         self.is_in_user_code = False
         return made
 
     def pop_marked(self) -> list[Any]:
-        """Take what is above the last mark off the stack."""
+        """Pop the values above the last mark."""
         found = self.stack
         self.stack = self.outer_stacks.pop()
         return found
 
     def check_key(self, key) -> None:
-        """Raise for a key of a dict, or a member of a set, whose hash would take long."""
+        """Raise for a dict key or set member whose hash would take long to compute."""
         todo, parts = [key], 0
         while todo:
             part = todo.pop()
@@ -203,7 +203,7 @@ class Machine:
                 raise refuse("A key of a dict has too many parts")
 
     def known_class(self, made) -> Global | None:
-        """What the table or the user has for the class of an object, or a base of it, if the file has named that."""
+        """Return the known class of an object, or of its nearest base that the file has named."""
         return next((self.classes[cls] for cls in type(made).__mro__ if cls in self.classes), None)
 
 
@@ -429,7 +429,7 @@ def pop_global(machine: Machine) -> None:
 
 
 def callable_global(machine: Machine, function) -> Global:
-    """What the table has for a function on the stack.
+    """Return the table's entry for a function on the stack.
 
     Raises:
         UnpicklingError: it is none, or only data.
@@ -441,7 +441,7 @@ def callable_global(machine: Machine, function) -> Global:
 
 
 def describe(found) -> str:
-    """Name an object of a file in a message, without calling anything of its own."""
+    """Describe an object of a file in a message, without calling its methods."""
     if isinstance(found, type) or callable(found):
         return f"{getattr(found, '__module__', '')}.{getattr(found, '__qualname__', type(found).__name__)}"
     return f"of {type(found)}"
@@ -472,7 +472,7 @@ def make_instance_with_options(machine: Machine) -> None:
 
 
 def allocate_instance(machine: Machine, cls, args, options) -> None:
-    """Push an instance of a class that the user has allowed, or one that the table builds."""
+    """Push an instance of a class that the user allowed or that the table builds."""
     found = callable_global(machine, cls)
     if type(args) is not tuple or type(options) is not dict:
         raise refuse("The arguments of a class are no tuple and dict")

@@ -32,5 +32,5 @@ def torch_name(module: str, name: str) -> tuple[str, str]:
 
 
 def is_inside(module: str, package: str) -> bool:
-    """Whether a module is a package or in it."""
+    """Whether a module is a package or inside it."""
     return module == package or module.startswith(f"{package}.")

@@ -38,7 +38,7 @@ REBUILD_FROM_TYPE = Name("torch._tensor", "_rebuild_from_type_v2")
 
 
 def storage_id(thing: object, storages: SavedStorages, is_legacy: bool) -> tuple[Any, ...] | None:
-    """Return what stands in a file for a storage; None for anything else."""
+    """Return the entry of a file for a storage, or None for any other object."""
     if isinstance(thing, UntypedStorage):
         saved = storages.of(thing)
         kind = saved.type if isinstance(thing, TypedStorage) else STORAGE_TYPES["UntypedStorage"]
@@ -69,8 +69,8 @@ def reduce_tensor_data(tensor: Tensor, storages: SavedStorages, requires_grad: b
 
 
 def reduce_tensor(tensor: Tensor, storages: SavedStorages) -> tuple[Any, tuple]:
-    """Take a Tensor to pieces: its memory, whether it requires a gradient, its class and attributes. Its history and
-    hooks are not saved."""
+    """Reduce a Tensor: its memory, whether it requires a gradient, its class and attributes. Its history and hooks are
+    not saved."""
     warn_if_has_hooks(tensor)
     found = reduce_tensor_data(tensor, storages, tensor.requires_grad)
     state, cls = user_attributes(tensor), type(tensor)
@@ -82,7 +82,7 @@ def reduce_tensor(tensor: Tensor, storages: SavedStorages) -> tuple[Any, tuple]:
 
 
 def reduce_parameter(parameter: Parameter, storages: SavedStorages) -> tuple[Any, tuple]:
-    """Take a Parameter to pieces: a Tensor on its memory, whether it requires a gradient, the user's attributes."""
+    """Reduce a Parameter: a Tensor on its memory, whether it requires a gradient, the user's attributes."""
     warn_if_has_hooks(parameter)
     data = (parameter.data, parameter.requires_grad, OrderedDict())
     state = user_attributes(parameter)
@@ -90,7 +90,7 @@ def reduce_parameter(parameter: Parameter, storages: SavedStorages) -> tuple[Any
 
 
 def reduce_subclass(thing: object, storages: SavedStorages) -> Any:
-    """Take a Tensor of a class of the user's to pieces; None for anything else, and where that class does so itself."""
+    """Reduce a Tensor of a user's class; None for any other object, and if the class defines its own reduction."""
     if not isinstance(thing, Tensor) or type(thing).__reduce_ex__ is not Tensor.__reduce_ex__:
         return None
     return reduce_tensor(thing, storages)

@@ -91,7 +91,7 @@ def save_file(
 
 
 def save(tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """Return the bytes of a file as `save_file` would write it."""
+    """Return the bytes that `save_file` would write."""
     return import_package().save(to_arrays(tensors), metadata)
 
 

@@ -11,7 +11,7 @@ NAME_LENGTH = 1000  # of a module or class
 
 
 class Source:
-    """The bytes of a pickle, in a file of which `left` bytes remain."""
+    """The bytes of a pickle, in a file with `left` bytes to read."""
 
     def __init__(self, file: BinaryIO, left: int):
         self.file, self.left = file, left
@@ -57,5 +57,5 @@ def take_integer(form: str, source: Source) -> int:
 
 
 def take_name(source: Source) -> tuple[str, str]:
-    """Read a module and a name in it."""
+    """Read the names of a module and of an object in it."""
     return source.take_line(), source.take_line()

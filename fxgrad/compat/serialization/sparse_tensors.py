@@ -61,7 +61,7 @@ def rebuild_sparse(machine: Machine, layout, data) -> SparseTensor:
 
 
 def fill_sparse(made: SparseTensor, tensors: tuple[Tensor, ...], is_sorted: bool) -> None:
-    """Give a sparse Tensor its parts, once their entries have been read; they are checked.
+    """Set the parts of a sparse Tensor after their entries have been read, and check them.
 
     Raises:
         UnpicklingError: they do not fit.
@@ -79,12 +79,12 @@ def fill_sparse(made: SparseTensor, tensors: tuple[Tensor, ...], is_sorted: bool
 
 
 def is_plain(x: object) -> bool:
-    """Whether it is a Tensor of an array."""
+    """Whether an object is a plain Tensor of an array."""
     return type(x) is Tensor and is_array(x._fx_value)
 
 
 def are_in_order(places: np.ndarray, shape: tuple[int, ...]) -> bool:
-    """Whether places are in order, and each of them is there once."""
+    """Whether places are in order and distinct."""
     if float(np.prod([float(n) for n in shape[: len(places)]])) >= 1 << 62:
         raise refuse(f"A sparse Tensor has the shape {tuple(shape)}")
     return bool((np.diff(flat_places(places, shape)) > 0).all())

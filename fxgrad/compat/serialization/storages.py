@@ -130,7 +130,7 @@ def restore_storage(storage: UntypedStorage, location: str, map_location: MapLoc
 
 
 def parse_storage_id(saved_id: Any, length: int) -> tuple[StorageType, Any, str, int]:
-    """Return type, key, location and size of what stands in a file for a storage: ("storage", type, key, …).
+    """Return the type, key, location and size in a file's entry for a storage: ("storage", type, key, …).
 
     Raises:
         UnpicklingError: it is nothing like that.
@@ -147,32 +147,32 @@ def parse_storage_id(saved_id: Any, length: int) -> tuple[StorageType, Any, str,
 
 
 def storage_of_bytes(kind: StorageType, array: np.ndarray | MetaTracer) -> UntypedStorage:
-    """Make the storage that has an array as its memory, or none on the device "meta"."""
+    """Make the storage whose memory is an array; on the device "meta" it has none."""
     return UntypedStorage(array) if kind._fx_is_untyped else TypedStorage(array, kind.dtype)
 
 
 def swap_bytes(array: np.ndarray) -> None:
-    """Exchange the bytes of each number: they were written by a machine with the other order."""
+    """Reverse the bytes of each number, for files from a machine with the other byte order."""
     if from_numpy_dtype(array.dtype).name == "bfloat16":
         array = array.view(np.uint16)
     array.byteswap(inplace=True)
 
 
 def ensure_truth_values(array: np.ndarray) -> np.ndarray:
-    """Return an array whose truth values are 0 and 1 in memory: NumPy relies on it, and files may hold any bytes."""
+    """Return an array whose truth values are stored as 0 and 1: NumPy relies on it, and files may hold any bytes."""
     if array.dtype != bool or not array.size or array.view(np.uint8).max() <= 1:
         return array
     return array.view(np.uint8) != 0
 
 
 def is_native(order: str) -> bool:
-    """Whether an order of bytes is that of this machine."""
+    """Whether a byte order is that of this machine."""
     return order == sys.byteorder
 
 
 # -- what is saved ------------------------------------------
 class SavedStorage:
-    """The memory that Tensors share, as it is saved: its bytes by `key`, and the dtype of the first Tensor in it."""
+    """Memory that Tensors share, as it is saved: its bytes under `key`, and the dtype of its first Tensor."""
 
     def __init__(self, key: str, owner: Any, dtype: torch_dtype):
         self.key, self.owner, self.dtype = key, owner, dtype
@@ -190,7 +190,7 @@ class SavedStorage:
 
     @property
     def size(self) -> int:
-        """How many elements of the type it holds."""
+        """The number of elements of the storage's type."""
         return self.owner.nbytes // self.type.dtype.itemsize
 
     def to_bytes(self) -> memoryview:
@@ -201,7 +201,7 @@ class SavedStorage:
 
 
 class SavedStorages:
-    """All memory that is saved, each once, in the order in which it was met."""
+    """All saved memory, each part once, in the order of first use."""
 
     def __init__(self) -> None:
         self.found: dict[int, SavedStorage] = {}
@@ -243,7 +243,7 @@ class SavedStorages:
 
 
 def is_whole_memory(owner) -> bool:
-    """Whether the entries of an array that owns its memory are all that is there, each once."""
+    """Whether an array that owns its memory has each entry of the memory exactly once."""
     if type(owner) is not np.ndarray:
         return bool(owner.flags.forc)
     if owner.dtype.kind == "V" and owner.dtype.name != "bfloat16":

@@ -48,13 +48,13 @@ class Writer:
         return b"".join(self.parts)
 
     def remember(self, thing: object) -> None:
-        """Note that an object was written, so that it is referred to from now on."""
+        """Record that an object was written, so that later occurrences refer to it."""
         place = self.memo[id(thing)] = len(self.memo)
         self.kept.append(thing)
         self.parts.append(struct.pack("<cB", b"q", place) if place < 256 else struct.pack("<cI", b"r", place))
 
     def recall(self, thing: object) -> bool:
-        """Refer to an object if it was written before, and return whether it was."""
+        """Refer to an object if it was written before; return whether it was."""
         place = self.memo.get(id(thing))
         if place is not None:
             self.parts.append(
@@ -138,7 +138,7 @@ class Writer:
             self.parts.append(b"b")
 
     def recall_rebuilt(self, thing: object) -> bool:
-        """Refer to an object that was written while its own arguments were, in place of what these make."""
+        """Refer to an object that was written among its own arguments, and drop these."""
         if id(thing) not in self.memo:
             return False
         self.parts.append(b"0")
@@ -162,7 +162,7 @@ class Writer:
         self.write_name(Name(*torch_name(module, name)))
 
     def write_name(self, name: Name) -> None:
-        """Write a name, in full where it is met first."""
+        """Write a name, in full on its first occurrence."""
         name = self.names.setdefault(name, name)
         if not self.recall(name):
             module = "__builtin__" if name.module == "builtins" else name.module
@@ -170,7 +170,7 @@ class Writer:
             self.remember(name)
 
     def write_tuple(self, thing: tuple[Any, ...]) -> None:
-        """Write a tuple, in which there may be what it is in itself."""
+        """Write a tuple, which may contain itself at some depth."""
         if not thing:
             self.parts.append(b")")
             return

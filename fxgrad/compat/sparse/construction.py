@@ -75,7 +75,7 @@ def split_places(flat: np.ndarray, shape: Sequence[int]) -> np.ndarray:
 
 
 def coalesced(x: SparseTensor) -> SparseTensor:
-    """Return the sparse Tensor with its places in order, and each of them once, with the sum of its entries."""
+    """Return the sparse Tensor with its places in order and distinct, each with the sum of its entries."""
     if x.is_sorted:
         return x
     leading = x.shape[: len(x.places)]

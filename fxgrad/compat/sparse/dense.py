@@ -28,7 +28,7 @@ ABSENT_LAYOUTS = ("sparse_csc", "sparse_bsr", "sparse_bsc")
 
 
 def refuse_dense(name: str, words: str) -> None:
-    """Expose a method of sparse Tensors, which the dense ones refuse."""
+    """Declare a method of sparse Tensors that dense ones refuse."""
 
     def method(self: Tensor, *args: object, **options: object) -> NoReturn:
         raise TensorError(
@@ -63,7 +63,7 @@ for _name in OF_SPARSE.split():
 
 @expose("method")
 def sparse_dim(self: Tensor) -> int:
-    """How many dimensions have places: none of a dense Tensor."""
+    """The number of dimensions with places; 0 for a dense Tensor."""
     return 0
 
 
@@ -75,7 +75,7 @@ def dense_dim(self: Tensor) -> int:
 
 # -- layouts that are not here ------------------------------------------
 def expose_absent(layout: str) -> None:
-    """Expose the layout, and the functions that would make Tensors of it, which refuse."""
+    """Declare a layout that is absent here, and functions for it that raise."""
     expose(name=layout)(SparseLayout(layout, None))
 
     def make_refusal(name: str) -> Callable[..., NoReturn]:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def multiply_array(places: np.ndarray, entries: np.ndarray, dense: np.ndarray, rows: int) -> np.ndarray:
-    """Multiply a sparse matrix with so many rows by a dense one: by SciPy, where it is there and has the dtype."""
+    """Multiply a sparse matrix of a given number of rows by a dense one, with SciPy if it is installed and supports the
+    dtype."""
     if entries.dtype == dense.dtype and entries.dtype.char in "fdFD":
         try:
             from scipy.sparse import coo_array
@@ -32,7 +33,7 @@ def multiply_array(places: np.ndarray, entries: np.ndarray, dense: np.ndarray, r
 
 
 class SparseMatmul(Function):
-    """The product of a sparse matrix, by its entries, and a dense one; its derivatives are such products again."""
+    """The product of a sparse matrix, given by its entries, and a dense one; its derivatives are such products."""
 
     @staticmethod
     def forward(ctx, entries: Tensor, dense: Tensor, places: np.ndarray, rows: int) -> Tensor:
@@ -55,7 +56,8 @@ class SparseMatmul(Function):
 
 
 def apply_matrix(entries: Tensor, dense: Tensor, places: np.ndarray, rows: int) -> Tensor:
-    """Apply a sparse matrix to a dense one: inside transforms, and to traced values, by operations that they know."""
+    """Multiply a sparse matrix by a dense one; inside transforms and for traced values, by primitives that they
+    know."""
     plain = all(isinstance(refresh(x)._fx_value, np.ndarray) for x in (entries, dense))
     if plain and current_tape() is BASE_TAPE:
         return SparseMatmul.apply(entries, dense, places, rows)

@@ -1,4 +1,4 @@
-"""Members of sparse Tensors beside those of all Tensors."""
+"""Members of sparse Tensors in addition to those of all Tensors."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 # -- parts ------------------------------------------
 def coalesce(self: SparseTensor) -> SparseTensor:
-    """Return the same Tensor with its places in order, each of them once, with the sum of its entries."""
+    """Return the same Tensor with its places in order and distinct, each with the sum of its entries."""
     ensure_coordinates(self, "coalesce")
     return coalesced(self)
 
 
 def is_coalesced(self: SparseTensor) -> bool:
-    """Whether the places are in order, and each is there once."""
+    """Whether the places are in order and distinct."""
     ensure_coordinates(self, "is_coalesced")
     return self.is_sorted
 
 
 def ensure_coordinates(x: SparseTensor, name: str) -> None:
-    """Raise unless the layout is that of coordinates."""
+    """Raise unless the layout is sparse_coo."""
     if x.compressed:
         raise TensorError(
             f"{name} expected sparse coordinate tensor layout but got SparseCsr", hint="x.to_sparse_coo()"
@@ -100,7 +100,7 @@ def to_dense(
 
 
 def ensure_listed(x: SparseTensor, name: str) -> None:
-    """Raise unless the layout is that of coordinates, as where torch has no such kernel."""
+    """Raise unless the layout is sparse_coo, the only one for which torch has such a kernel."""
     if x.compressed:
         raise NotSupportedError(
             f"Could not run 'aten::{name}' with arguments from the 'SparseCsrCPU' backend.",
@@ -134,7 +134,7 @@ def apply_to_parts(name: str) -> Any:
 
 
 def change_type(self: SparseTensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the Tensor's type, such as 'torch.sparse.FloatTensor'; or the Tensor with its entries converted."""
+    """The name of the Tensor's type, such as 'torch.sparse.FloatTensor'; with a type, the Tensor converted to it."""
     return tensor_type_name(self) if dtype is None else apply_to_parts("type")(self, dtype)
 
 
@@ -151,7 +151,7 @@ def get_grad(self: SparseTensor) -> Any:
 
 
 def set_grad(self: SparseTensor, grad: SparseTensor | None) -> None:
-    """Set the gradient; it has to have the same places."""
+    """Set the gradient, which must have the same places."""
     if grad is not None and not np.array_equal(grad.places, self.places):
         raise TensorError("the gradient of a sparse Tensor has its places", hint="gradient.sparse_mask(x)")
     self.entries.grad = None if grad is None else grad.entries
@@ -238,12 +238,12 @@ def norm(
 
 
 def rebuild(places: np.ndarray, entries: Tensor, *parts: Any) -> SparseTensor:
-    """Make a sparse Tensor of what was saved of it."""
+    """Rebuild a sparse Tensor from its saved parts."""
     return SparseTensor.of(places, entries, *parts)
 
 
 def reduce(self: SparseTensor, protocol: Any) -> Any:
-    """What copies and pickles are made of."""
+    """Reduce the Tensor for `copy` and `pickle`."""
     return rebuild, (self.places, self.entries, tuple(self.shape), self.is_sorted, self.compressed)
 
 

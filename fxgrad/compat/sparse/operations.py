@@ -25,7 +25,7 @@ KEEPING_ZEROS = """
 
 
 def apply_to_entries(name: str, x: SparseTensor, **params: Any) -> SparseTensor:
-    """Apply an operation to the entries, the sums of those at one place."""
+    """Apply an operation to the entries, after those of equal places have been summed."""
     x = coalesced(x)
     return x.with_entries(OPERATIONS[name]((x.entries,), params))
 
@@ -44,8 +44,8 @@ def raise_to_power(input: SparseTensor, exponent: Any) -> SparseTensor:
 
 
 # -- arithmetic ------------------------------------------
-def scaled(x: Any, alpha: complex) -> Any:
-    """Multiply by a number, unless it is 1."""
+def scale(x: Any, alpha: complex) -> Any:
+    """Multiply by a number, if it is not 1."""
     return x if alpha == 1 else x * alpha
 
 
@@ -65,7 +65,7 @@ def add(input: Any, other: Any, alpha: complex = 1) -> Any:
             f"add: expected sizes of 'self' and 'other' to match, but {list(input.shape)} != {list(other.shape)}",
             hint="sparse Tensors do not broadcast: x.to_dense() + y.to_dense()",
         )
-    entries = scaled(other.entries, alpha)
+    entries = scale(other.entries, alpha)
     if not isinstance(input, SparseTensor):
         return add_to_dense(input, other, entries)
     if len(input.places) != len(other.places):
@@ -141,7 +141,7 @@ def divide(input: Any, other: Any, rounding_mode: str | None = None) -> SparseTe
 
 # -- arrangement ------------------------------------------
 def permute(input: SparseTensor, dims: Sequence[int]) -> SparseTensor:
-    """Arrange the dimensions in another order; those with places stay before the others."""
+    """Permute the dimensions; those with places must stay before the others."""
     order = [normalize_dim(d, input.ndim) for d in dims]
     rank = len(input.places)
     if sorted(order[:rank]) != list(range(rank)):

@@ -1,4 +1,4 @@
-"""Products of sparse matrices, with dense ones and with each other."""
+"""Products of sparse matrices with dense ones and with each other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_matrices(name: str, a: Tensor, b: Tensor) -> None:
 
 
 def multiply(a: Tensor, b: Tensor, name: str = "mm") -> Any:
-    """Multiply two matrices, of which at least one is sparse: dense, unless both are."""
+    """Multiply two matrices, at least one of them sparse; the product is sparse if both are."""
     check_matrices(name, a, b)
     if isinstance(a, SparseTensor) and isinstance(b, SparseTensor):
         return multiply_sparse(a, b)

@@ -75,7 +75,7 @@ def ensure_sparse(name: str, x: Tensor) -> SparseTensor:
 
 
 def lines_along(x: SparseTensor, dim: int) -> tuple[Tensor, int]:
-    """Return the number of the line along a dimension in which each entry is, and how many lines have entries."""
+    """Return the number of the line along a dimension for each entry, and the number of lines that have entries."""
     others = [d for d in range(len(x.places)) if d != dim]
     flat = flat_places(x.places[others], [x.shape[d] for d in others])
     numbers, line = np.unique(flat, return_inverse=True)

@@ -1,4 +1,4 @@
-"""torch.testing: comparison of results with expected ones, and Tensors for tests."""
+"""torch.testing: comparison of results with expected values, and Tensors for tests."""
 
 from typing import TYPE_CHECKING
 

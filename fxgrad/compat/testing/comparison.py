@@ -1,4 +1,4 @@
-"""`assert_close`: checks that two Tensors, numbers or containers of these agree, and reports where they differ."""
+"""`assert_close`: checks that Tensors, numbers or containers agree, and reports where they differ."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def dtype_of(given: Any) -> dtype:
 def default_tolerances(
     *inputs: Any, dtype_precisions: dict[dtype, tuple[float, float]] | None = None
 ) -> tuple[float, float]:
-    """Return (rtol, atol) for Tensors or dtypes: the greatest of what is usual for each of them."""
+    """Return (rtol, atol) for Tensors or dtypes: the greatest of their default tolerances."""
     found = []
     for given in inputs:
         kind = dtype_of(given)
@@ -63,7 +63,7 @@ def default_tolerances(
 def get_tolerances(
     *inputs: Any, rtol: float | None, atol: float | None, id: tuple[Any, ...] = ()
 ) -> tuple[float, float]:
-    """Return the tolerances that are given, or the usual ones.
+    """Return the given tolerances, or the default ones.
 
     Raises:
         ArgumentValueError: only one is given.
@@ -182,7 +182,7 @@ def place(path: tuple[Any, ...]) -> str:
 
 
 def compare(actual: Any, expected: Any, how: Comparison, path: tuple[Any, ...]) -> str | None:
-    """Return what is wrong, None if both are close."""
+    """Return the mismatch of two values, None if they are close."""
     for kind in (Sequence, Mapping):
         if all(isinstance(x, kind) and not isinstance(x, str | bytes) for x in (actual, expected)):
             return compare_containers(actual, expected, how, path)
@@ -198,7 +198,7 @@ def compare(actual: Any, expected: Any, how: Comparison, path: tuple[Any, ...]) 
 
 
 def compare_containers(actual: Any, expected: Any, how: Comparison, path: tuple[Any, ...]) -> str | None:
-    """Return what is wrong in two sequences or mappings."""
+    """Return the mismatch of two sequences or mappings."""
     if isinstance(actual, Mapping):
         missing, additional = set(expected) - set(actual), set(actual) - set(expected)
         if missing or additional:
@@ -222,7 +222,7 @@ def plain_number(x: Any) -> Any:
 
 
 def compare_numbers(actual: Any, expected: Any, how: Comparison) -> str | None:
-    """Return what is wrong with a number."""
+    """Return the mismatch of two numbers."""
     if how.check_dtype and type(actual) is not type(expected):
         return f"The (d)types do not match: {type(actual)} != {type(expected)}."
     rtol, atol = how.tolerances or max(NUMBERS.get(type(x), (0.0, 0.0)) for x in (actual, expected))
@@ -266,7 +266,7 @@ def tensors_of(actual: Any, expected: Any, how: Comparison, path: tuple[Any, ...
 
 
 def compare_tensors(actual: Tensor, expected: Tensor, how: Comparison) -> str | None:
-    """Return what is wrong with a Tensor."""
+    """Return the mismatch of two Tensors."""
     attributes = [
         ("shape", True, lambda x: x.shape),
         ("device", how.check_device, lambda x: x.device),

@@ -75,7 +75,7 @@ def make_tensor(
 
 
 def limits(low: Any, high: Any, usual: tuple[float, float], least: Any, greatest: Any) -> tuple[Any, Any]:
-    """Return the limits of the entries, of which the dtype holds those from `least` to `greatest`."""
+    """Return the limits of the entries; the dtype holds numbers from `least` to `greatest`."""
     for value in (low, high):
         if value is not None and math.isnan(value):
             raise ArgumentValueError(

@@ -128,15 +128,15 @@ def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: I
 
 
 def accept(wanted: Any) -> Callable[[Any], bool]:
-    """Return a predicate: of a class or several, whether a leaf is of them."""
+    """Return a predicate that tests whether a leaf is an instance of one or several classes."""
     if isinstance(wanted, type | tuple) or hasattr(wanted, "__args__"):
         return lambda x: isinstance(x, wanted)
     return wanted
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """Return a decorator: the function is called for arguments of a class, or several, or for which a predicate
-    holds; the others are returned as they are."""
+    """Return a decorator: the function is called for arguments of the given classes, or that satisfy a predicate; other
+    arguments are returned unchanged."""
     holds = accept(type_or_types_or_pred)
     return lambda func: lambda x: func(x) if holds(x) else x
 
@@ -180,7 +180,7 @@ def tree_any_only(
 
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf = None) -> list[Any] | None:
-    """Return one leaf for each leaf of a structure, from a tree that may stop short of it: None if it does not fit."""
+    """Return one value for each leaf of a structure, from a tree that is a prefix of it: None if it does not fit."""
     if tree_is_leaf(tree, is_leaf):
         return [tree] * treespec.num_leaves
     kind: Any = node_of(tree)
@@ -228,19 +228,19 @@ def tree_flatten_with_path(
 def tree_map_with_path(
     func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
-    """Return the tree of what a function makes of (path, leaf), and of what `rests` have in their places."""
+    """Return the tree of results of a function of (path, leaf) and the corresponding parts of `rests`."""
     pairs, spec = tree_flatten_with_path(tree, is_leaf)
     others = [spec.flatten_up_to(rest) for rest in rests]
     return spec.unflatten(func(path, leaf, *more) for (path, leaf), *more in zip(pairs, *others, strict=True))
 
 
 def keystr(kp: KeyPath) -> str:
-    """Return a path as it is written."""
+    """Return a path as text."""
     return "".join(map(str, kp))
 
 
 def key_get(obj: Any, kp: KeyPath) -> Any:
-    """Return what is at the end of a path."""
+    """Return the value at the end of a path."""
     for key in kp:
         obj = key.get(obj)
     return obj

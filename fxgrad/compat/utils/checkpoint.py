@@ -124,7 +124,7 @@ def checkpoint(
 
 
 def pick(switch: bool | None, given: bool) -> bool:
-    """What a context manager says, or else the call."""
+    """Return the option of the context manager, or else that of the call."""
     return given if switch is None else switch
 
 
@@ -217,7 +217,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 # -- with reentrance ------------------------------------------
 class CheckpointFunction(Function):
-    """A function that is not recorded, and is run again by a backward of its own within backward."""
+    """A function that is not recorded; its backward pass runs it again, with a backward pass of its own."""
 
     @staticmethod
     def forward(ctx, function: Callable[..., Any], preserve_rng_state: bool, *args) -> Any:
@@ -260,7 +260,7 @@ def check_backward_validity(inputs: Sequence[Any]) -> None:
 
 
 def detach_variable(inputs: tuple) -> tuple:
-    """Tensors without their history, which require a gradient where they did."""
+    """Detach Tensors from their history; they still require a gradient if they did before."""
     return tuple([x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs])
 
 

@@ -1,4 +1,4 @@
-"""Calls whose operations save nothing for backward: the first request for a saved value runs the call again.
+"""Calls that save nothing for backward: the first request for a saved value runs the call again.
 
 The call runs under saved-tensor hooks that keep a numbered `Place` for each value. When it runs again, it saves values
 in the same order, which assigns them to the places; it stops as soon as the last of them is there. So everything that
@@ -53,7 +53,8 @@ Operations of the recomputation, as far as it went:
 
 
 class StopRecomputation(BaseException):
-    """All values are there. It passes through user code, which is not to take it for an error."""
+    """The recomputation can stop, because all values have been found. It passes through user code, which is not to take
+    it for an error."""
 
 
 class GraphExecGroup:
@@ -88,7 +89,7 @@ GROUP: ContextVar[GraphExecGroup | None] = ContextVar("fxgrad group of backward 
 
 
 class Place:
-    """What a node keeps of a value: its number among those that the call has saved."""
+    """The reference of a node to a value: its number among the values that the call saved."""
 
     __slots__ = ("__weakref__", "number")
 
@@ -97,7 +98,7 @@ class Place:
 
 
 class FoundValue(NamedTuple):
-    """A value of the second run, and the serial number of the moment when it was saved."""
+    """A value of the second run, and the serial number at the time when it was saved."""
 
     tensor: Tensor
     order: int
@@ -127,7 +128,7 @@ class SavedArgument:
             self.kept = packing[-1].pack(tensor)
 
     def unpack(self, start: int) -> Tensor:
-        """Return the Tensor, or raise if it was modified in place since a serial number."""
+        """Return the Tensor; raise if it was modified in place after a serial number."""
         kept = self.kept
         if isinstance(kept, Tensor):
             ensure_unmodified(kept._fx_value, start, self.edge)
@@ -139,12 +140,12 @@ class SavedArgument:
 
 
 def save_argument(x: Any) -> Any:
-    """Return what is kept of an argument."""
+    """Return the form in which an argument is kept."""
     return SavedArgument(x) if isinstance(x, Tensor) else x
 
 
 class CheckpointedCall:
-    """A call that can be made again for the values that it saved.
+    """A call that can be repeated to recompute the values that it saved.
 
     What backward has not used yet is kept for the pass that is running, or for the group to which that belongs, and for
     no other; what is asked for outside of backward is computed for that once.
@@ -184,7 +185,7 @@ class CheckpointedCall:
         return result
 
     def pack(self, tensor: Tensor) -> Place:
-        """Keep of a value what it looks like."""
+        """Keep the metadata of a value."""
         place = Place(len(self.places))
         self.places.append(weakref.ref(place))
         self.metadata.append(metadata_of(tensor))
@@ -203,7 +204,7 @@ class CheckpointedCall:
         return tensor
 
     def recompute(self) -> dict[int, FoundValue]:
-        """Run the function again; return the values that it saves whose places are still in use."""
+        """Run the function again; return the saved values that are still needed."""
         found: dict[int, FoundValue] = {}
         metadata: list[dict[str, Any]] = []
         count = len(self.places)
@@ -236,7 +237,7 @@ class CheckpointedCall:
         return found
 
     def run_again(self, hooks: PackingHooks, log: OperationLog | None) -> None:
-        """Run the function for what it saves, until the hooks stop it."""
+        """Run the function again to collect its saved values, until the hooks stop it."""
         if self.tape is BASE_TAPE:
             modes = self.modes._replace(grad=True, handlers=())
             context, observer = with_modes(EVAL, **modes._asdict()), CURRENT.get().observer
@@ -285,19 +286,20 @@ class CheckpointedCall:
 
 
 def metadata_of(tensor: Tensor) -> dict[str, Any]:
-    """What has to be the same in both runs."""
+    """The metadata that must be equal in both runs."""
     return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
 
 
 def saving_by(hooks: PackingHooks) -> use_context:
-    """A context manager in which what is saved goes through these hooks."""
+    """A context manager in which saved values pass through the given hooks."""
     context = CURRENT.get()
     return use_context(with_modes(context, packing=(*current_modes().packing, hooks)))
 
 
 @contextmanager
 def resume_rng(state: Tensor | None) -> Iterator[None]:
-    """A context manager in which the default generator goes on from this state; after it, from where it was."""
+    """A context manager in which the default generator continues from a given state; afterwards its old state is
+    restored."""
     if state is None:
         yield
         return
@@ -326,7 +328,7 @@ class OperationLog(OperationHandler):
 
 
 def logging_to(log: OperationLog | None) -> AbstractContextManager[Any]:
-    """A context manager in which operations are written down, if there is a log."""
+    """A context manager in which operations are logged, if there is a log."""
     if log is None:
         return nullcontext()
     return use_context(with_modes(CURRENT.get(), handlers=(*current_modes().handlers, log)))

@@ -65,7 +65,7 @@ class SelectiveCheckpointContext:
 
 
 class KeptResult(NamedTuple):
-    """The result of one call: the operation, its values, the device if they are elsewhere, and when they were kept."""
+    """The kept result of one call: the operation, its values, their device if it is another one, and the time."""
 
     operation: AtenOperation
     values: list[Any]
@@ -108,7 +108,7 @@ class ResultFinder(OperationHandler):
         self.kept, self.checks_mutation, self.count = kept, checks_mutation, 0
 
     def handle(self, call: OperationCall, proceed: Callable[[], Recorded]) -> Recorded:
-        """Give an operation the result that was kept of it."""
+        """Return the kept result of an operation."""
         number, self.count = self.count, self.count + 1
         kept = self.kept.get(number)
         operation = called_operation(call.operation.name, call.operands, call.is_inplace)
@@ -133,14 +133,14 @@ def is_changed(value: Any, order: int) -> bool:
 
 
 def as_policy(answer: Any) -> CheckpointPolicy:
-    """Return what a policy has answered; True stands for MUST_SAVE, False for PREFER_RECOMPUTE."""
+    """Convert the answer of a policy: True means MUST_SAVE, False PREFER_RECOMPUTE."""
     if isinstance(answer, CheckpointPolicy):
         return answer
     return CheckpointPolicy.MUST_SAVE if answer else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 class handled_by:
-    """A context manager in which a new handler is told of each operation, every time that it is entered."""
+    """A context manager in which a new handler receives every operation."""
 
     def __init__(self, make_handler: Callable[[], OperationHandler]):
         self.make_handler = make_handler

@@ -115,7 +115,7 @@ def is_namedtuple(obj: Any) -> bool:
 
 
 def node_of(tree: Any) -> NodeDef | None:
-    """The kind of a container; None for a leaf."""
+    """The kind of a container, or None for a leaf."""
     kind = type(tree)
     found = SUPPORTED_NODES.get(kind)
     return SUPPORTED_NODES[namedtuple] if found is None and is_namedtuple(kind) else found
@@ -166,8 +166,8 @@ def register_pytree_node(
 
 # -- specifications ------------------------------------------
 class TreeSpec:
-    """The structure of a container: its class, what it is made of beside its parts (`context`), and the structures of
-    the parts. A leaf has the class None.
+    """The structure of a container: its class, its further data (`context`), and the structures of its children. A leaf
+    has the class None.
 
     `num_nodes` counts containers and leaves, `num_leaves` leaves, `num_children` the parts.
     """
@@ -181,7 +181,7 @@ class TreeSpec:
         self.num_leaves = 1 if type is None else sum(child.num_leaves for child in self._children)
 
     def is_leaf(self) -> bool:
-        """Whether it is the structure of a leaf."""
+        """Whether this is the structure of a leaf."""
         return self.type is None
 
     def children(self) -> list[TreeSpec]:

@@ -43,13 +43,13 @@ def plan_buffers(body: Graph, state: Sequence[Var], carry: Sequence[Var], rows: 
     planner = BufferPlanner(body, carry, rows)
     planner.place_rows(rows)
     planner.place_carries(state)
-    planner.begin_where_it_ends()
+    planner.place_operands()
     planner.lend_arrays()
     return planner.plan
 
 
 class BufferPlanner:
-    """What is known of the variables of a step, and the plan so far.
+    """The planner of the buffers of a loop: the properties of the variables of a step, and the plan so far.
 
     `makers` are those whose equations can be told where to write, `last` the equations that read a variable, or a view
     of it, last, and `kept` those that a program of the user's is shown.
@@ -64,7 +64,8 @@ class BufferPlanner:
         self.plan = BufferPlan({}, {}, [])
 
     def may_place(self, var: Var) -> bool:
-        """Whether it may be told where a variable is written: nobody keeps it, and no next step a view of it."""
+        """Whether a variable may be written to a given place: it is not kept, and no view of it reaches the next
+        step."""
         if var not in self.makers or var in self.plan.places or var in self.kept:
             return False
         return not any(view in self.carry for view in self.views[var] if view is not var)
@@ -75,13 +76,13 @@ class BufferPlanner:
         return name
 
     def place_rows(self, rows: Sequence[Var]) -> None:
-        """Let what is a row of a stack be written there."""
+        """Place rows of stacks in the stacks."""
         for k, row in enumerate(rows):
             if self.may_place(row):
                 self.plan.places[row] = f"y{k}"
 
     def place_carries(self, state: Sequence[Var]) -> None:
-        """Let a new carry be written beside the old one, unless that is handed on."""
+        """Place each new carry beside the old one, unless the old one is returned."""
         for var in dict.fromkeys(self.carry):
             olds = [s for s, new in zip(state, self.carry) if new is var]
             fixed = all(self.views[s].isdisjoint(self.carry) for s in olds)
@@ -98,8 +99,8 @@ class BufferPlanner:
         dying = [a for a in equation.inputs if a in self.makers and self.last.get(a) == index]
         return [v for v in dying if v.aval == aval and v not in self.kept]
 
-    def begin_where_it_ends(self) -> None:
-        """Let what a placed variable is made of be written to the same place, if it may be overwritten."""
+    def place_operands(self) -> None:
+        """Place an operand of a placed variable in the same array, if it may be overwritten."""
         places = self.plan.places
         for index, equation in reversed([*enumerate(self.body.equations)]):
             if equation.outputs and equation.outputs[0] in places:
@@ -107,7 +108,7 @@ class BufferPlanner:
                 places.update(dict.fromkeys(free[:1], places[equation.outputs[0]]))
 
     def lend_arrays(self) -> None:
-        """Let all others be written into arrays of the loop, for as long as they are read."""
+        """Place all other variables in arrays of the loop, for as long as they are read."""
         free: dict[Aval, list[str]] = {}
         lent: dict[Var, str] = {}
         for index, equation in enumerate(self.body.equations):
@@ -126,7 +127,7 @@ class BufferPlanner:
 
 
 def find_views(body: Graph) -> dict[Var, set[Var]]:
-    """Return for every variable those that may be views of it, itself included."""
+    """Find for every variable those that may be views of it, including itself."""
     views = {v: {v} for v in (*body.captured, *body.inputs)}
     for equation in reversed(body.equations):
         for var in equation.outputs:
@@ -140,8 +141,8 @@ def find_views(body: Graph) -> dict[Var, set[Var]]:
 
 
 def find_last_reads(body: Graph, views: dict[Var, set[Var]], outputs: set[Var]) -> dict[Var, int]:
-    """Return for variables the number of the equation that is the last to read it, or a view of it, but for those that
-    are read when the step is over."""
+    """Find for variables the last equation that reads each, or a view of it, except for those that are read after the
+    step."""
     reads = {a: index for index, e in enumerate(body.equations) for a in e.inputs if type(a) is not Literal}
     made = {v: index for index, e in enumerate(body.equations) for v in e.outputs}
     return {

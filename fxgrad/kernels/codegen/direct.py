@@ -1,4 +1,4 @@
-"""Direct forms of equations: the NumPy call to which a kernel reduces for known operands.
+"""Direct forms of equations: the NumPy calls to which kernels reduce for known operands.
 
 A kernel serves operands of any kind, so it inspects them and its params first. Where avals give the answers, the code
 contains only the resulting call: `x.dot(w)` instead of `contract(x, w, spec="ij,jk->ik")`. Both compute the same.
@@ -31,9 +31,9 @@ REDUCTIONS = {
 def direct_form(
     equation: Equation, operands: Sequence[str], name: Callable[[str, Any], str], buffer: str | None
 ) -> str | None:
-    """Return the call of NumPy that carries out an equation on the expressions `operands`, or None where its kernel is
-    to be called. `name` gives a value a name in the code: that which is asked for, if it is free. The result is written
-    into the array `buffer`, if there is one, which only an equation that `takes_buffer` is given."""
+    """Return the NumPy call that carries out an equation on the expressions `operands`, or None if its kernel must be
+    called. `name` gives a value a name in the code: that which is asked for, if it is free. The result is written into
+    the array `buffer`, if there is one, which only an equation that `takes_buffer` is given."""
     primitive = equation.primitive.name
     if primitive == "fused":
         fused: Any = equation.primitive
@@ -93,7 +93,7 @@ def indexing(equation: Equation, operands: Sequence[str], name: Callable[[str, A
 
 
 def slice_text(part: slice) -> str:
-    """Write a slice as it is written between brackets: `1:`, `::-1`."""
+    """Format a slice as source text: `1:`, `::-1`."""
     start, stop, step = ("" if n is None else str(n) for n in (part.start, part.stop, part.step))
     return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
 
@@ -115,7 +115,7 @@ NEW_MEMORY = frozenset({*REDUCTIONS, "contract", "convert", "where"})
 
 
 def makes_memory(equation: Equation) -> bool:
-    """Whether the result is memory of its own, which no operand and nobody else has."""
+    """Whether the result has its own memory, which no operand and no other object shares."""
     if equation.primitive.name == "fused":
         group = equation.params["graph"]
         made = {v for e in group.equations if makes_memory(e) for v in e.outputs}

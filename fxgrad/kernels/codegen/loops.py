@@ -87,8 +87,8 @@ def compile_scan(
 
 
 def compile_into(graph: Graph, targets: int) -> Callable[..., list[Any]]:
-    """Compile a Graph to a function (*inputs, *arrays) → the results but for the first `targets`, which are written
-    into these arrays. For NumPy values."""
+    """Compile a Graph to a function (*inputs, *arrays) → results, which writes the first `targets` results into the
+    arrays and returns the others. For NumPy values."""
     source = make_builder(FunctionBuilder, graph)
     name_inputs(source, graph)
     written, results = graph.outputs[:targets], graph.outputs[targets:]
@@ -135,8 +135,8 @@ def compile_while(
 
 
 def inline_groups(body: Graph, least: float = float("inf")) -> Graph:
-    """Return the Graph of a step with the equations of its fused groups of less than `least` entries: they take less
-    time where they write into arrays that are there than behind another call."""
+    """Return the Graph of a step with fused groups of fewer than `least` entries inlined: their equations take less
+    time if they write into existing arrays than behind another call."""
     found: dict[Any, Any] = {}  # what stands for a variable
     equations = []
     for equation in body.equations:
@@ -173,7 +173,7 @@ def name_inputs(source: FunctionBuilder, graph: Graph) -> None:
 def assign_carry(
     source: FunctionBuilder, state: list[str], outputs: Sequence[Var], pairs: Sequence[tuple[str, str]]
 ) -> None:
-    """Append the assignment of the new carry to the old, whose arrays change places."""
+    """Append the assignment of the new carry to the old one; the two swap arrays."""
     moves = [(name, source.atom(a)) for name, a in zip(state, outputs)]
     moves = [(name, value) for name, value in moves if name != value]
     moves += [move for one, other in pairs for move in ((one, other), (other, one))]
@@ -182,7 +182,7 @@ def assign_carry(
 
 
 def enclose(source: FunctionBuilder, head: str | None, plan: BufferPlan) -> None:
-    """Put the statements so far into a loop, if there is the head of one, after those that make the arrays."""
+    """Put the statements so far into a loop, if it has a head, after the statements that allocate arrays."""
     source.namespace["empty"] = np.empty
     made = [
         f"{name} = empty({aval.shape}, {source.name_value(str(aval.dtype), aval.dtype)})"

@@ -15,7 +15,7 @@ from .source import locate, make_function
 
 def observe_code(function: Any, observe: Callable[..., Any]) -> Any:
     """Return a compiled function whose equations are carried out by observe(equation, run, *operands); any other
-    function is returned as it is. It is made once."""
+    function is returned unchanged. It is made once."""
     calls = getattr(function, "calls", None)
     if calls is None:
         return function

@@ -60,7 +60,7 @@ class FunctionBuilder:
         return name
 
     def name_value(self, name: str, value: Any) -> str:
-        """Give a value this name, or one that is free, and return it."""
+        """Give a value this name, or a similar one that is free; return the name."""
         while self.namespace.setdefault(name, value) is not value:
             name += "_"
         return name
@@ -107,9 +107,9 @@ class FunctionBuilder:
     def equations(
         self, graph: Graph, no_reuse_from: int | None = None, buffers: Mapping[Var, str] = NO_BUFFERS
     ) -> None:
-        """Append the statements of a graph whose inputs are named already. Those from the equation number
-        `no_reuse_from` on write into nothing that was made before. `buffers` are the arrays, by name, into which
-        variables are computed."""
+        """Append the statements of a graph whose inputs have names. Those from the equation number `no_reuse_from` on
+        write into nothing that was made before. `buffers` are the arrays, by name, into which variables are
+        computed."""
         for var, value in graph.captured.items():
             self.names[var] = self.constant(value)
         last_use = graph.last_uses()
@@ -180,8 +180,8 @@ def has_loop(ufunc: np.ufunc, dtype: np.dtype) -> bool:
 
 
 def convert_number(value: Any, dtype: np.dtype) -> np.ndarray | None:
-    """Return a Python number as NumPy converts it beside floating arrays of a dtype, or None where it would warn or
-    widen the result."""
+    """Return a Python number as NumPy converts it beside floating-point arrays of a dtype, or None if that would warn
+    or widen the result."""
     if dtype.kind not in "fc" or (type(value) is complex and dtype.kind == "f"):
         return None
     try:
@@ -223,7 +223,7 @@ def compile_graph(
 
 
 def locate(function: Any, equations: dict[int, Equation]) -> Any:
-    """Tell of each line of a function which equation it carries out, and so the user's line behind it."""
+    """Map each line of a function to its equation, and so to the user's line."""
     function.equations = equations
     sites = {line: e.site for line, e in equations.items()}
     filename = function.__code__.co_filename
@@ -235,7 +235,7 @@ def locate(function: Any, equations: dict[int, Equation]) -> Any:
 
 
 def failing_equation(error: BaseException, code: Any) -> Equation | None:
-    """Return the equation that compiled code was carrying out when it raised an error; of a group, the one in it."""
+    """Return the equation in which compiled code raised an error; for a group, the equation inside it."""
     entry, found = error.__traceback__, None
     while entry is not None:
         frame = entry.tb_frame

@@ -51,7 +51,7 @@ Edit = tuple[int, int, int, int, str]  # from (line, column) to (line, column), 
 
 
 class StandaloneModule:
-    """A module under construction: the definitions so far, and the expressions for what they define."""
+    """A module under construction: its definitions so far, and the expressions for the defined values."""
 
     def __init__(self) -> None:
         self.imports = {"import numpy as np"}
@@ -72,7 +72,7 @@ class StandaloneModule:
         return name
 
     def expression(self, value: Any, wanted: str) -> str:
-        """Return an expression for a value, which is defined first, under the name that is wanted if it is free."""
+        """Return an expression for a value, which is defined first, if possible under the preferred name."""
         kernel = getattr(getattr(value, "primitive", None), "kernel", None)
         value = value if kernel is None else kernel  # not the binding function
         if id(value) in self.expressions:
@@ -81,7 +81,7 @@ class StandaloneModule:
         return self.definition(value, wanted) if found is None else found
 
     def literal(self, value: Any, wanted: str) -> str | None:
-        """Return the expression for a number, a text, a dtype, or a container of such; None for other values."""
+        """Return the expression for a number, a text, a dtype, or a container of these; None for other values."""
         kind = type(value)
         if kind in NUMBERS:
             return repr(value)
@@ -118,7 +118,7 @@ class StandaloneModule:
         return None
 
     def library_path(self, value: Any) -> str | None:
-        """Return the expression for what Python or NumPy has under a name."""
+        """Return the expression for an object of Python or NumPy under a name."""
         if isinstance(value, types.ModuleType):
             return self.module_path(value.__name__)
         if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:
@@ -203,7 +203,7 @@ class StandaloneModule:
         return f"np.frombuffer(base64.b64decode({data!r}), {dtype}).reshape({array.shape})"
 
     def define_function(self, value: Any, inner: Any, wanted: str) -> str:
-        """Append the definition of a function, or of a class, whose text is known."""
+        """Append the definition of a function or class from its text."""
         text, tree = find_source(inner)
         is_lambda = isinstance(tree, ast.Lambda)
         own = wanted if is_lambda else inner.__name__
@@ -226,7 +226,7 @@ class StandaloneModule:
         return name
 
     def edits_of(self, tree: ast.AST, function: Any, bound: set[str]) -> Iterator[Edit]:
-        """Find what is to be written in the place of names of the globals of a function, or of what it imports."""
+        """Find the replacements for the global names and imports of a function."""
         known = dict(
             vars(sys.modules[function.__module__]) if isinstance(function, type) else function.__globals__
         )
@@ -256,7 +256,7 @@ class StandaloneModule:
                     yield (*span(node), text)
 
     def visible(self, value: Any, wanted: str, own: set[str]) -> str:
-        """Return an expression for a value inside a function that has variables of its own; a long one is given a
+        """Return an expression for a value inside a function with local variables; a long expression is given a
         name."""
         text = self.expression(value, wanted)
         if len(text) > LONG and id(value) not in self.expressions:
@@ -269,7 +269,7 @@ class StandaloneModule:
 
 
 def imported_values(node: ast.ImportFrom, package: str) -> dict[str, Any]:
-    """Return what a statement inside a function imports from this package, by name."""
+    """Return the objects that a statement inside a function imports from this package, by name."""
     home = importlib.import_module("." * node.level + (node.module or ""), package if node.level else None)
     found = {}
     for alias in node.names:
@@ -282,7 +282,7 @@ def imported_values(node: ast.ImportFrom, package: str) -> dict[str, Any]:
 
 
 def module_of_loader(function: Any) -> Any:
-    """Return the module of this package that a function imports and returns, if that is all it does."""
+    """Return the module of this package that a function imports and returns, if it does nothing else."""
     if not isinstance(function, types.FunctionType) or not function.__module__.startswith(PACKAGE):
         return None
     body = getattr(find_source(function)[1], "body", None)
@@ -293,7 +293,7 @@ def module_of_loader(function: Any) -> Any:
 
 
 def annotation_nodes(node: Any) -> Iterator[ast.AST]:
-    """Yield what is no code in a definition or an assignment."""
+    """Yield the nodes of the annotations of a definition or an assignment."""
     for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
         if isinstance(annotation, ast.AST):
             yield from ast.walk(annotation)
@@ -306,7 +306,7 @@ def closed_over(function: types.FunctionType) -> dict[str, Any]:
 
 
 def local_names(code: types.CodeType) -> set[str]:
-    """Return the names that are variables of a function, or of one inside it."""
+    """Return the names of local variables of a function and of the functions inside it."""
     found = {*code.co_varnames, *code.co_cellvars}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -328,7 +328,7 @@ def position_of_name(tree: Any, text: str) -> tuple[int, int, int, int]:
 
 
 def apply_edits(text: str, edits: list[Edit]) -> str:
-    """Replace spans of a text, whose columns count bytes."""
+    """Replace spans of a text; columns count bytes."""
     lines = [line.encode() for line in text.split("\n")]
     for first, start, last, end, new in sorted(edits, reverse=True):
         joined = lines[first - 1][:start] + new.encode() + lines[last - 1][end:]
@@ -369,6 +369,6 @@ def find_lambda(function: Callable[..., Any]) -> tuple[str, ast.Lambda]:
 
 
 def is_same_code(one: types.CodeType, other: types.CodeType) -> bool:
-    """Whether two lambdas of one line are the same: by the names that they use, which are free in one of them."""
+    """Whether two lambdas of one line are the same, compared by their names and number of constants."""
     names = [{*c.co_names, *c.co_freevars, *c.co_varnames} for c in (one, other)]
     return names[0] == names[1] and len(one.co_consts) == len(other.co_consts)

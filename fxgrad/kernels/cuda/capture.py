@@ -70,7 +70,7 @@ class StaticGraph:
         self.done.record(here)
 
     def launch(self, operands: Sequence[Any], stream: Any) -> list[Any]:
-        """Run the graph on other operands in a stream, after the last call; return copies of its results."""
+        """Run the graph on new operands in a stream, after its last call; return copies of the results."""
         stream.wait_event(self.done)
         for mine, x in zip(self.operands, operands):
             mine[...] = x
@@ -82,7 +82,7 @@ class StaticGraph:
 
 @contextmanager
 def capturing(cupy: Any, stream: Any) -> Iterator[list[Any]]:
-    """Context manager that captures what is launched in a stream, and puts the graph into the list that it gives.
+    """Context manager that captures the launches in a stream, and appends the graph to the list that it yields.
 
     Host data is refused: the graph would copy it again from pinned memory that then belongs to somebody else.
     """

@@ -219,7 +219,7 @@ __device__ inline unsigned short to_bfloat16(float x) {
 
 
 def kind_of(dtype: np.dtype) -> str:
-    """The kind of a dtype, of which bfloat16 says that it is not NumPy's."""
+    """The kind of a dtype; bfloat16 counts as a float."""
     return "f" if dtype.name == "bfloat16" else dtype.kind
 
 
@@ -229,7 +229,7 @@ def is_short(dtype: np.dtype) -> bool:
 
 
 def wrapping(dtype: np.dtype) -> str:
-    """Return the unsigned type in which integers of a dtype are added and multiplied, modulo a power of two."""
+    """Return the unsigned type in which integers of a dtype are added and multiplied modulo a power of two."""
     return "unsigned long long" if dtype.itemsize == 8 else "unsigned int"
 
 
@@ -310,5 +310,5 @@ def load(place: str, dtype: np.dtype) -> str:
 
 
 def store(value: str, dtype: np.dtype) -> str:
-    """Return the text of a number as it is stored."""
+    """Return the text that converts a number to its storage type."""
     return f"to_{dtype.name}({value})" if is_short(dtype) else value

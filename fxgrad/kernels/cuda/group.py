@@ -105,7 +105,7 @@ class CudaGroup:
 
 
 def as_operand(cupy: Any, x: Any, dtype: Any) -> Any:
-    """Return an array as kernels take it: of its dtype, entries in the order of the axes."""
+    """Return an array of the dtype that kernels take, with its entries in the order of the axes."""
     if x.dtype != dtype:
         x = x.astype(dtype)
     return x if x.flags.c_contiguous else cupy.ascontiguousarray(x)

@@ -29,7 +29,7 @@ COMBINE = {
 
 
 class Totals(NamedTuple):
-    """What threads write down of a reduction: an array of a shape and dtype, to be reduced along an axis."""
+    """The partial results of threads for a reduction: an array of a shape and dtype, to be reduced along an axis."""
 
     shape: tuple[int, int]
     dtype: np.dtype
@@ -37,7 +37,7 @@ class Totals(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A kernel: its name, how many blocks it takes, and the numbers of the outputs that it writes, in the order of its
+    """A kernel: its name, the number of blocks, and the numbers of the outputs that it writes, in the order of its
     parameters. Of some reductions it writes the threads' totals only."""
 
     name: str
@@ -47,7 +47,7 @@ class Kernel(NamedTuple):
 
 
 def total_dtype(reduction: Equation) -> np.dtype:
-    """The dtype of threads' totals: that of the result, but float for half precision."""
+    """The dtype of threads' totals: that of the result, but float32 for half precision."""
     result = reduction.outputs[0].aval.dtype
     return np.dtype(np.float32) if functions.is_short(result) else result
 

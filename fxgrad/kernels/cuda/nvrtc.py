@@ -21,7 +21,7 @@ class CompilationError(RuntimeError):
 
 @functools.cache
 def library() -> ctypes.CDLL | None:
-    """The library, or None where it is not installed."""
+    """The library, or None if it is not installed."""
     package = find_spec("nvidia")  # the folder of NVIDIA's wheels, each with its own inside
     folders = package.submodule_search_locations if package else None
     found = [str(path) for f in folders or () for path in sorted(Path(f).glob("*/lib/libnvrtc.so.*"))]

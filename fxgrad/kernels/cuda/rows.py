@@ -40,7 +40,7 @@ class RowWriter(KernelWriter):
         self.shared: dict[str, str] = {}  # types of totals, and the name of the memory that the block shares
 
     def write(self, name: str) -> tuple[str, Kernel]:
-        """Return the text of the kernel, and how it is launched."""
+        """Return the text of the kernel and its launch parameters."""
         graph, space, index = self.graph, self.space, self.index
         rows = BLOCK // self.lanes
         used = {a for e in graph.equations for a in e.inputs if type(a) is not Literal} | {*graph.outputs}
@@ -108,7 +108,7 @@ class RowWriter(KernelWriter):
         return all(type(a) is Literal or a in self.names for a in e.inputs)
 
     def can_reduce(self, e: Equation) -> bool:
-        """Whether what a reduction needs follows from operands and known numbers."""
+        """Whether a reduction needs only operands and numbers that are known."""
         needed = needed_for([x for x in self.graph.equations if x.outputs[0] not in self.names], e.inputs)
         return all(self.is_whole(x.outputs[0]) for x in needed)
 
@@ -180,7 +180,7 @@ class RowWriter(KernelWriter):
         return [*lines, f"const {self.index} d0 = {rest};"]
 
     def is_dense(self, v: Any) -> bool:
-        """Whether rows of an operand follow one another as those of the space."""
+        """Whether the rows of an operand follow one another like those of the space."""
         steps, along = self.space.steps[v]
         width = self.space.width if along else 1
         return steps == tuple(step * width for step in strides(self.outer))

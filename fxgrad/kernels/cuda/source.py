@@ -41,9 +41,9 @@ WARP = 32  # threads that read neighbouring entries at once
 
 
 class Way(NamedTuple):
-    """A way through the space: every thread takes the entries first, first + stride, … of one run of the reduced
-    dimensions; `runs` is the number of such runs, `length` that of the entries of one. Without reduction there is one
-    run, and each thread has one entry."""
+    """The order in which threads traverse the space: every thread takes the entries first, first + stride, … of one run
+    of the reduced dimensions. There are `runs` runs of `length` entries. Without reduction there is one run, and each
+    thread has one entry."""
 
     leading: bool
     runs: int
@@ -108,7 +108,7 @@ class Writer(KernelWriter):
         self.equations = needed_for(space.graph.equations, [space.graph.outputs[i] for i in outputs])
 
     def write(self, name: str) -> tuple[str, Kernel]:
-        """Return the text of the kernel, and how it is launched."""
+        """Return the text of the kernel and its launch parameters."""
         way, index, graph = self.way, self.index, self.graph
         totals = {i: way.totals(total_dtype(e)) for i, e in self.reductions.items()}
         stored = [(i, totals[i].dtype if i in totals else graph.outputs[i].aval.dtype) for i in self.outputs]

@@ -1,1 +1,1 @@
-"""Kernels as machine code, through llvmlite where it is installed: fused loops that NumPy would make in many passes."""
+"""Kernels as machine code, through llvmlite if it is installed: fused loops in place of many passes of NumPy."""

@@ -26,7 +26,7 @@ TOGETHER = 8  # lines that are worked on at once
 
 
 def accumulate_function(name: str, element: str, combination: str) -> Function:
-    """Return the function that combines the entries of lines; the last array is that of the results."""
+    """Return the function that accumulates the entries of lines; its last array takes the results."""
     count_of_arrays = 3 if combination == RECURRENCE else 2
     f = Function(name, [I64, I64, I64, *[I64, I64, I64, PTR] * count_of_arrays], "i32")
     outer, lines, count, *rest = f.arguments
@@ -74,7 +74,7 @@ def accumulate_function(name: str, element: str, combination: str) -> Function:
 
 
 def accumulate_natively(combination: str, *operands: Any, axis: int) -> np.ndarray | None:
-    """Return the running results of arrays of one shape and dtype along an axis, or None where NumPy is to find them.
+    """Return the running results of arrays of one shape and dtype along an axis, or None if NumPy is to compute them.
 
     `combination` is the name of a primitive of two operands, or RECURRENCE, of which a and b are the operands. The
     results lie in memory as the last operand does along the axis: forwards or backwards.

@@ -1,4 +1,4 @@
-"""Correlations as loops over windows, without copies of the windows in memory.
+"""Correlations as loops over windows, which are not copied in memory.
 
 Images are copied into zero-padded planes, one sample at a time. In a plane, the entries that one tap of the kernel
 reads for all results are the places of these results, shifted by an offset. So results are computed as if the image
@@ -57,8 +57,8 @@ def lay_out(
     lows: Numbers,
     dilations: Numbers,
 ) -> Planes:
-    """Return the Planes for images of a shape, whose entries are so far apart, where result o meets at tap k the entry
-    o·step + k·dilation − low."""
+    """Return the Planes for images of a shape and strides, in which result o meets at tap k the entry o·step +
+    k·dilation − low."""
     key = (*shape, *strides, *counts, *sizes, *steps, *lows, *dilations)
     found = _planes.get(key)
     if found is None:
@@ -88,8 +88,8 @@ def make_planes(
     leaps = [part * prod(map(len, residues[i + 1 :])) for i in range(rank)]
 
     def runs(i: int) -> Iterator[tuple[int, int, int]]:
-        """Tell of each part where along an axis its entries begin, in the image and in the plane, and how many it
-        has."""
+        """Return for each part along an axis the start of its entries in the image and in the plane, and their
+        number."""
         for j, r in enumerate(residues[i]):
             to, of = tap_slices(shape[i], lengths[i], steps[i], r - lows[i])
             yield of.start * strides[i], j * leaps[i] + to.start * pitches[i], to.stop - to.start
@@ -312,7 +312,7 @@ def taps_function(name: str, element: str, block: int, taps: int) -> Function:
 
 
 def shuffle(function: Function, a: Value, b: Value, lanes: Sequence[int]) -> Value:
-    """Return the lanes, by their numbers among those of a and then of b."""
+    """Return lanes of two vectors, numbered through a and then b."""
     type = Type(a.type.element, len(lanes))
     numbers = f"<{len(lanes)} x i32> <{', '.join(f'i32 {i}' for i in lanes)}>"
     return function.emit(f"shufflevector {a.type} {a.text}, {b.type} {b.text}, {numbers}", type)
@@ -353,7 +353,8 @@ def correlate(
     dilations: Numbers,
 ) -> np.ndarray | None:
     """Return the correlation of images (batch, group, channel, *n) with kernels (group, feature, channel, *k), or None
-    where NumPy is to compute it: because it is small, of another dtype, or there are numbers that are not finite."""
+    if NumPy is to compute it, because the correlation is small, of another dtype, or has numbers that are not
+    finite."""
     mode = engine.mode()
     if mode == "never" or x.dtype is not w.dtype or x.dtype not in ELEMENTS:
         return None

@@ -41,7 +41,7 @@ def mode() -> str:
 
 
 def module_text(functions: Sequence[Function]) -> str:
-    """Return the text of a module of these functions and of all that they call."""
+    """Return the text of a module of functions and the functions that they call."""
     wide = 8 * vector_bytes()
     attributes = (
         f'attributes #0 = {{ nounwind "min-legal-vector-width"="{wide}" "prefer-vector-width"="{wide}" }}'
@@ -50,7 +50,8 @@ def module_text(functions: Sequence[Function]) -> str:
 
 
 def compile_functions(functions: Sequence[Function]) -> NativeCode:
-    """Compile functions, or find what was compiled from the same text. They are finished: nothing more is written."""
+    """Compile functions, or find the code that was compiled from the same text. They are finished: nothing more is
+    written."""
     text = module_text(functions)
     for function in functions:
         function.arguments.clear()  # which refer to it: memory is released by counting references
@@ -62,7 +63,7 @@ def compile_functions(functions: Sequence[Function]) -> NativeCode:
 
 
 def bind_function(code: NativeCode, name: str, *argument_types: Any, result: Any = None) -> Any:
-    """Return a function of the code as one that Python calls; it lets go of the interpreter's lock while it runs."""
+    """Return a function of the code that Python can call; it releases the interpreter's lock while it runs."""
     function = ctypes.CFUNCTYPE(result, *argument_types)(code.address(name))
     function.code = code  # type: ignore[attr-defined]  # kept alive
     return function
@@ -108,7 +109,7 @@ class Background:
             del job
 
     def finish(self, job: Callable[[], None]) -> None:
-        """Have a job done, after all others, and wait for it."""
+        """Submit a job behind all others, and wait for it."""
         done: SimpleQueue[None] = SimpleQueue()
 
         def work() -> None:

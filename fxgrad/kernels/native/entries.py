@@ -60,14 +60,14 @@ class Operand:
 
 
 def walk(w: StepWriter, shape: Sequence[int], visit: Callable[[Position], None]) -> None:
-    """Write loops over the positions in a shape; what is done at each is said by `visit`."""
+    """Write loops over the positions in a shape; `visit` writes the body."""
     with ExitStack() as stack:
         position = [stack.enter_context(w.function.loop(n)).index if n != 1 else 0 for n in shape]
         visit(tuple(position))
 
 
 def write_entries(w: StepWriter, e: Equation, entry: Callable[[Position], Value]) -> None:
-    """Write a result of which `entry` says what stands at each position."""
+    """Write a result whose entry at each position is computed by `entry`."""
     (result,) = e.outputs
     shape = result.aval.shape
     if is_held(result.aval):
@@ -83,7 +83,7 @@ def write_entries(w: StepWriter, e: Equation, entry: Callable[[Position], Value]
 
 
 def operand_of(w: StepWriter, e: Equation, atom: Any) -> Operand:
-    """Return an operand that is read at positions that follow from those in the result."""
+    """Return an operand that is read at positions computed from those in the result."""
     return Operand(w, atom, is_held(e.outputs[0].aval))
 
 
@@ -138,7 +138,7 @@ def write_concatenate(w: StepWriter, e: Equation) -> None:
 
 # -- sums of products ------------------------------------------
 def admits_contraction(e: Equation) -> bool:
-    """Whether a contraction can be written: of numbers of one dtype whose sums are not rounded in between."""
+    """Whether a contraction can be written: its numbers have one dtype, and sums are not rounded in between."""
     dtypes = {a.aval.dtype for a in (*e.inputs, *e.outputs)}
     (dtype, *others) = dtypes
     if others or dtype.kind not in "iuf" or dtype.itemsize < 4 or any(type(a) is Literal for a in e.inputs):

@@ -33,8 +33,8 @@ _tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
 def compute_entrywise(
     name: str, x: np.ndarray, cost: float = FUNCTION_TIME, **params: Any
 ) -> np.ndarray | None:
-    """Return the function of a primitive of an array that is dense and large, or None where NumPy is to compute it,
-    which takes `cost` nanoseconds for an entry."""
+    """Return the function of a primitive for a large dense array, or None if NumPy, which takes `cost` nanoseconds for
+    an entry, is to compute it."""
     if x.size * cost < FUSED_ENTRIES * FUNCTION_TIME or not (x.flags.c_contiguous and x.flags.aligned):
         return None
     key = name, x.dtype, *params.items()
@@ -77,8 +77,8 @@ def compile_entrywise(name: str, dtype: np.dtype, params: dict[str, Any]) -> Any
 
 
 class EntrywiseGraph:
-    """A Graph of quiet elementwise equations whose inputs, at least one, and outputs all have one shape, as a function
-    of arrays of any one shape: inputs → list of outputs, or None where NumPy is to compute them."""
+    """A Graph of quiet elementwise equations whose inputs, at least one, and outputs have one shape, as a function of
+    arrays of any shape: inputs → list of outputs, or None if NumPy is to compute them."""
 
     __slots__ = ("cost", "dtypes", "graph", "tier")
 

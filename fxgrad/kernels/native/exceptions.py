@@ -1,4 +1,4 @@
-"""The processor's floating-point exceptions: which of them a piece of code has raised.
+"""The processor's floating-point exceptions that a piece of code raises.
 
 NumPy checks the same flags after each of its loops, and warns.
 """
@@ -54,14 +54,14 @@ def are_readable() -> bool:
 
 
 class Raised:
-    """The exceptions raised by what was written inside `watch`: `value`, an i32."""
+    """The exceptions raised by the code inside `watch`: `value`, an i32."""
 
     value: Value
 
 
 @contextmanager
 def watch(function: Function) -> Iterator[Raised]:
-    """Write code whose exceptions are told apart from those that were raised before, which are raised again."""
+    """Write code whose exceptions are separated from earlier ones, which are raised again afterwards."""
     raised = Raised()
     before, place = read_status(function)
     write_status(function, before & ~ALL, place)
@@ -72,7 +72,7 @@ def watch(function: Function) -> Iterator[Raised]:
 
 
 def read_status(function: Function) -> tuple[Value, Value]:
-    """Return the status register, and a place in memory for it."""
+    """Return the status register, and its place in memory."""
     if ARM:
         function.declare("@llvm.aarch64.get.fpsr", I64, [])
         return function.emit("call i64 @llvm.aarch64.get.fpsr()", I64), function.constant(0, I64)

@@ -31,13 +31,13 @@ NUMBERS = 400  # entries in registers that go from step to step
 
 
 class Carry:
-    """What goes from step to step: `values` are the numbers and the addresses of which it consists."""
+    """The values that go from step to step: `values` are the numbers and the addresses of which it consists."""
 
     def __init__(self, w: StepWriter, variables: Sequence[Var]):
         self.w, self.variables = w, variables
 
     def begin(self, values: Sequence[Held | Value]) -> list[Value]:
-        """Return what the first step finds, for initial values that are somebody else's."""
+        """Return the values for the first step, from initial values that must not be overwritten."""
         w = self.w
         found: list[Value] = []
         for v, value in zip(self.variables, values):
@@ -53,7 +53,7 @@ class Carry:
         return found
 
     def bind(self, values: Sequence[Value]) -> dict[Var, tuple[Value, Value]]:
-        """Have the variables stand for what a step finds; return the two places of those in memory."""
+        """Bind the variables to the values of a step; return the two places of those in memory."""
         w, rest = self.w, list(values)
         places: dict[Var, tuple[Value, Value]] = {}
         for v in self.variables:
@@ -75,7 +75,7 @@ class Carry:
         return {end: places[v][1] for v, end in zip(self.variables, ends) if v in places and end in made}
 
     def hand_on(self, places: dict[Var, tuple[Value, Value]], ends: Sequence[Any]) -> list[Value]:
-        """Return what the next step finds."""
+        """Return the values for the next step."""
         w = self.w
         found: list[Value] = []
         for v, end in zip(self.variables, ends):
@@ -92,7 +92,7 @@ class Carry:
         return found
 
     def results(self, values: Sequence[Value]) -> list[Held | Value]:
-        """Return the values in what a step finds."""
+        """Return the results from the values of a step."""
         rest, found = list(values), []
         for v in self.variables:
             if self.w.is_held(v):
@@ -109,7 +109,7 @@ LEAST = 5  # entries of a table
 
 
 def find_tables(w: StepWriter, body: Graph, variables: Sequence[Var], ends: Sequence[Any]) -> None:
-    """Find the carries into which a step writes at indices that vary: they lie in memory, though they be small."""
+    """Find the carries into which a step writes at varying indices: these lie in memory, even if they are small."""
     makers = {v: e for e in body.equations for v in e.outputs}
     for v, end in zip(variables, ends):
         chain: list[Var] = []
@@ -162,7 +162,7 @@ def write_scan(
             elif w.places[v].text != place.text:
                 w.copy(place, w.places[v], v.aval)
         following = carry.hand_on(places, ends)
-        w.bear(work_of(body))
+        w.poll(work_of(body))
         loop.update(*following)
     return carry.results(loop.carry)
 
@@ -198,7 +198,7 @@ def write_while(
         w.wanted.update(carry.want(body, places, body.outputs))
         w.write_graph(body)
         following = carry.hand_on(places, body.outputs)
-        w.bear(work_of(cond, body))
+        w.poll(work_of(cond, body))
         loop.update(count + 1, *following)
     return carry.results(loop.carry[1:])
 
@@ -258,7 +258,7 @@ def write_inner_while(w: StepWriter, e: Equation) -> None:
 
 @step_rule("switch", admits=admits_flow)
 def write_switch(w: StepWriter, e: Equation) -> None:
-    """Write branches, of which one is executed."""
+    """Write branches, one of which is executed."""
     f, branches = w.function, e.params["branches"]
     index, *operands = e.inputs
     (chosen,) = w.entries(index)

@@ -65,7 +65,7 @@ class Work:
         self.units = -(-self.rows // self.span)
 
     def partial_shape(self, reduction: Reduction) -> tuple[int, int]:
-        """Return the shape of the partial results of a reduction, of which one axis is reduced afterwards: the first
+        """Return the shape of the partial results of a reduction, one axis of which is reduced afterwards: the first
         for a leading reduction, the second for a trailing one."""
         dims = self.space.dims
         if reduction.leading:
@@ -120,7 +120,7 @@ class Combination:
         return self.add_lanes(vector)
 
     def add_lanes(self, vector: Value) -> Value:
-        """Add or multiply the lanes of a vector, floating ones in halves."""
+        """Add or multiply the lanes of a vector; floating-point lanes by halves."""
         name = {"sum": "add", "prod": "mul"}[self.name]
         if not vector.type.is_float:
             return vector.function.reduce(vector, name)
@@ -161,13 +161,13 @@ class Writer:
         self.combinations = {i: Combination(r) for i, r in space.reductions.items()}
         self.length = hide(self.function, space.dims[-1]) if space.dims[-1] < self.width else None
         self.everywhere = {  # what does not change at all
-            v: self.repeated(v, 0) for v in graph.inputs if not any(self.steps[v])
+            v: self.repeat_operand(v, 0) for v in graph.inputs if not any(self.steps[v])
         }
 
     def number(self, value: int) -> Value:
         return self.function.constant(value, I64)
 
-    def repeated(self, operand: Any, place: Value | int) -> Any:
+    def repeat_operand(self, operand: Any, place: Value | int) -> Any:
         """Load one entry of an operand into all lanes."""
         return lanes.load_repeated(
             self.function, self.operands[operand], operand.aval.dtype, place, self.width
@@ -245,7 +245,7 @@ class Writer:
             if v not in values:
                 bases[v] = self.base(indices, steps)
                 if not steps[-1]:
-                    values[v] = self.repeated(v, bases[v])
+                    values[v] = self.repeat_operand(v, bases[v])
         dense = self.base(indices, strides(dims))
         parts = {
             i: unit * prod(dims[r.place :]) + self.base(indices[r.place :], strides(dims[r.place :]))
@@ -278,16 +278,16 @@ class Writer:
 
 
 class Vector:
-    """The equations for one vector of a row, of which `values` are known; `bases` are where operands, results (`dense`)
-    and partial results of leading reductions (`parts`) begin."""
+    """The equations for one vector of a row. `values` are those that are known; `bases` are the addresses of operands,
+    results (`dense`) and partial results of leading reductions (`parts`)."""
 
     def __init__(self, writer: Writer, values: dict, bases: dict, dense: Value, parts: dict[int, Value]):
         self.writer, self.values, self.bases = writer, values, bases
         self.dense, self.parts = dense, parts
 
     def write(self, start: Value, totals: Sequence[Value]) -> list[Value]:
-        """Write the equations for the vector of which `start` is the first entry that is not done yet; return the
-        totals with what is new in it."""
+        """Write the equations for the vector that begins at the entry `start`, the first that is not done; return the
+        totals including the new entries."""
         writer, place = self.writer, start
         f, width, last = writer.function, writer.width, writer.space.dims[-1]
         lane_numbers = Value(f, f"<{', '.join(f'i64 {k}' for k in range(width))}>", Type("i64", width))
@@ -310,14 +310,16 @@ class Vector:
             v = writer.graph.outputs[i]
             lanes.store(f, values[v], writer.targets[i], v.aval.dtype, self.dense + place, present)
         for i, reduction in writer.leading.items():
-            self.accumulate(i, self.counted(i, reduction, values, fresh), self.parts[i] + place, present)
+            self.accumulate(
+                i, self.counted_entries(i, reduction, values, fresh), self.parts[i] + place, present
+            )
         return [
-            writer.combinations[i].combine(total, self.counted(i, r, values, fresh))
+            writer.combinations[i].combine(total, self.counted_entries(i, r, values, fresh))
             for (i, r), total in zip(writer.trailing.items(), totals)
         ]
 
-    def counted(self, i: int, reduction: Reduction, values: dict, fresh: Value | None) -> Value:
-        """Return what a reduction counts in: entries that are present and not counted before, neutral ones else."""
+    def counted_entries(self, i: int, reduction: Reduction, values: dict, fresh: Value | None) -> Value:
+        """Return the entries that a reduction counts; lanes that are absent or already counted become neutral."""
         operand, combination = reduction.equation.inputs[0], self.writer.combinations[i]
         value = lanes.convert(values[operand], operand.aval.dtype, combination.dtype)
         if combination.dtype.kind == "c":
@@ -351,7 +353,7 @@ def write_group(space: Space, work: Work, freedom: str = "") -> list[Function]:
 
 
 def add_entry(body: Function, graph: Graph) -> list[Function]:
-    """Return `body`, and `group`, which calls it."""
+    """Return `body` and its caller `group`."""
     inputs = graph.inputs
     entry = Function(GROUP, [I64, I64, *[PTR] * len(body.arguments[2:])], "i32")
     first, last, *objects = entry.arguments

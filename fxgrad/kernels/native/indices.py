@@ -1,6 +1,5 @@
-"""What is read and written at indices, in the steps of loops. An index out of bounds is a doubt: NumPy raises its
-error.
-What is written at an index goes to the memory of the array itself where nobody needs that any more."""
+"""Reads and writes at indices in the steps of loops. An index out of bounds is a doubt: NumPy raises its error. What is
+written at an index goes to the memory of the array itself where nobody needs that any more."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def wrap_index(w: StepWriter, index: Value, dtype: Any, size: int) -> Value:
-    """Return an index counted from the first entry; one that is out of bounds is a doubt, and counts as 0."""
+    """Return an index counted from the first entry; an index out of bounds raises a doubt and becomes 0."""
     index = lanes.convert(index, dtype, np.dtype(np.int64))
     index = (index < 0).select(index + size, index) if dtype.kind == "i" else index
     wrong = (index < 0) | (index >= size)
@@ -131,7 +130,7 @@ def write_dynamic_slice(w: StepWriter, e: Equation) -> None:
 def shift(
     w: StepWriter, starts: Sequence[Any], shape: Sequence[int], sizes: Sequence[int]
 ) -> Callable[[Position], Position]:
-    """Return the function from positions in a window to those in an array of a shape."""
+    """Return the function from positions in a window to positions in an array of a shape."""
     first = []
     for start, n, size in zip(starts, shape, sizes):
         if type(start) is Literal:
@@ -147,7 +146,7 @@ def shift(
 def put(
     w: StepWriter, e: Equation, x: Any, u: Any, target_of: Callable[[Position], Position], static: bool
 ) -> None:
-    """Write x with the entries of u at the positions that `target_of` says, in the memory of x if nobody needs it."""
+    """Write x with the entries of u at the positions of `target_of`, in the memory of x if x is not needed any more."""
     (result,) = e.outputs
     shape, new = x.aval.shape, Operand(w, u, is_held(u.aval))
     if w.is_held(result):

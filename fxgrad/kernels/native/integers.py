@@ -83,7 +83,7 @@ def write_unsigned_comparison(w: StepWriter, e: Equation) -> None:
     ),
 )
 def write_truncation(w: StepWriter, e: Equation) -> None:
-    """Write the conversion of floating numbers to integers; those for which there is none are a doubt."""
+    """Write the conversion of floating-point numbers to integers; numbers out of range raise a doubt."""
     found = []
     for x in w.entries(e.inputs[0]):
         inside = x.intrinsic("fabs") < 2.0**62

@@ -202,7 +202,7 @@ class Value:
         return self.function.emit(f"call {self.type} {full}({', '.join(operands)})", self.type)
 
     def fence(self) -> Value:
-        """The same value, unknown to the compiler: what is done with it is done after all that led to it."""
+        """The same value, opaque to the compiler: its uses are not moved before the computation of the value."""
         return self.intrinsic("arithmetic.fence")
 
     def call(self, name: str, *others: Value | float) -> Value:
@@ -242,8 +242,7 @@ class Loop:
 
 
 class Cycle(Loop):
-    """A loop that ends where a condition does not hold: what is written before `go_on_if` is done once more than what
-    is written behind it."""
+    """A loop that ends when a condition fails: the code before `go_on_if` runs once more than the code after it."""
 
     def go_on_if(self, condition: Value) -> None:
         function = condition.function
@@ -254,7 +253,7 @@ class Cycle(Loop):
 
 
 class Function:
-    """A function under construction: its instructions, and what it needs from outside.
+    """A function under construction: its instructions, and the declarations that it needs.
 
     `needs` are (name, type) of our own functions that it calls, `declarations` those of intrinsics. `freedom` are the
     flags of what LLVM may change in floating-point arithmetic: none, unless somebody has asked for it. What is not
@@ -313,13 +312,13 @@ class Function:
         return self.emit(f"shufflevector {type} {one.text}, {type} poison, {lanes}", type)
 
     def interleave(self, even: Value, odd: Value) -> Value:
-        """Return the vector of twice as many lanes in which those of two vectors alternate."""
+        """Return the vector of twice as many lanes in which the lanes of two vectors alternate."""
         width = even.type.width
         order = ", ".join(f"i32 {k + half * width}" for k in range(width) for half in (0, 1))
         return self._shuffle(even, odd, order, 2 * width)
 
     def deinterleave(self, value: Value) -> tuple[Value, Value]:
-        """Return the lanes of even numbers and those of odd ones."""
+        """Return the lanes of even and of odd numbers."""
         width = value.type.width // 2
         even, odd = (
             self._shuffle(value, value, ", ".join(f"i32 {2 * k + half}" for k in range(width)), width)
@@ -328,7 +327,7 @@ class Function:
         return even, odd
 
     def _shuffle(self, first: Value, second: Value, order: str, width: int) -> Value:
-        """Return lanes of two vectors in an order, a vector of `width` of them."""
+        """Return lanes of two vectors, of `width` lanes each, in an order."""
         type = Type(first.type.element, width)
         if first.type.width == 1:  # numbers are no vectors for LLVM
             first, second = (self.splat(v, 2) for v in (first, second))
@@ -362,13 +361,13 @@ class Function:
         )
 
     def wait_for_stores(self) -> None:
-        """Let what was streamed be seen by other threads before anything that is stored from here on."""
+        """Make streamed stores visible to other threads before any later store."""
         self.lines.append("  fence seq_cst")
 
     def load_masked(
         self, pointer: Value, mask: Value, type: Type, index: Value | int = 0, other: Value | None = None
     ) -> Value:
-        """Load those of consecutive entries whose lane of the mask is set; those of `other` (zeros) elsewhere."""
+        """Load consecutive entries in the lanes that the mask sets; the other lanes are those of `other` (zeros)."""
         at = self.place(pointer, index, type.element)
         name = f"@llvm.masked.load.{type.suffix}.p0"
         self.declare(name, type, ["ptr", "i32", mask.type, type])
@@ -378,7 +377,7 @@ class Function:
         )
 
     def store_masked(self, value: Value, pointer: Value, mask: Value, index: Value | int = 0) -> None:
-        """Store those lanes that are set in the mask."""
+        """Store the lanes that the mask sets."""
         type = value.type
         at = self.place(pointer, index, type.element)
         name = f"@llvm.masked.store.{type.suffix}.p0"
@@ -389,13 +388,13 @@ class Function:
         )
 
     def table(self, name: str, numbers: Sequence[float]) -> Value:
-        """Return the address of a constant array of doubles, the same for all functions that name it."""
+        """Return the address of a constant array of doubles, shared by all functions that name it."""
         entries = ", ".join(f"double {F64.constant(v)}" for v in numbers)
         self.declarations[f"@{name}"] = f"@{name} = internal constant [{len(numbers)} x double] [{entries}]"
         return Value(self, f"@{name}", PTR)
 
     def gather(self, pointer: Value, index: Value, element: str, mask: Value | None = None) -> Value:
-        """Load the entries whose numbers are the lanes of an index of i64; zeros where a mask is not set."""
+        """Load the entries at the indices in an i64 vector; zeros in lanes that the mask does not set."""
         type = index.type.of(element)
         if index.type.width == 1:
             return self.load(pointer, type, index)
@@ -463,7 +462,7 @@ class Function:
 
     @contextmanager
     def cycle(self, carry: Sequence[Value]) -> Iterator[Cycle]:
-        """Write a loop of which the block of the `with` says by `go_on_if` how long it goes on."""
+        """Write a loop; the block of the `with` states its condition by `go_on_if`."""
         number, before = next(self._serial), self._block
         self.lines.append(f"  br label %head{number}")
         self._begin(f"head{number}")
@@ -483,8 +482,8 @@ class Function:
     def branch(
         self, condition: Value, yes: Callable[[], Sequence[Value]], no: Callable[[], Sequence[Value]]
     ) -> list[Value]:
-        """Write two blocks, of which the one is entered where the condition, a single i1, holds, and the other where it
-        does not; return the values that they give."""
+        """Write two blocks: one for a condition, a single i1, that holds, and one for the opposite; return the values
+        that they give."""
         number = next(self._serial)
         self.lines.append(f"  br i1 {condition.text}, label %yes{number}, label %no{number}")
         found = []
@@ -564,8 +563,8 @@ class Function:
 
 
 def hide(function: Function, number: int) -> Value:
-    """Write at the beginning of a function a number of which LLVM does not know which it is. If it knew how many lanes
-    of a vector are stored, it would not care what the others hold, and they would raise exceptions."""
+    """Write at the beginning of a function a number that LLVM cannot know. If it knew how many lanes of a vector are
+    stored, it would not care what the others hold, and they would raise exceptions."""
     place = function.emit("alloca i64", PTR)
     function.lines.append(f"  store volatile i64 {number}, ptr {place.text}")
     return function.emit(f"load volatile i64, ptr {place.text}", I64)

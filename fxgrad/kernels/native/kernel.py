@@ -37,7 +37,7 @@ def make_kernel(
 def ask_kernel(
     cost: float, build: Callable[..., Function], dtype: np.dtype, *options: int | str
 ) -> Callable[..., Any] | None:
-    """Return a compiled function for a call that takes NumPy about so many nanoseconds, or None if NumPy is to
+    """Return a compiled function for a call that takes NumPy about a number of nanoseconds, or None if NumPy is to
     compute it."""
     key = (build, dtype, options)
     found = _kernels.get(key)

@@ -51,12 +51,12 @@ def parts_of(dtype: Any) -> int:
 
 
 def part_dtype(dtype: Any) -> Any:
-    """Return the dtype of the parts of complex numbers, any other as it is."""
+    """Return the dtype of the parts of complex numbers; any other dtype is returned unchanged."""
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def vector_width(graph: Graph) -> int:
-    """Return the lanes of vectors in which all values of a Graph have room."""
+    """Return the number of lanes of vectors, for which the values of a Graph fit into registers."""
     dtypes = {v.aval.dtype for e in graph.equations for v in (*e.inputs, *e.outputs) if not v.aval.weak}
     sizes = [part_dtype(d).itemsize for d in dtypes if d.kind != "b"] or [1]
     return vector_bytes() // max(sizes)
@@ -88,7 +88,7 @@ def to_memory(value: Any) -> Value:
 
 
 def part_number(place: Any, dtype: Any) -> Any:
-    """Return the number of an entry's first part, of that of the entry."""
+    """Return the number of an entry's first part from the number of the entry."""
     return place * 2 if dtype.kind == "c" else place
 
 
@@ -121,7 +121,7 @@ def load(
 def store(
     function: Function, value: Any, pointer: Value, dtype: Any, place: Value, present: Value | None = None
 ) -> None:
-    """Store consecutive entries, those that a mask says are there."""
+    """Store consecutive entries, or only those that a mask sets."""
     at, held = part_number(place, dtype), to_memory(value)
     if present is None:
         function.store(held, pointer, at)
@@ -131,7 +131,8 @@ def store(
 
 # -- dtypes ------------------------------------------
 def convert(value: Any, source: Any, target: Any) -> Any:
-    """Convert a value to another dtype; not from floating to integer ones, nor from complex to real ones."""
+    """Convert a value to another dtype, but not from floating-point numbers to integers, nor from complex to real
+    numbers."""
     if source == target:
         return value
     if target.kind == "c":
@@ -181,8 +182,8 @@ def loop_dtypes(equation: Equation) -> list[Any]:
 
 
 def converts(source: Any, target: Any) -> bool:
-    """Whether values can be converted: not from floating to integer numbers, where what does not fit depends on the
-    machine, nor from complex to real ones, of which NumPy warns."""
+    """Whether values can be converted: not from floating-point numbers to integers, where overflow depends on the
+    machine, nor from complex to real numbers, where NumPy warns."""
     if source.kind == "c":
         return is_known(source) and target.kind == "c"
     return is_known(source) and not (source.kind in "fV" and target.kind in "iu")
@@ -243,7 +244,8 @@ def covers(equation: Equation) -> bool:
 
 
 def covered_loop(equation: Equation) -> Sequence[Any]:
-    """Return the dtypes to which `write` converts the operands of an equation, none where it does not know it."""
+    """Return the dtypes to which `write` converts the operands of an equation, or None if it does not support the
+    equation."""
     name, result = equation.primitive.computes, equation.outputs[0].aval.dtype
     if name is None:
         return ()

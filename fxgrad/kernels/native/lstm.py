@@ -38,7 +38,7 @@ def declare_arguments(name: str, arguments: Sequence[str]) -> tuple[Function, di
 def write_product(
     f: Function, element: str, shape: tuple[Value, Value, Value], a: Value, b: Value, c: Value, adds: bool
 ) -> None:
-    """Write c = a·b, or what `adds` it to c, of dense matrices; `shape` is (rows, columns, terms)."""
+    """Write c = a·b, or c += a·b if `adds`, for dense matrices; `shape` is (rows, columns, terms)."""
     rows, columns, terms = shape
     width = lanes(element)
     type = Type(element, width)
@@ -82,7 +82,7 @@ def write_product(
 
 
 class Row:
-    """Vectors of the entries of rows, those that there are."""
+    """Vectors of the entries of rows, in the rows that exist."""
 
     def __init__(self, f: Function, element: str, size: Value, index: Value):
         self.f, self.type, self.index = f, Type(element, lanes(element)), index
@@ -129,7 +129,7 @@ def lstm_forward_function(name: str, element: str) -> Function:
 
 
 def lstm_back_function(name: str, element: str) -> Function:
-    """Return the function of the loop back, whose first step is the last of the loop."""
+    """Return the function of the backward loop, which begins with the last step."""
     f, given = declare_arguments(name, BACK)
     size, batch, dh, dc = (given[v] for v in ("size", "batch", "dh", "dc"))
     width = size * 4
@@ -166,8 +166,8 @@ def lstm_back_function(name: str, element: str) -> Function:
 def ask_loop(
     build: Callable[..., Function], dtype: np.dtype, steps: int, entries: int
 ) -> Callable[..., Any] | None:
-    """Return the loop that `build` writes, for so many steps with states of so many entries, or None where NumPy is to
-    take them."""
+    """Return the loop that `build` writes, for numbers of steps and of entries of a state, or None if NumPy is to run
+    it."""
     if dtype not in ELEMENTS or engine.mode() == "never":
         return None
     return ask_kernel(steps * (RECURRENT_STEP_TIME + STATE_TIME * entries), build, dtype)
@@ -217,8 +217,8 @@ def run_back(
     dh: np.ndarray,
     dc: np.ndarray,
 ) -> bool:
-    """Take the steps back, which fill `d`, the cotangents of what the gates are functions of, and end with those of the
-    first state and cell in `dh` and `dc`; return whether machine code has done so.
+    """Run the steps backward: fill `d`, the cotangents of the gates' arguments, and leave those of the first state and
+    cell in `dh` and `dc`; return whether machine code did so.
 
     `weight` is (4·size, size), `outer` (steps, batch, size) are the cotangents of the states by time.
     """

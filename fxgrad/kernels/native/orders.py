@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def precedes(x: Value, y: Value, dtype: Any) -> Value:
-    """Whether a number stands before another in the order of sorting, in which NaN is last."""
+    """Whether a number precedes another in sorting order, in which NaN is last."""
     if dtype.kind == "b":
         return ~x & y
     if dtype.kind == "u":

@@ -33,7 +33,7 @@ _tiers: Cache = Cache(8)  # dtype, whether results are streamed → Tier
 
 
 def multiply_outer(a: np.ndarray, b: np.ndarray, shared: int) -> np.ndarray | None:
-    """Return what `contraction.multiply_outer` does, or None where NumPy is to compute it."""
+    """Compute `contraction.multiply_outer`, or return None if NumPy is to compute it."""
     length = prod(b.shape[shared:])
     size = a.size * length
     if length < OUTER_ROW or a.dtype != b.dtype or a.dtype not in ELEMENTS:
@@ -66,8 +66,8 @@ def compile_outer(dtype: np.dtype, streams: bool) -> Any:
 
 
 class Row(NamedTuple):
-    """A row of the result: the factor in all lanes, the entries that it multiplies and their first one in all lanes,
-    and where their products are written."""
+    """A row of the result: its factor in all lanes, the entries that it multiplies, the first of them in all lanes, and
+    the address of the products."""
 
     factor: Value
     source: Value
@@ -89,7 +89,7 @@ class Rows:
         self.arrays = [arrays.address(function, o) for o in objects]
 
     def row(self, index: Value) -> Row:
-        """Load what is the same all along a row."""
+        """Load the values that are constant along a row."""
         f, (x, y, z), (element, width) = self.function, self.arrays, self.type
         source = f.place(y, index / self.repeats * self.length, element)
         factor, absent = (f.splat(f.load(p, Type(element), i), width) for p, i in ((x, index), (source, 0)))
@@ -103,7 +103,7 @@ class Rows:
         f.store_masked(row.multiply(place, present), row.target, present, place)
 
     def write(self) -> None:
-        """Write whole vectors from the beginning of each row on, and the rest of it."""
+        """Write whole vectors from the beginning of each row, and then the rest of it."""
         f, width = self.function, self.type.width
         rest = self.length & (width - 1)
         with f.loop(self.last, self.first) as rows:

@@ -29,9 +29,9 @@ PLACES = [
 
 
 def places_function(name: str, element: str, step: int, padded: int, least: int) -> Function:
-    """Return the function that finds the places of the greatest (or least) entries of windows in images of rows of
-    consecutive entries; `step` is that between windows of a row where it is 1, and else 0, `padded` whether windows
-    reach over the edge."""
+    """Return the function that finds the places of the greatest (or least) entries of windows in images of contiguous
+    rows; `step` is the distance of windows in a row if it is 1, and else 0; `padded` says whether windows reach over
+    the edge."""
     width = lanes(element)
     type, index, numbers = Type(element, width), Type("i64", width), Type("i32", width)
     f = Function(name, [*[I64] * len(PLACES), PTR, PTR])
@@ -74,7 +74,7 @@ def places_function(name: str, element: str, step: int, padded: int, least: int)
 
 
 def pick_function(name: str, element: str) -> Function:
-    """Return the function that takes the entries of images at places; there is none at places outside."""
+    """Return the function that reads the entries of images at places; places outside have none."""
     width = lanes(element)
     type = Type(element, width)
     f = Function(name, [I64, I64, I64, PTR, PTR, PTR])
@@ -91,7 +91,7 @@ def pick_function(name: str, element: str) -> Function:
 
 
 def deposit_function(name: str, element: str) -> Function:
-    """Return the function that adds entries to those of images at places, in their order; places outside get none."""
+    """Return the function that adds entries to those of images at places, in order; places outside are skipped."""
     number = Type(element)
     f = Function(name, [I64, I64, I64, PTR, PTR, PTR])
     images, size, count, u, places, y = f.arguments
@@ -124,7 +124,7 @@ def window_places(
     dilations: Numbers,
     least: bool,
 ) -> np.ndarray | None:
-    """Return the places of the best entries of windows along one or two axes, or None where NumPy is to find them."""
+    """Return the places of the best entries of windows along one or two axes, or None if NumPy is to find them."""
     rank = len(sizes)
     counts = window_counts(x.shape[x.ndim - rank :], sizes, steps, dilations, pads)
     lead, shape = x.shape[: x.ndim - rank], x.shape[x.ndim - rank :]
@@ -154,7 +154,7 @@ def window_places(
 
 
 def pick(x: np.ndarray, places: np.ndarray, rank: int) -> np.ndarray | None:
-    """Return the entries of images at places, or None where NumPy is to take them."""
+    """Return the entries of images at places, or None if NumPy is to read them."""
     if (
         not is_for_native(x, places.size)
         or (run := ask_kernel(POOL_TIME + TAP_TIME * places.size, pick_function, x.dtype)) is None
@@ -168,7 +168,7 @@ def pick(x: np.ndarray, places: np.ndarray, rank: int) -> np.ndarray | None:
 
 
 def deposit(u: np.ndarray, places: np.ndarray, shape: Numbers) -> np.ndarray | None:
-    """Return zeros with entries added at their places in each image, or None where NumPy is to do so."""
+    """Return zeros with entries added at their places in each image, or None if NumPy is to add them."""
     if (
         not is_for_native(u, places.size)
         or (run := ask_kernel(POOL_TIME + TAP_TIME * u.size, deposit_function, u.dtype)) is None

@@ -1,4 +1,4 @@
-"""The host processor, and llvmlite, which compiles for it. No other file imports llvmlite."""
+"""The host processor, and the compiler llvmlite. No other file imports llvmlite."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def compiler() -> Any:
 
 @functools.cache
 def features() -> Any:
-    """What the processor can do, by LLVM's names; nothing where nobody can make code for it."""
+    """The features of the processor by LLVM's names; empty if no code can be made for it."""
     try:
         import llvmlite.binding as llvm
     except ImportError:
@@ -47,7 +47,7 @@ def has_half_precision() -> bool:
 
 @functools.cache
 def identity() -> str:
-    """What machine code depends on besides its text: the processor, and who makes it."""
+    """The identity of machine code besides its text: the processor and the compiler."""
     import llvmlite
     import llvmlite.binding as llvm
 

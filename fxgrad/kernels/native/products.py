@@ -33,7 +33,7 @@ class Product(NamedTuple):
 
 
 def plan_product(spec: str, left: tuple[int, ...], right: tuple[int, ...]) -> Product | None:
-    """Return a contraction of operands of these shapes as a product of matrices, or None where it is none."""
+    """Return a contraction of operands of these shapes as a matrix product, or None if it is not one."""
     if dot_order(spec) is None:
         return None
     first, second, out = parse_spec(spec)
@@ -49,7 +49,7 @@ def plan_product(spec: str, left: tuple[int, ...], right: tuple[int, ...]) -> Pr
 
 
 def write_product(name: str, element: str, product: Product) -> Function:
-    """Write the function of a product whose B is not transposed."""
+    """Write the function of a product with B not transposed."""
     f = Function(name, [PTR, PTR, PTR], local=True, inline=False)
     rows, columns = product.rows, product.columns
     width = vector_bytes() * 8 // Type(element).bits

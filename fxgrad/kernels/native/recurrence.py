@@ -35,7 +35,7 @@ KNOWN = (draws, entries, flow, indices, integers, orders, systems)  # the module
 
 
 def admits(body: Graph, consts: int, cond: Graph | None = None) -> bool:
-    """Whether the loop over a body, whose groups are large, can be machine code."""
+    """Whether the loop over a body with large groups can be machine code."""
     graphs = [body] if cond is None else [cond, body]
     held = sum(v.aval.size for v in body.inputs if is_held(v.aval))
     return (
@@ -46,8 +46,8 @@ def admits(body: Graph, consts: int, cond: Graph | None = None) -> bool:
 
 
 def write_recurrence(body: Graph, cond: Graph | None, consts: int, carry: int) -> tuple[list[Function], int]:
-    """Return the functions of a loop, the last of which is called with the arrays; and the bytes of scratch memory that
-    it needs."""
+    """Return the functions of a loop, the last of which is called with the arrays, and the number of bytes of scratch
+    memory."""
     count, rows = len(body.inputs), len(body.outputs) - carry
     f = Function(LOOP, [I64, I64, I64, *[PTR] * (count + rows + carry), PTR], "i32", local=True)
     first, step, most, *pointers, memory = f.arguments
@@ -83,8 +83,8 @@ def write_recurrence(body: Graph, cond: Graph | None, consts: int, carry: int) -
 
 
 class Loop:
-    """The machine code of a loop, as a function (first row, step, count, operands, stacks) → the last carry, or None
-    where NumPy has to compute it."""
+    """The machine code of a loop, as a function (first row, step, count, operands, stacks) → the last carry, or None if
+    NumPy has to compute it."""
 
     def __init__(self, body: Graph, cond: Graph | None, consts: int, carry: int):
         functions, self.scratch = write_recurrence(body, cond, consts, carry)
@@ -130,8 +130,8 @@ def make_scan(
 
 
 def make_while(cond: Graph, body: Graph, consts: int) -> Callable[..., list[Any] | None]:
-    """Compile a while loop to a function (most steps, *consts, *carry) → the last carry, or None where NumPy has to
-    compute it."""
+    """Compile a while loop to a function (maximal number of steps, *consts, *carry) → the last carry, or None if NumPy
+    has to compute it."""
     loop = Loop(body, cond, consts, len(body.outputs))
 
     def run(most: int | None, *operands: Any) -> list[Any] | None:
@@ -147,8 +147,8 @@ def function_type(count: int) -> Any:
 
 
 def dense_array(x: Any, aval: Aval, stacked: bool) -> np.ndarray | None:
-    """Return an operand as machine code reads it, a copy where it lies otherwise in memory; None if it is not of this
-    shape, that of a row if it is `stacked`, and dtype."""
+    """Return an operand in the layout that machine code reads, copied if necessary; None if its dtype or shape (that of
+    a row if `stacked`) differs."""
     if type(x) is not np.ndarray:
         if type(x) is int and not -(2**63) <= x < 2**63:
             return None
@@ -160,7 +160,7 @@ def dense_array(x: Any, aval: Aval, stacked: bool) -> np.ndarray | None:
 
 
 def possible_exceptions(graph: Graph) -> int:
-    """Return the exceptions of which the equations of a Graph would warn."""
+    """Return the exceptions for which the equations of a Graph would warn."""
     found = 0
     for e in graph.equations:
         if e.primitive.name == "fused":

@@ -80,7 +80,7 @@ class RowWriter:
         return v.aval.shape == self.space.shape
 
     def find_stages(self) -> dict[Any, int]:
-        """Return for each value the stage in which it is known."""
+        """Return the stage in which each value is known."""
         stages: dict[Any, int] = dict.fromkeys(self.graph.inputs, 0)
         for e in self.graph.equations:
             stage = max([stages[a] for a in e.inputs if type(a) is not Literal], default=0)
@@ -88,8 +88,8 @@ class RowWriter:
         return stages
 
     def find_last_reads(self) -> dict[Any, int]:
-        """Return the values that are kept, and the last stage that reads each: those that are not cheap and that a
-        later stage needs, directly or for what it computes again."""
+        """Return the values to keep, with the last stage that reads each: expensive values that a later stage needs,
+        directly or to recompute others."""
         needed = {v: self.stages[v] for v in self.targets if self.is_whole(v)}
         kept: dict[Any, int] = {}
         for e in reversed(self.graph.equations):
@@ -123,8 +123,8 @@ class RowWriter:
         return places
 
     def assign_places(self, kept: dict[Any, int]) -> tuple[dict[Any, Memory], list[Any], list[Any]]:
-        """Return the places of the values that are kept in results, those that get a row of their own, and those for
-        which there is none."""
+        """Assign places to the kept values: return those in results, those in rows of their own, and those without a
+        place."""
         places: dict[Any, Memory] = {v: self.targets[v] for v in kept if v in self.targets}
         free = {v: t for v, t in self.targets.items() if self.is_whole(v) and v not in kept}
         rows, homeless, left = [], [], SCRATCH
@@ -230,7 +230,7 @@ class RowWriter:
         return [row, *reversed(found)]
 
     def write_row_values(self, known: dict[Any, Value], stage: int, row: Value) -> None:
-        """Write the equations of numbers of the row that are known in a stage, and store those that are results."""
+        """Write the equations of row values that are known in a stage, and store the results among them."""
         f = self.function
         for e in self.graph.equations:
             out = e.outputs[0]
@@ -253,7 +253,7 @@ class RowWriter:
 
 
 class RowPass:
-    """The loop over the vectors of a row in one stage: it accumulates reductions, and stores `wanted`."""
+    """The loop over the vectors of a row in one stage, which accumulates reductions and stores `wanted`."""
 
     def __init__(
         self,
@@ -299,7 +299,7 @@ class RowPass:
         return totals
 
     def write_vector(self, place: Value, present: Value | None, totals: Sequence[Value]) -> list[Value]:
-        """Write the equations for one vector of the row; return the totals with it."""
+        """Write the equations for one vector of the row; return the totals including it."""
         values: dict[Any, Value] = {}
         found = [self.value(e.inputs[0], place, present, values) for e in self.reductions]
         for v in self.wanted:

@@ -1,4 +1,4 @@
-"""Groups as functions that Python calls: they allocate results, call the machine code, and finish the reductions.
+"""Groups as functions that Python calls: they allocate results, call the machine code, and complete the reductions.
 
 Their text is generated for each group, like all compiled code:
 
@@ -106,9 +106,8 @@ def make_runner(
 
 
 class Settlement:
-    """What is done if machine code has raised exceptions, or found arrays that do not lie in memory in the order of
-    their axes: settle(raised, operands, outputs) is true where NumPy has to compute. `possible` are the exceptions of
-    which the equations would warn."""
+    """The handler for exceptions of machine code and for arrays in another memory order: settle(raised, operands,
+    outputs) returns whether NumPy has to compute. `possible` are the exceptions of which the equations would warn."""
 
     def __init__(self, native: Any, units: int, avals: Sequence[Any], graph: Graph):
         self.native, self.units, self.avals = native, units, avals

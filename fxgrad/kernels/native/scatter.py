@@ -33,8 +33,8 @@ def add_slices_function(name: str, element: str) -> Function:
 
 
 def add_slices(out: np.ndarray, rows: np.ndarray, u: np.ndarray, axis: int) -> bool:
-    """Add the slices of u along an axis to those of `out` whose numbers are `rows`, which exist; return whether machine
-    code has done so. It tells of no floating-point exceptions."""
+    """Add the slices of u along an axis to the slices of `out` at the valid numbers `rows`; return whether machine code
+    did so. It tells of no floating-point exceptions."""
     shape = (*out.shape[:axis], len(rows), *out.shape[axis + 1 :])
     if u.dtype != out.dtype or u.shape != shape or out.dtype not in ELEMENTS or engine.mode() == "never":
         return False

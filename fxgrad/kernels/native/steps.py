@@ -52,7 +52,7 @@ Held = list[Value]
 
 
 class Rule(NamedTuple):
-    """How an equation is written, and of which this can be done."""
+    """The code of an equation, and the condition under which it applies."""
 
     write: Callable[[StepWriter, Equation], None]
     admits: Callable[[Equation], bool]
@@ -79,13 +79,13 @@ def is_held(aval: Aval) -> bool:
 
 
 def admits_aval(aval: Aval, most: float = STEP_ENTRIES) -> bool:
-    """Whether a value can be in registers or in memory as the steps have it."""
+    """Whether a value can be in registers, or in memory in the layout of the steps."""
     return aval.dtype.kind in REAL and 0 < aval.size <= most and lanes.is_known(aval.dtype)
 
 
 def admits_graph(graph: Graph, consts: int) -> bool:
-    """Whether the steps of a Graph, whose groups are large, can be machine code. What is the same in all steps, its
-    first inputs, may be of any size."""
+    """Whether the steps of a Graph with large groups can be machine code. What is the same in all steps, its first
+    inputs, may be of any size."""
     made = [*graph.inputs[consts:], *(v for e in graph.equations for v in e.outputs)]
     sound = all(admits_aval(v.aval) for v in made)
     sound = sound and all(admits_aval(v.aval, float("inf")) for v in graph.inputs[:consts])
@@ -103,7 +103,7 @@ def admits_equation(e: Equation) -> bool:
 
 
 def count_instructions(graph: Graph) -> int:
-    """Count about the instructions of the equations on values in registers, with those of inner Graphs."""
+    """Estimate the number of instructions of the equations on values in registers, including inner Graphs."""
     found = 0
     for e in graph.equations:
         for inner in inner_graphs(e):
@@ -157,7 +157,7 @@ class StepWriter:
         return self.function.place(self.memory, place, "i8")
 
     def add_function(self, function: Function) -> str:
-        """Add a function that the steps call, under a name of its own."""
+        """Add a function for the steps to call, under a new name."""
         function.name = f"{function.name}{len(self.functions)}"
         self.functions.append(function)
         return function.name
@@ -206,7 +206,7 @@ class StepWriter:
         return self.held[atom] if self.is_held(atom) else self.load_held(self.places[atom], atom.aval)
 
     def place(self, atom: Any) -> Value:
-        """Return where a value lies; one that is held only is stored."""
+        """Return the place of a value; a value in registers is stored first."""
         found = self.places.get(atom)
         if found is None:
             found = self.reserve(size_in_memory(atom.aval))
@@ -219,12 +219,12 @@ class StepWriter:
         return self.reserve(size_in_memory(var.aval)) if found is None else found
 
     def settle(self, var: Var, place: Value) -> None:
-        """Say that a variable was written to a place that is its own."""
+        """Record that a variable was written to its own place."""
         self.bind(var, place)
         self.owned.add(var)
 
     def bind(self, var: Var, value: Held | Value) -> None:
-        """Have a variable stand for these entries, or for what lies at a place where somebody else may read it, too."""
+        """Bind a variable to entries, or to a place that others may read too."""
         self.owned.discard(var)
         self.places.pop(var, None)
         if isinstance(value, Value):
@@ -243,7 +243,7 @@ class StepWriter:
         return self.entries(atom) if type(atom) is Literal or self.is_held(atom) else self.places[atom]
 
     def constant(self, atom: Any) -> Held | Value:
-        """Return the place of a value that inner steps only read, its entries if it has none."""
+        """Return the place of a value that inner steps only read, or its entries if it has no place."""
         found = self.places.get(atom)
         return self.entries(atom) if found is None else found
 
@@ -253,8 +253,8 @@ class StepWriter:
         f = self.function
         f.store(f.load(self.doubts, Type("i8")) | f.cast("zext", condition, Type("i8")), self.doubts)
 
-    def bear(self, work: int) -> None:
-        """Ask from time to time whether somebody interrupts: after a step of so many entries."""
+    def poll(self, work: int) -> None:
+        """Poll for interrupts from time to time: after a step of a number of entries."""
         f = self.function
         left = f.load(self.patience, I64) - work
         f.store(left, self.patience)
@@ -269,7 +269,7 @@ class StepWriter:
 
     # -- equations ------------------------------------------
     def write_graph(self, graph: Graph) -> None:
-        """Write the equations of a Graph whose inputs are bound."""
+        """Write the equations of a Graph with bound inputs."""
         dying = graph.last_uses()
         for k, e in enumerate(graph.equations):
             self.dying = dying.get(k, ())
@@ -317,7 +317,7 @@ def next_power(count: int) -> int:
 
 
 def lanes_of(e: Equation) -> int:
-    """Return of how many entries at a time an equation is computed: of one where an instruction does it."""
+    """Return the number of entries that an equation computes at a time; one for equations of single instructions."""
     rule = math.FUNCTIONS.get(str(e.primitive.computes))
     dtypes = [a.aval.dtype for a in (*e.inputs, *e.outputs) if not a.aval.weak]
     if rule is None or rule.inline or any(d.kind != "f" or d.itemsize < 4 for d in dtypes):
@@ -326,14 +326,14 @@ def lanes_of(e: Equation) -> int:
 
 
 def places_in(shape: Sequence[int], target: Sequence[int]) -> list[int]:
-    """Return the number of the entry of an array that stands for each entry of the shape to which it is broadcast."""
+    """Return for each entry of a shape the number of the entry of an array that is broadcast to it."""
     return np.broadcast_to(np.arange(prod(shape)).reshape(shape), target).ravel().tolist()
 
 
 # -- values in memory ------------------------------------------
 @step_rule("fused", admits=lambda e: e.params["native"])
 def write_group(w: StepWriter, e: Equation) -> None:
-    """Write a call of the group's own loop, and what is left of its reductions."""
+    """Write a call of the group's own loop, and the rest of its reductions."""
     graph = e.params["graph"]
     if uses_reductions(graph):
         cut: Any = RowSpace(graph)
@@ -371,7 +371,7 @@ def cut_reduction(e: Equation) -> tuple[tuple[int, int], int]:
 
 
 def admits_reduction(e: Equation) -> bool:
-    """Whether a reduction can be written, and to combine one entry after the other is as exact as what NumPy does."""
+    """Whether a reduction can be written, and is as exact entry by entry as in NumPy."""
     if not (groups.admits(e) and (is_held(e.inputs[0].aval) or space.admits_reduction(e))):
         return False
     shape, axis = cut_reduction(e)
@@ -433,7 +433,7 @@ def combine(
 
 
 def product_of(e: Equation) -> Any:
-    """Return a contraction as a product of matrices of one floating dtype in memory, or None where it is none."""
+    """Return a contraction as a product of matrices of one floating-point dtype in memory, or None if it is not one."""
     left, right = (a.aval for a in e.inputs)
     if any(type(a) is Literal for a in e.inputs) or {left.dtype, right.dtype} != {e.outputs[0].aval.dtype}:
         return None
@@ -457,7 +457,7 @@ def write_matrix_product(w: StepWriter, e: Equation, plan: Any) -> None:
 
 
 def transpose(w: StepWriter, matrix: Any, rows: int, columns: int) -> Value:
-    """Write the transposition of a matrix; return where it lies then."""
+    """Write the transposition of a matrix; return its place."""
     name = w.add_function(
         write_transposition("transpose", lanes.memory_element(matrix.aval.dtype), rows, columns)
     )
@@ -467,7 +467,7 @@ def transpose(w: StepWriter, matrix: Any, rows: int, columns: int) -> Value:
 
 
 def transpose_constants(w: StepWriter, graph: Graph, constants: Sequence[Var]) -> None:
-    """Transpose before a loop what its products need so in every step."""
+    """Transpose before a loop the constants that its products need transposed in every step."""
     for e in graph.equations:
         plan = product_of(e) if e.primitive.name == "contract" else None
         if plan is not None and plan.transposed:

@@ -21,8 +21,8 @@ OBJECTS = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\x64\x86", b"\x64\xaa")  # ELF, Ma
 
 
 def keep(text: str, identity: str, compile_text: Callable[[str], bytes]) -> bytes:
-    """Return the machine code of a text for a processor: that which is on disk, or else compile it, and put it there if
-    there is a place for it."""
+    """Return the machine code of a text for a processor, from disk if it is there, otherwise compiled, and stored if
+    there is a directory."""
     folder = find_folder()
     if folder is None:
         return compile_text(text)
@@ -35,7 +35,7 @@ def keep(text: str, identity: str, compile_text: Callable[[str], bytes]) -> byte
 
 
 def find_folder() -> Path | None:
-    """Return the directory for machine code, or None where nothing is kept."""
+    """Return the directory for machine code, or None if nothing is kept."""
     directory = os.environ.get("FXGRAD_CACHE_DIR")
     if not directory:
         return None
@@ -48,14 +48,14 @@ def find_folder() -> Path | None:
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """Whether a file or directory belongs to the user, and nobody else may write to it."""
+    """Whether a file or directory belongs to the user and is not writable for others."""
     if not hasattr(os, "getuid"):
         return True  # where directories of users are theirs
     return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def read(path: Path) -> bytes | None:
-    """Return the machine code in a file, or None where there is none that can be trusted."""
+    """Return the machine code in a file, or None if there is none to trust."""
     try:
         # A pipe would wait for somebody to write.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -69,12 +69,12 @@ def read(path: Path) -> bytes | None:
 
 
 def heading(path: Path, code: bytes) -> bytes:
-    """Return what a file of this name begins with."""
+    """Return the header of a file of this name."""
     return MAGIC + hashlib.sha256(path.name.encode() + code).digest()
 
 
 def is_object(code: bytes) -> bool:
-    """Whether bytes look like an object file, of which ELF says where its sections are described."""
+    """Whether bytes look like an object file; for ELF its table of sections is checked."""
     if not code.startswith(OBJECTS):
         return False
     if not code.startswith(OBJECTS[0]):

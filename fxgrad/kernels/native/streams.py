@@ -85,8 +85,8 @@ def stream_function(name: str, element: str, domain: int, law: str) -> Function:
 
 
 def write_log_gamma(key: Value, index: Value, a: Value) -> Value:
-    """Write a sample of entry number `index` of a key, as `kernels.sampling` takes it: Marsaglia and Tsang, "A simple
-    method for generating gamma variables" (2000)."""
+    """Write a sample for the entry `index` of a key, with the method of `kernels.sampling`: Marsaglia and Tsang, "A
+    simple method for generating gamma variables" (2000)."""
     f = key.function
     usual = (a > 0.0) & (a < numbers.inf)
     shape = guard(~usual, 1.0, a)
@@ -136,7 +136,7 @@ def fold_function(name: str, element: str) -> Function:
 
 # -- on arrays ------------------------------------------
 def draw(keys: np.ndarray, domain: int, count: int, law: str | None = None) -> np.ndarray | None:
-    """Return `count` words for each of n keys, or numbers of a law, as [n, count]; None if NumPy is to draw them."""
+    """Return `count` words, or numbers of a law, for each of n keys as [n, count]; None if NumPy is to draw them."""
     n = len(keys)
     if not n or not count or engine.mode() == "never":
         return None
@@ -151,7 +151,7 @@ def draw(keys: np.ndarray, domain: int, count: int, law: str | None = None) -> n
 
 
 def fold(keys: np.ndarray, data: np.ndarray) -> np.ndarray | None:
-    """Return the children of keys for as many integers of 64 bits, or None as `draw` does."""
+    """Return the children of keys for the same number of 64-bit integers, or None as in `draw`."""
     if not keys.size or engine.mode() == "never":
         return None
     run = ask_kernel(DRAW_TIME + WORD_TIME * keys.size, fold_function, np.dtype(float))
@@ -164,7 +164,7 @@ def fold(keys: np.ndarray, data: np.ndarray) -> np.ndarray | None:
 
 
 def draw_log_gamma(keys: np.ndarray, shapes: np.ndarray) -> np.ndarray | None:
-    """Return a sample for each entry of `shapes`, whose leading axes are those of the keys, or None as `draw` does."""
+    """Return a sample for each entry of `shapes`, whose leading axes are those of the keys, or None as in `draw`."""
     n = keys.size
     if not shapes.size or shapes.dtype != np.float64 or engine.mode() == "never":
         return None

@@ -53,7 +53,7 @@ def admits_system(e: Equation) -> bool:
     return known and len(e.inputs) == 2 and a.aval.shape[-1] <= SOLVED_ORDER and type(b) is not Literal
 
 
-def copied(w: StepWriter, atom: object, target: Value | None = None) -> Value:
+def copy_operand(w: StepWriter, atom: object, target: Value | None = None) -> Value:
     """Return where a copy of an operand lies."""
     place = w.reserve(size_in_memory(atom.aval)) if target is None else target  # type: ignore[attr-defined]
     w.copy(place, w.place(atom), atom.aval)  # type: ignore[attr-defined]
@@ -65,7 +65,7 @@ def write_solve(w: StepWriter, e: Equation) -> None:
     (a, b), (result,), f = e.inputs, e.outputs, w.function
     type = Type(lanes.memory_element(result.aval.dtype))
     order, target = a.aval.shape[-1], w.target(result)
-    left, right = copied(w, a), copied(w, b, target)
+    left, right = copy_operand(w, a), copy_operand(w, b, target)
 
     def visit(position: Position) -> None:
         stack = stack_number(position, a.aval.shape[:-2])
@@ -123,7 +123,7 @@ def write_triangular_solve(w: StepWriter, e: Equation) -> None:
     (a, b), (result,), params = e.inputs, e.outputs, e.params
     type = Type(lanes.memory_element(result.aval.dtype))
     target = w.target(result)
-    left, right = w.place(a), copied(w, b, target)
+    left, right = w.place(a), copy_operand(w, b, target)
 
     def visit(position: Position) -> None:
         stack = stack_number(position, a.aval.shape[:-2])
@@ -146,7 +146,8 @@ def admits_factor(e: Equation) -> bool:
 
 @step_rule("cholesky", admits=admits_factor)
 def write_cholesky(w: StepWriter, e: Equation) -> None:
-    """Write the lower factor of the symmetric part of a matrix; one that is not positive is a doubt."""
+    """Write the lower factor of the symmetric part of a matrix; a matrix that is not positive definite raises a
+    doubt."""
     (a,), (result,), f = e.inputs, e.outputs, w.function
     type = Type(lanes.memory_element(result.aval.dtype))
     order, target, source = a.aval.shape[-1], w.target(result), w.place(a)
@@ -177,7 +178,7 @@ def write_cholesky(w: StepWriter, e: Equation) -> None:
 
 @step_rule("mirror_triangle")
 def write_mirrored(w: StepWriter, e: Equation) -> None:
-    """Write a symmetric matrix, of which one triangle is read."""
+    """Write a symmetric matrix from one of its triangles."""
     x, upper = operand_of(w, e, e.inputs[0]), e.params["upper"]
 
     def entry(position: Position) -> Value:

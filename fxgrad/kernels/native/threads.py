@@ -1,4 +1,4 @@
-"""Threads that share the work of machine code, which releases the interpreter's lock while it runs.
+"""Threads that share the work of machine code, which releases the interpreter's lock.
 
 The number of threads is given by the environment variable FXGRAD_NUM_THREADS, or else by OMP_NUM_THREADS, or else is
 the number of processors available to the process. Results do not depend on it.
@@ -34,8 +34,8 @@ def thread_count() -> int:
 
 
 class Pool:
-    """The threads beside the one that asks. They are started when they are first needed, again in a process that was
-    forked, and end with the interpreter.
+    """The worker threads besides the calling thread. They are started when they are first needed, again in a process
+    that was forked, and end with the interpreter.
 
     What waits here are queues written in C: the main thread is interrupted (Ctrl-C) between two steps of Python, which
     may be those that take a lock in `threading` or `concurrent.futures`.
@@ -47,7 +47,7 @@ class Pool:
         self.count = 0
 
     def submit(self, function: Callable[..., int], *arguments: Any) -> Callable[[], int]:
-        """Have another thread call a function; return what waits for its result."""
+        """Call a function in another thread; return a function that waits for its result."""
         result: SimpleQueue[int] = SimpleQueue()
         with self.lock:
             if self.count < thread_count() - 1:
@@ -75,8 +75,8 @@ if hasattr(os, "register_at_fork"):
 
 
 class Crew:
-    """A native function of (first, last, arrays…) on `units` pieces of work, of which threads do a share each. It
-    returns the exceptions that any of them has raised."""
+    """A native function of (first, last, arrays…) on `units` pieces of work, shared between threads. It returns the
+    exceptions that any of them has raised."""
 
     def __init__(self, native: Callable[..., int], units: int, effort: float):
         self.native, self.units = native, units

@@ -15,7 +15,8 @@ from . import engine
 
 
 class Tier:
-    """What `make` makes, for a price in nanoseconds. `name` says in a warning what stays with NumPy if that fails."""
+    """A function that `make` compiles when its use has cost a price in nanoseconds. If that fails, a warning says that
+    `name` stays with NumPy."""
 
     __slots__ = ("failure", "made", "make", "name", "price", "spent", "used")
 
@@ -27,8 +28,8 @@ class Tier:
         self.failure: Exception | None = None
 
     def ask(self, cost: float) -> Any:
-        """Return what is made for a call that takes NumPy about so many nanoseconds, or None if NumPy is to compute
-        it."""
+        """Return the compiled function for a call that takes NumPy about a number of nanoseconds, or None if NumPy is
+        to compute it."""
         if self.used is not None or self.failure is not None or engine.mode() == "never":
             return self.used
         before = self.spent
@@ -43,7 +44,7 @@ class Tier:
         return self.used
 
     def work(self) -> None:
-        """Make it, in one thread at a time."""
+        """Compile the function, in one thread at a time."""
         with engine.LOCK:
             if self.made is None and self.failure is None:
                 try:

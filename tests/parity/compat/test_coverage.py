@@ -56,7 +56,7 @@ def test_every_public_name_is_there_or_has_a_reason(space):
     absent = {name for names in differences.ABSENT.values() for name in names.get(space, "").split()}
     missing = {name for name in theirs if not hasattr(ours, name)}
     assert sorted(missing - absent) == []
-    assert sorted(absent & theirs - missing) == []  # they are there now: their reasons have gone
+    assert sorted(absent & theirs - missing) == [], "there now: they leave ABSENT of differences.py"
     assert sorted(absent - theirs) == []  # torch has them no longer
 
 

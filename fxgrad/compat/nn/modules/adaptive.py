@@ -143,7 +143,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return _ASMoutput(output.squeeze(0) if single else output, -output.mean())
 
     def _get_full_log_prob(self, input, head_output) -> Any:
-        """The log-probabilities of all classes, of what the head makes of the input."""
+        """The log-probabilities of all classes, computed from the input and the output of the head."""
         head = functional.log_softmax(head_output, 1)
         parts = [head[:, : self.shortlist_size]]
         for i, maps in enumerate(self.tail):

@@ -13,7 +13,7 @@ from .module import Module
 
 
 class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name by which torch shows it here."""
+    """A Linear with the class name that torch shows for this layer."""
 
 
 class MultiheadAttention(Module):

@@ -29,7 +29,8 @@ NO_INPUTS_WARNING = (
 
 
 class BackwardHookFunction(Function):
-    """Tensors passed through one Node, which gets their gradients together; missing ones are zeros."""
+    """A function that passes Tensors through one Node, so that their gradients arrive together; missing gradients are
+    zeros."""
 
     generate_vmap_rule = True
 
@@ -51,8 +52,8 @@ class BackwardHookFunction(Function):
 
 
 class Passage:
-    """The Tensors among some values, which are passed through one Node if any of them requires a gradient. Neither they
-    nor the Node are kept: a hook of that Node refers to this."""
+    """The Tensors of some values, passed through one Node if any of them requires a gradient. Neither they nor the Node
+    are kept: a hook of that Node refers to this."""
 
     def __init__(self, values: Sequence[Any]):
         self.count = len(values)
@@ -84,7 +85,7 @@ class Passage:
 
 
 def check_hook_result(given, gradients: tuple, hook: str, what: str) -> tuple:
-    """Check what a hook returned in place of gradients: one for each, alone or in a tuple."""
+    """Check the gradients that a hook returned: one for each Tensor, alone or in a tuple."""
     found = given if isinstance(given, tuple) else (given,)
     if len(found) != len(gradients):
         raise TensorError(
@@ -150,7 +151,8 @@ class BackwardHooks:
         return None if gradients is original else results.gather(gradients)
 
     def on_input_gradients(self, given: tuple, _) -> tuple | None:
-        """Call the hooks, unless the gradients did not come through the results: those of a gradient do not."""
+        """Call the hooks, unless the gradients came by a way other than the results, such as the gradient of a
+        gradient."""
         if self.grad_output is None:
             return None
         arguments: Any = self.arguments

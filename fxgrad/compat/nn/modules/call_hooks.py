@@ -1,4 +1,4 @@
-"""Calls of a Module: its `forward`, and the hooks before and after it."""
+"""The call of a Module: its `forward`, and the hooks before and after."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..._declare.packages import complete_methods, complete_module
 
 
 class ModuleHook:
-    """One hook of a module or of all, its kind, and how it is called."""
+    """A hook of one module or of all modules, with its kind and calling convention."""
 
     def __init__(self, kind: str, function: Callable, with_kwargs: bool = False, always: bool = False):
         self.kind, self.function, self.with_kwargs, self.always = kind, function, with_kwargs, always
@@ -23,8 +23,8 @@ GLOBAL_HOOKS: HookList = HookList()
 
 
 class LazyHookList:
-    """Hooks of a Module under a name of torch's, a HookList made when it is first asked for. From then on calls of the
-    Module look for hooks: whoever has the list may put one in."""
+    """The hooks of a Module under torch's attribute name, a HookList that is made on first access. From then on calls
+    of the Module look for hooks: whoever has the list may put one in."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -60,7 +60,7 @@ class CallMixin:
         return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args, **kwargs) -> Any:
-        """What a call does; subclasses that wrap calls call this."""
+        """Carry out a call; subclasses that wrap calls call this method."""
         return CallMixin.__call__(self, *args, **kwargs)
 
     def register_forward_pre_hook(
@@ -106,7 +106,7 @@ class CallMixin:
             self.__dict__["_fx_may_have_hooks"] = True
 
     def _fx_hooks_of(self, kind: str) -> list[ModuleHook]:
-        """The hooks of a kind, those of all modules first."""
+        """Return the hooks of a kind: first those of all modules, then those of this one."""
         found = [hook for hook in list(GLOBAL_HOOKS.values()) if hook.kind == kind]
         own = self.__dict__.get(f"_{kind}_hooks")
         if own:
@@ -154,7 +154,7 @@ class CallMixin:
 def add_hook(
     place: HookList, hook: Callable, prepend: bool = False, **marks: tuple[HookList, bool]
 ) -> RemovableHandle:
-    """Register a hook, and note which marks it has in the lists of these."""
+    """Register a hook, and record its options in the lists of the module."""
     handle = RemovableHandle(place, extra_dict=[marked for marked, _ in marks.values()])
     place[handle.id] = hook
     for marked, has in marks.values():
@@ -254,7 +254,7 @@ def apply_pre_hook(module, hook: ModuleHook, args: tuple, kwargs: dict) -> tuple
 
 
 def apply_forward_hook(module, hook: ModuleHook, args: tuple, kwargs: dict, result) -> Any:
-    """Call a forward hook, and return what it makes of the output, or None."""
+    """Call a forward hook, and return the output that it gives, or None."""
     given = (args, kwargs) if hook.with_kwargs else (args,)
     return hook.function(module, *given, result)
 

@@ -147,7 +147,7 @@ class Sequential(IndexedContainer):
 
 
 def check_sequential(other) -> None:
-    """Raise for what cannot be added to a Sequential."""
+    """Raise unless the value can be added to a Sequential."""
     if not isinstance(other, Sequential):
         raise ArgumentValueError(
             f"add operator supports only objects of Sequential class, but {type(other)} is given.",
@@ -284,7 +284,7 @@ class ModuleDict(NamedContainer):
 
 
 def as_parameter(value) -> Any:
-    """Convert a Tensor to a Parameter; anything else stays as it is."""
+    """Convert a Tensor to a Parameter; return any other value unchanged."""
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 

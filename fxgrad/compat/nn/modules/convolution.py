@@ -75,7 +75,7 @@ class _ConvNd(LinearMap):
         create_parameters(self, device, dtype, weight=size, bias=out_channels if bias else None)
 
     def _fx_pad_widths(self) -> list[int]:
-        """The padding as `functional.pad` takes it: before and after the last dimension, then the one before it, …"""
+        """The padding in the order of `functional.pad`: the last dimension first."""
         if isinstance(self.padding, tuple):
             totals = [2 * p for p in self.padding]
         else:
@@ -84,7 +84,7 @@ class _ConvNd(LinearMap):
         return [n for t in reversed(totals) for n in (t // 2, t - t // 2)]
 
     def _conv_forward(self, input, weight, bias) -> Any:
-        """The convolution with a weight and a bias; subclasses call it with those of their own."""
+        """The convolution with a given weight and bias; subclasses call it with their own."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
             widths = self._reversed_padding_repeated_twice

@@ -74,7 +74,7 @@ class TableModule(Module):
         return made
 
     def reset_parameters(self) -> None:
-        """Draw the vectors anew from the normal distribution; that of the padding is zero."""
+        """Draw the vectors anew from the normal distribution, and set the vector of the padding to zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             init.zeros_(self.weight.detach()[self.padding_idx])

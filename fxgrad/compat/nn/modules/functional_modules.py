@@ -42,7 +42,7 @@ class FunctionalModule(Module):
 
 
 class RandomModule(FunctionalModule):
-    """The base of those that draw random numbers in training."""
+    """The base of modules that draw random numbers in training."""
 
     def _fx_options(self) -> dict[str, Any]:
         return {**super()._fx_options(), "training": self.training}
@@ -61,7 +61,7 @@ class NormModule(FunctionalModule):
 
 
 class _DropoutNd(RandomModule):
-    """The base of those that drop entries in training, with probability `p`.
+    """The base of modules that drop entries in training, with probability `p`.
 
     Raises:
         ValueError: `p` is not between 0 and 1.

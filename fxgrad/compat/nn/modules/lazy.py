@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LazyModuleMixin:
-    """What a lazy module is besides: its parameters have no shape until it is called, or loads a state.
+    """The mixin of lazy modules, whose parameters have no shape until the first call or until a state is loaded.
 
     A subclass defines `initialize_parameters(*args)`, which gives them one, for the arguments of `forward`. After its
     first call the module is of the class `cls_to_become`, where there is one.
@@ -59,7 +59,7 @@ class LazyModuleMixin:
                     member.materialize(given.shape)
 
     def initialize_parameters(self, *args, **kwargs) -> None:
-        """Give all parameters their shapes, for these arguments of `forward`; subclasses define it."""
+        """Give all parameters their shapes, from the arguments of `forward`; subclasses define it."""
         raise NotSupportedError(
             f"initialize_parameters is not implemented for {type(self).__name__}",
             hint="def initialize_parameters(self, x): self.weight.materialize(…)",
@@ -212,7 +212,7 @@ class _LazyNormBase(LazyModuleMixin):
                 self._buffers[name] = UninitializedBuffer(**place)
 
     def reset_parameters(self) -> None:
-        """Set parameters and statistics to where they start, once there are any."""
+        """Reset parameters and statistics to their initial values, if they exist."""
         if not self.has_uninitialized_params() and self.num_features:
             super().reset_parameters()  # type: ignore[misc]
 
@@ -228,7 +228,7 @@ class _LazyNormBase(LazyModuleMixin):
 
 
 def lazy_module(base: type, mixin: type[LazyModuleMixin], learned: str) -> type:
-    """Make the class of Modules that become those of a class in their first call."""
+    """Make the lazy form of a class of Modules, which becomes that class on the first call."""
     members: dict[str, Any] = {
         "cls_to_become": base,
         "__module__": __name__,

@@ -1,4 +1,4 @@
-"""Module: named parameters, buffers and submodules, and a function of them."""
+"""Module: a function with named parameters, buffers and submodules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .state import StateMixin
 
 
 def indent_lines(text: str) -> str:
-    """Indent all lines of a text but the first by two spaces."""
+    """Indent all lines of a text except the first by two spaces."""
     return text.replace("\n", "\n  ")
 
 
@@ -82,7 +82,7 @@ class Module(CallMixin, StateMixin):
             super().__init__(*args, **kwargs)
 
     def forward(self, *args, **kwargs) -> Any:
-        """What the module computes: subclasses define it."""
+        """Compute the output of the module; subclasses define it."""
         raise NotSupportedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function',
             hint="def forward(self, x): … in this class, spelled so",
@@ -132,7 +132,7 @@ class Module(CallMixin, StateMixin):
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
     def _fx_forget_member(self, name: str, but: str = "") -> bool:
-        """Remove what has this name; return whether it was there. What is of the kind `but` is about to be replaced and
+        """Remove the member of a name; return whether it existed. What is of the kind `but` is about to be replaced and
         keeps its place."""
         found = False
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -149,7 +149,7 @@ class Module(CallMixin, StateMixin):
             raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
 
     def _fx_check_name(self, name, kind: str, members: dict) -> None:
-        """Raise for what cannot be the name of a member."""
+        """Raise unless the name can be that of a member."""
         if not isinstance(name, str):
             raise ArgumentError(
                 f"{kind} name should be a string. Got {torch_type_name(name)}", hint=f"str({name!r})"
@@ -297,7 +297,7 @@ class Module(CallMixin, StateMixin):
         return (b for _, b in self.named_buffers(recurse=recurse))
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """This module and all inside it, each once."""
+        """This module and all its submodules at any depth, each once."""
         return (m for _, m in self.named_modules(remove_duplicate=remove_duplicate))
 
     def children(self) -> Iterator[Module]:
@@ -371,7 +371,7 @@ class Module(CallMixin, StateMixin):
 
     # -- all at once ------------------------------------------
     def apply(self, fn: Callable[[Module], Any]) -> Module:
-        """Call `fn` with every module, those inside first; returns this one."""
+        """Call `fn` with every submodule and then with this module, which is returned."""
         for module in self.children():
             module.apply(fn)
         fn(self)
@@ -397,7 +397,7 @@ class Module(CallMixin, StateMixin):
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Module:
-        """Have all parameters require a gradient, or none."""
+        """Set whether the parameters require gradients."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
@@ -408,7 +408,7 @@ class Module(CallMixin, StateMixin):
             clear_grad(p, set_to_none)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Module:
-        """Replace the data of all parameters and buffers, and of gradients, by what `fn` makes of them."""
+        """Replace the data of all parameters, buffers and gradients by the results of `fn`."""
         for module in self.children() if recurse else ():
             module._apply(fn)
         with no_grad():
@@ -465,7 +465,7 @@ class Module(CallMixin, StateMixin):
         return self._apply(lambda t: empty_like(t, device=device), recurse)
 
     def share_memory(self) -> Module:
-        """Return this module: threads share all memory, and processes get it by copy."""
+        """Return this module: threads share all memory, and processes receive copies."""
         return self
 
     def compile(self, *args, **kwargs) -> None:
@@ -509,7 +509,7 @@ class Module(CallMixin, StateMixin):
 
     # -- text ------------------------------------------
     def extra_repr(self) -> str:
-        """What stands between the parentheses of `repr`."""
+        """The text between the parentheses of `repr`."""
         return ""
 
     def _get_name(self) -> str:
@@ -524,7 +524,7 @@ class Module(CallMixin, StateMixin):
 
 
 def torch_type_name(value) -> str:
-    """The name of a value's class with its module, as torch writes it."""
+    """The qualified name of a value's class, in torch's form."""
     if isinstance(value, Tensor):
         return value.type() if type(value) is Tensor else f"torch.nn.{type(value).__name__}"
     cls = value if isinstance(value, type) else value.__class__
@@ -532,7 +532,7 @@ def torch_type_name(value) -> str:
 
 
 def module_hint(value) -> str:
-    """Return how to make a module of what is given in place of one."""
+    """Return a hint how to make a module from a value that is not one."""
     if isinstance(value, type) and issubclass(value, Module):
         return f"{value.__name__}(…), a module, in place of its class"
     return "a subclass of torch.nn.Module, whose forward calls the function; torch.nn.ModuleList of several"
@@ -554,7 +554,7 @@ def join_path(prefix: str, name: str) -> str:
 
 
 def clear_grad(p: Tensor, set_to_none: bool) -> None:
-    """Drop a gradient, or make it zero, without history."""
+    """Remove a gradient, or set it to zero without history."""
     if p.grad is None:
         return
     if set_to_none:

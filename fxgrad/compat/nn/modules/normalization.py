@@ -255,7 +255,7 @@ class _BatchNorm(_NormBase):
         return functional.batch_norm(input, mean, var, self.weight, self.bias, own, momentum, self.eps)
 
     def _fx_forget_running_stats(self) -> None:
-        """Keep no running statistics from now on: those of each batch are taken, in evaluation as well."""
+        """Stop keeping running statistics: from now on those of each batch are used, also in evaluation."""
         self.running_mean = self.running_var = self.num_batches_tracked = None
         self.track_running_stats = False
 
@@ -279,7 +279,7 @@ class _InstanceNorm(_NormBase):
         unexpected,
         errors,
     ) -> None:
-        """Take the state of this module; before torch 0.4 there were always running statistics in it."""
+        """Load the state of this module; before torch 0.4 every state had running statistics."""
         if local_metadata.get("version") is None and not self.track_running_stats:
             keys = [f"{prefix}{name}" for name in ("running_mean", "running_var")]
             found = [key for key in keys if state_dict.pop(key, None) is not None]

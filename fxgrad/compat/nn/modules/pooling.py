@@ -1,4 +1,4 @@
-"""Modules that pool windows of images, or undo it."""
+"""Modules that pool windows of images, or invert the pooling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .module import Module
 
 
 class PoolModule(FunctionalModule):
-    """A pooling window, which moves by its own size where nothing else is said."""
+    """A pooling window, whose stride is by default its size."""
 
     stride: Any
 
@@ -38,19 +38,19 @@ class _AvgPoolNd(PoolModule):
 
 
 class _LPPoolNd(FunctionalModule):
-    """The base of p-norms of windows; the stride is shown as it was given."""
+    """The base of p-norms of windows, whose `repr` shows the stride as given."""
 
 
 class _AdaptiveAvgPoolNd(FunctionalModule):
-    """The base of means of as many windows as are asked for."""
+    """The base of means over a given number of windows."""
 
 
 class _AdaptiveMaxPoolNd(FunctionalModule):
-    """The base of maxima of as many windows as are asked for."""
+    """The base of maxima over a given number of windows."""
 
 
 class _MaxUnpoolNd(FunctionalModule):
-    """The base of what puts the entries of windows back where their maxima were."""
+    """The base of modules that put the maxima of windows back in their places."""
 
     _fx_dims: int
 

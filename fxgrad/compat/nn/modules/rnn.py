@@ -25,7 +25,7 @@ def draw_parameters(module: Module, hidden_size: int) -> None:
 
 
 def select_sequences(state, places) -> Any:
-    """The states of the sequences in this order; None: as they are."""
+    """The states of the sequences in an order; None keeps the order."""
     if places is None:
         return state
     if isinstance(state, tuple):
@@ -116,7 +116,7 @@ class RNNBase(Module):
 
     @property
     def _flat_weights(self) -> list[Any]:
-        """The parameters, or what stands in their place, in the order in which `torch.lstm` takes them."""
+        """The parameters in the order in which `torch.lstm` takes them."""
         return [getattr(self, name) for name in self._flat_weights_names]
 
     @_flat_weights.setter
@@ -198,7 +198,7 @@ class RNNBase(Module):
         return select_sequences(hx, permutation)
 
     def _fx_initial_state(self, input, batch_sizes) -> Any:
-        """The state where none is given: zeros."""
+        """The default initial state, zeros."""
         return zeros(
             self.get_expected_hidden_size(input, batch_sizes), dtype=input.dtype, device=input.device
         )
@@ -504,7 +504,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input, hx=None) -> Any:
-        """The next state for an `input`; zeros are the state `hx` where none is given.
+        """The next state for an `input`; `hx` is zeros by default.
 
         Raises:
             RuntimeError: there is no such nonlinearity.
@@ -529,7 +529,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input, hx=None) -> tuple[Any, Any]:
-        """The next states for an `input`; zeros are the states `hx` where none are given."""
+        """The next states for an `input`; `hx` is zeros by default."""
         return self._fx_step("lstm", input, hx)
 
 
@@ -547,5 +547,5 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input, hx=None) -> Any:
-        """The next state for an `input`; zeros are the state `hx` where none is given."""
+        """The next state for an `input`; `hx` is zeros by default."""
         return self._fx_step("gru", input, hx)

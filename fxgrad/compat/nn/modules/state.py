@@ -20,7 +20,7 @@ _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class IncompatibleKeys(NamedTuple):
-    """The names that `load_state_dict` did not find, and those that it did not look for."""
+    """The missing and the unexpected names of a call of `load_state_dict`."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -39,7 +39,7 @@ def quote_names(names: list[str]) -> str:
 
 
 def loading_hint(found: IncompatibleKeys, strict: bool) -> str:
-    """Return what to do about a state that does not fit a module."""
+    """Return a hint for a state that does not fit a module."""
     if found.unexpected_keys and all(name.startswith("module.") for name in found.unexpected_keys):
         return "torch.nn.modules.utils.consume_prefix_in_state_dict_if_present(state_dict, 'module.')"
     if strict and (found.missing_keys or found.unexpected_keys):
@@ -78,7 +78,7 @@ class StateMixin:
         return HookList()
 
     def _fx_list_hooks(self, kind: str) -> list[Callable[..., Any]]:
-        """The hooks of a kind; most modules have none, and no list of them."""
+        """The hooks of a kind; most modules have no list of hooks, because they have none."""
         hooks = self.__dict__.get(kind)
         return list(hooks.values()) if hooks else []
 
@@ -118,7 +118,7 @@ class StateMixin:
 
     # -- out ------------------------------------------
     def get_extra_state(self) -> Any:
-        """Return what else belongs to the state; subclasses define it, with `set_extra_state`.
+        """Return further parts of the state; subclasses define it together with `set_extra_state`.
 
         Raises:
             RuntimeError: the class has none.
@@ -128,7 +128,7 @@ class StateMixin:
         )
 
     def set_extra_state(self, state) -> None:
-        """Take back what `get_extra_state` returned.
+        """Restore the value that `get_extra_state` returned.
 
         Raises:
             RuntimeError: the class has none.
@@ -145,7 +145,7 @@ class StateMixin:
         return {name: member for name, member in members.items() if member is not None and name not in hidden}
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        """Put the state of this module itself into a dict; subclasses may add to it."""
+        """Write the state of this module, without its submodules, into a dict; subclasses may extend it."""
         for name, member in self._fx_own_state().items():
             destination[prefix + name] = member if keep_vars else member.detach()
         if type(self).get_extra_state is not StateMixin.get_extra_state:
@@ -314,7 +314,7 @@ class StateMixin:
                         unexpected_keys.append(key)
 
     def _fx_take_member(self, name: str, member: Tensor, key: str, given, assign: bool) -> list[str]:
-        """Take one parameter or buffer from a state; return what is wrong with it, nothing or one line."""
+        """Load one parameter or buffer from a state; return the error messages, at most one."""
         if not isinstance(given, Tensor):
             return [
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '

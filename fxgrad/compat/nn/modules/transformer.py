@@ -29,7 +29,7 @@ def causal_mask(size: int, device=None, dtype=None) -> Any:
 
 
 def is_causal_mask(mask, known: bool | None, size: int | None) -> bool:
-    """Whether a mask hides all later keys: as it is said, or, where nothing is, as it looks."""
+    """Whether a mask hides all later keys: as stated by the caller, or otherwise as its entries show."""
     if known is not None or mask is None:
         return bool(known)
     causal = causal_mask(mask.shape[-2] if size is None else size, mask.device, mask.dtype)
@@ -42,7 +42,7 @@ def length_of(x, batch_first: bool) -> int | None:
 
 
 def activation_of(given: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function between the linear maps, by name or as it is."""
+    """The activation function, given by name or as a function."""
     if not isinstance(given, str):
         return given
     if given not in ("relu", "gelu"):
@@ -54,7 +54,7 @@ def activation_of(given: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def copies_of(module: Module, count: int) -> ModuleList:
-    """So many copies of a module."""
+    """Return a number of copies of a module."""
     return ModuleList([copy.deepcopy(module) for _ in range(count)])
 
 
@@ -119,7 +119,7 @@ class TransformerLayer(Module):
         return getattr(self, f"dropout{number}")(found)
 
     def _sa_block(self, x, attn_mask, key_padding_mask, is_causal: bool = False) -> Any:
-        """The block in which a sequence attends to itself."""
+        """The self-attention block."""
         return self._fx_attend(1, "self_attn", x, x, attn_mask, key_padding_mask, is_causal)
 
     def _ff_block(self, x) -> Any:
@@ -203,7 +203,7 @@ class TransformerDecoderLayer(TransformerLayer):
         return self._fx_add_block(x, 3, self._ff_block)
 
     def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal: bool = False) -> Any:
-        """The block in which a sequence attends to another."""
+        """The block of attention to another sequence."""
         return self._fx_attend(2, "multihead_attn", x, mem, attn_mask, key_padding_mask, is_causal)
 
 

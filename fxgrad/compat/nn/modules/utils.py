@@ -10,7 +10,7 @@ from ..._core.errors import ArgumentValueError
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that makes a tuple: of what is iterable its entries, of anything else n times itself."""
+    """Return a function that makes a tuple: from the entries of an iterable, or from n times any other value."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, Iterable) else tuple(repeat(x, n))
@@ -29,7 +29,7 @@ def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
 
 
 def _list_with_default(out_size: Sequence[int | None] | int, defaults: Sequence[int]) -> Any:
-    """Return sizes, with those that are None taken from the last of `defaults`."""
+    """Return sizes, in which None is replaced by the entry of `defaults` counted from the end."""
     if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):

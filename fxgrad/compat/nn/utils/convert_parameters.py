@@ -65,7 +65,7 @@ def _unflatten_dense_tensors(flat: Tensor, tensors: Sequence[Tensor]) -> tuple[T
 
 
 def _take_tensors(tensors: Iterable[Tensor], size_limit: int) -> Iterator[list[Tensor]]:
-    """Gather Tensors into lists of one dtype, each of at most `size_limit` bytes if it has more than one."""
+    """Group Tensors into lists of one dtype, each list of at most `size_limit` bytes or of one Tensor."""
     gathered: dict[object, list[Tensor]] = {}
     for t in tensors:
         group = gathered.setdefault(t.dtype, [])

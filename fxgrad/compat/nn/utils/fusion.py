@@ -16,7 +16,8 @@ from ..parameter import Parameter
 def fold_statistics(
     weight: Any, bias: Any, mean: Any, var: Any, eps: float, scale: Any, shift: Any, dim: int
 ) -> tuple[Parameter, Parameter]:
-    """(weight, bias) of a layer with the normalization of its outputs, which are along `dim` of the weight, in it."""
+    """Fold the normalization of a layer's outputs into the layer: return its new (weight, bias); `dim` is the outputs'
+    dimension of the weight."""
     bias = zeros_like(mean) if bias is None else bias
     scale = ones_like(mean) if scale is None else scale
     shift = zeros_like(mean) if shift is None else shift

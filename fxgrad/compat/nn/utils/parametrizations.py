@@ -24,7 +24,7 @@ from .weight_norm import norm_except_dim
 
 
 def is_orthogonal(Q: Tensor) -> bool:
-    """Whether the columns of a matrix are orthonormal, but for rounding."""
+    """Whether the columns of a matrix are orthonormal up to rounding."""
     n, k = Q.shape[-2:]
     eps = 10 * n * finfo(Q.dtype).eps
     gram = Q.mH @ Q
@@ -87,7 +87,7 @@ class _Orthogonal(Module):
 
     @no_grad()
     def right_inverse(self, Q: Tensor) -> Tensor:
-        """A matrix whose orthogonal matrix is Q.
+        """Return a matrix that the parametrization maps to Q.
 
         Raises:
             ValueError: another shape than that of the weight.

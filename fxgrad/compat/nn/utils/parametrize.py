@@ -115,7 +115,7 @@ class ParametrizationList(ModuleList):
         return [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def right_inverse(self, value: Tensor) -> None:
-        """Set the originals so that the parametrizations give a value, as far as their right inverses are such.
+        """Set the originals by the right inverses, so that the parametrizations give a value.
 
         Raises:
             RuntimeError: a parametrization has no `right_inverse`.
@@ -166,7 +166,7 @@ class ParametrizationList(ModuleList):
                 original.data = part.detach()
 
     def forward(self) -> Tensor:
-        """What the parametrizations give."""
+        """Return the value that the parametrizations compute."""
         first, *rest = self
         x = first(*self._fx_originals())
         for module in rest:
@@ -175,7 +175,7 @@ class ParametrizationList(ModuleList):
 
 
 def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
-    """Register a parameter or a buffer, whichever it is."""
+    """Register a Tensor as a parameter or a buffer, according to its class."""
     if isinstance(tensor, Parameter):
         module.register_parameter(name, tensor)
     else:
@@ -183,7 +183,7 @@ def register_tensor(module: Module, name: str, tensor: Tensor) -> None:
 
 
 def check_registration(found, shape, dtype) -> None:
-    """Raise for what is not a Tensor of this shape and dtype."""
+    """Raise unless the value is a Tensor of this shape and dtype."""
     if not isinstance(found, Tensor):
         raise ArgumentValueError(
             f"A parametrization must return a tensor. Got {type(found).__name__}.", hint="return x in forward"
@@ -217,7 +217,7 @@ def make_property(name: str) -> property:
 
 
 def refuse_pickling(self) -> None:
-    """Raise: the class of a parametrized module cannot be found again."""
+    """Raise, because pickle could not find the class of a parametrized module again."""
     raise TensorError(
         "Serialization of parametrized modules is only supported through state_dict(). See:\n"
         "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
@@ -235,8 +235,8 @@ def copy_parametrized(self, memo: dict[int, Any]) -> Any:
 
 
 def set_parametrized_class(module: Module) -> None:
-    """Give a module the class with a property for each of its parametrized Tensors; its own where there are none. The
-    class is a new one: copies of the module have the one before."""
+    """Give a module the class that has a property for each parametrized Tensor, or its original class if none is left.
+    The class is a new one: copies of the module have the one before."""
     base = type_before_parametrizations(module)
     names = list(module.parametrizations) if "parametrizations" in module._modules else []
     if not names:

@@ -1,4 +1,4 @@
-"""Pruning: parameters times masks of zeros and ones.
+"""Pruning: parameters multiplied by masks of zeros and ones.
 
 A pruned parameter NAME of a module becomes NAME_orig, with the buffer NAME_mask; before each call a hook, the pruning
 method, sets NAME to their product.
@@ -44,7 +44,7 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask for the importances t: zero where it prunes, as `default_mask` elsewhere.
+        """The mask for the importances t: zero at pruned entries, equal to `default_mask` elsewhere.
 
         Raises:
             ValueError, IndexError, AssertionError: the Tensor has not the dimensions that the method needs, or a mask
@@ -134,7 +134,7 @@ class BasePruningMethod(ABC):
         return None
 
     def remove(self, module: Module) -> None:
-        """Make the pruned parameter a plain one, with the zeros in it."""
+        """Make the pruned parameter an ordinary one that contains the zeros."""
         weight = self.apply_mask(module)
         original: Any = module._parameters.pop(f"{self._tensor_name}_orig")
         original.data = weight.detach()
@@ -199,7 +199,7 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask of the last method among what the default mask leaves."""
+        """The mask of the last method, restricted to the entries that the default mask keeps."""
         method = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype)
         place: Any
@@ -237,7 +237,7 @@ class Identity(BasePruningMethod):
 
 
 class _Unstructured(BasePruningMethod):
-    """The base of those that prune an amount of single entries: those of least importance."""
+    """The base of methods that prune the single entries of least importance."""
 
     PRUNING_TYPE = "unstructured"
 

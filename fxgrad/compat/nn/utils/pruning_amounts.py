@@ -1,4 +1,4 @@
-"""The amount of pruning: a number of entries, or a fraction of them."""
+"""The amount of pruning: a number of entries, or a fraction of all entries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..._core.errors import ArgumentError, ArgumentValueError
 
 
 def check_amount(amount: float) -> None:
-    """Raise for what is neither a number of entries nor a part of them.
+    """Raise unless the amount is a number of entries or a fraction.
 
     Raises:
         TypeError: `amount` is no number.

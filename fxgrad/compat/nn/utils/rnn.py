@@ -66,7 +66,7 @@ class PackedSequence(PackedSequenceFields):
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def to(self, *args, **kwargs) -> PackedSequence:
-        """The entries in another dtype or on another device, as `Tensor.to` has it; itself where nothing changes."""
+        """Convert the entries as `Tensor.to` does; return the same object if nothing changes."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -82,7 +82,7 @@ class PackedSequence(PackedSequenceFields):
         return self.to(*args, **kwargs) if args or "device" in kwargs else self.to(device="cuda", **kwargs)
 
     def pin_memory(self) -> PackedSequence:
-        """The sequences in pinned memory, of which there is none without CUDA."""
+        """Return the sequences in pinned memory, which exists only with CUDA."""
         return type(self)(*[None if t is None else t.pin_memory() for t in self])
 
     @property

@@ -48,7 +48,7 @@ class SpectralNorm:
         return weight.movedim(self.dim, 0).flatten(1) if weight.dim() > 1 else weight.reshape(len(weight), 1)
 
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
-        """The weight divided by its norm, after steps of the power iteration or as it is."""
+        """Return the weight divided by its norm; the norm is updated by power iteration if asked."""
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
         matrix: Any = self.reshape_weight_to_matrix(weight)
@@ -74,7 +74,7 @@ class SpectralNorm:
 
     @staticmethod
     def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
-        """Replace a weight by what the hook needs of it."""
+        """Replace a weight by the Tensors from which the hook computes it."""
         if find_hook(module, SpectralNorm, name) is not None:
             raise TensorError(
                 f"Cannot register two spectral_norm hooks on the same parameter {name}",
@@ -103,7 +103,7 @@ class SpectralNorm:
     def _fx_note_version(
         self, module: Module, state_dict, prefix: str, local_metadata: dict[str, Any]
     ) -> None:
-        """Write the version of the state into its metadata, as torch reads it."""
+        """Write the version of the state into its metadata, in torch's format."""
         local_metadata.setdefault("spectral_norm", {})[f"{self.name}.version"] = 1
 
 

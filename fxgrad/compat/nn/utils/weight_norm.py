@@ -65,7 +65,7 @@ class WeightNorm:
 
 
 def find_hook(module: Module, kind: type, name: str) -> int | None:
-    """The number of the hook of a kind for a weight, if the module has it."""
+    """Return the number of the hook of a kind for a weight, or None."""
     for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             return number

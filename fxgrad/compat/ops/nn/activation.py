@@ -106,7 +106,7 @@ def hardtanh(input, min_val: float = -1.0, max_val: float = 1.0) -> Any:
 
 @activation("", "nn.functional")
 def leaky_relu(input, negative_slope: float = 0.01) -> Any:
-    """The leaky rectified linear unit: x, times the slope where it is not positive."""
+    """The leaky rectified linear unit: x where it is positive, and slope·x elsewhere."""
     return ops.where(ops.greater(input, 0), input, input * number_like(negative_slope, input))
 
 
@@ -156,8 +156,8 @@ def softshrink(input, lambd: float = 0.5) -> Any:
 
 @operation("input weight", spaces="function method nn.functional", out=False, node="PreluKernelBackward0")
 def prelu(input, weight) -> Any:
-    """The parametric rectified linear unit: x, times the weight (one number, or one for each channel: dimension 1)
-    where it is not positive."""
+    """The parametric rectified linear unit: x where it is positive, and weight·x elsewhere, with one weight or one for
+    each channel (dimension 1)."""
     if weight.ndim == 1 and weight.shape[0] != 1 and input.ndim > 1:
         weight = ops.reshape(weight, shape=(weight.shape[0], *(1,) * (input.ndim - 2)))
     if weight.ndim and not input.ndim:
@@ -203,7 +203,7 @@ def celu(input, alpha: float = 1.0) -> Any:
 
 
 def scale_for_softplus(x, params: dict[str, Any]) -> tuple[Any, Any]:
-    """Return (beta·x, where it is above the threshold)."""
+    """Return beta·x, and whether it is above the threshold."""
     beta, threshold = (number_like(params[name], x) for name in ("beta", "threshold"))
     scaled = x if beta == 1 else x * beta
     return scaled, ops.greater(scaled, threshold)

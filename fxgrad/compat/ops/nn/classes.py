@@ -186,8 +186,8 @@ def cross_entropy(
 
 # -- margins between scores ------------------------------------------
 def as_batch(name: str, x, target, classwise: bool) -> tuple[Any, Any]:
-    """Return scores and targets, of one class or `classwise`, of each entry of a batch: without dimensions the scores
-    are those of one class."""
+    """Return scores and targets, of one class or `classwise`, for each entry of a batch; scores without dimensions are
+    those of one class."""
     shape, given = aval_of(x).shape, aval_of(target).shape
     if len(shape) > 2 or 0 in shape[1 if len(shape) > 1 else 0 :]:
         raise TensorError(
@@ -208,7 +208,7 @@ def as_batch(name: str, x, target, classwise: bool) -> tuple[Any, Any]:
 def multi_margin_loss(
     input, target, p: int = 1, margin: float = 1.0, weight=None, reduction: str = "mean"
 ) -> Any:
-    """The mean over the classes i of max(margin − x[target] + xᵢ, 0)ᵖ, that of the target left out."""
+    """The mean over the classes i other than the target of max(margin − x[target] + xᵢ, 0)ᵖ."""
     if p not in (1, 2):
         raise ArgumentValueError("only p == 1 and p == 2 supported", hint="p=1 or p=2")
     shape = aval_of(target).shape

@@ -202,7 +202,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1) -> Any:
 
 @operation("input", spaces="nn.functional", out=False, node="Col2ImBackward0")
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1) -> Any:
-    """The sum of windows, given as columns, where they overlap: the transpose of unfold."""
+    """The sum of overlapping windows that are given as columns: the transpose of unfold."""
     had_batch = aval_of(input).ndim == 3
     x = input if had_batch else ops.reshape(input, shape=(1, *aval_of(input).shape))
     n, rows, columns = aval_of(x).shape

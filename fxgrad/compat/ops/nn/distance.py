@@ -1,4 +1,4 @@
-"""Distances and similarities of vectors, and losses made of them."""
+"""Distances and similarities of vectors, and losses of them."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def triplet_margin_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Any:
-    """The loss of triplets: max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); with `swap` the negative is
-    as near as it is to the nearer of the other two."""
+    """The loss of triplets: max(‖anchor − positive‖ − ‖anchor − negative‖ + margin, 0); `swap` replaces the distance of
+    the negative by the smaller of its distances to anchor and positive."""
     check_margin(margin)
     near = p_norm(anchor - positive + eps, p, -1)
     far = p_norm(anchor - negative + eps, p, -1)

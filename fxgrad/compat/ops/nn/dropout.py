@@ -57,7 +57,7 @@ def apply_factor(input, factor, inplace: bool) -> Any:
 
 
 def drop_entries(input, p: float, training: bool, inplace: bool, shape) -> Any:
-    """Multiply the input by dropout factors of a shape that broadcasts to its own."""
+    """Multiply the input by dropout factors of a shape that broadcasts to that of the input."""
     check_probability(p)
     if not training or p == 0 or not input.numel():
         return input
@@ -71,7 +71,7 @@ def dropout(input, p: float = 0.5, training: bool = True, inplace: bool = False)
 
 
 def feature_shape(input, rank: int | None) -> tuple[int, ...]:
-    """The shape of one number for each channel; with a rank, of a batch or of one entry of it."""
+    """The shape with one number for each channel, with a given rank for an entry or a batch."""
     ndim = input.ndim
     if rank is not None and ndim not in (rank + 1, rank + 2):
         raise TensorError(
@@ -126,7 +126,7 @@ def drop_to_saturation(input, p: float, training: bool, inplace: bool, shape) ->
 
 @expose("nn.functional")
 def alpha_dropout(input, p: float = 0.5, training: bool = False, inplace: bool = False) -> Any:
-    """dropout for selu: entries are set to what it saturates at, mean 0 and variance 1 stay."""
+    """Dropout for selu: dropped entries get the saturation value of selu, and mean 0 and variance 1 are kept."""
     return drop_to_saturation(input, p, training, inplace, input.shape)
 
 
@@ -160,8 +160,8 @@ def sample_slopes(rng, x: np.ndarray, lower: float, upper: float) -> np.ndarray:
 
 
 def draw_slopes(input, lower: float, upper: float) -> Any:
-    """Draw a slope for each entry that is not positive; 1 where it is. Where entries are not known, one is drawn for
-    each."""
+    """Draw a slope for each entry that is not positive; the slope of positive entries is 1. Where entries are not
+    known, one is drawn for each."""
     drawn = draw_for_each(
         lambda rng, x: sample_slopes(rng, x, lower, upper),
         (refresh(input)._fx_value,),
@@ -179,8 +179,8 @@ def draw_slopes(input, lower: float, upper: float) -> Any:
 def rrelu(
     input, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Any:
-    """The randomized leaky rectified linear unit: x, where it is not positive times a random slope in [lower,
-    upper]; the middle one unless `training`."""
+    """The randomized leaky rectified linear unit: x where it is positive, elsewhere times a slope in [lower, upper],
+    which is random in training and else the mean."""
     if lower > upper:
         raise TensorError(
             f"Lower bound should be less than or equal to the upper bound, but got {lower} > {upper}",

@@ -28,7 +28,7 @@ ROWS = (ops.ARRAY, slice(None, None, None))
 
 
 def check_indices(indices, count: int) -> None:
-    """Raise for dtypes that are no indices, and for concrete ones out of range."""
+    """Raise for dtypes other than indices, and for concrete indices out of range."""
     if kind_of(aval_of(indices).dtype) != "i":
         raise TensorError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -43,7 +43,7 @@ def check_indices(indices, count: int) -> None:
 
 
 def look_up_rows(weight, indices, padding_idx: int | None, by_frequency: bool) -> Any:
-    """Look up rows; the padding has no derivative, that of others may be divided by how often they occur."""
+    """Look up rows; the padding has no derivative, and derivatives of other rows may be divided by their frequency."""
     count = aval_of(weight).shape[0]
     check_indices(indices, count)
     found = ops.getitem(weight, indices, index=ROWS)
@@ -89,7 +89,7 @@ def embedding_renorm_values(weight, indices, max_norm: float, norm_type: float) 
 
 
 def padding_row(padding_idx: int | None, count: int) -> int | None:
-    """The number of the row of the padding, counted from the end where it is negative."""
+    """The non-negative row number of the padding."""
     if padding_idx is None:
         return None
     if not -count <= padding_idx < count:
@@ -129,7 +129,7 @@ def embedding(
 
 
 def choose_rows(op, weight, input, padding_idx: int | None, scale_grad_by_freq: bool) -> Any:
-    """Look up rows so that the gradient of the table is sparse; None where it cannot be."""
+    """Look up rows so that the gradient of the table is sparse; None if that is impossible."""
     if scale_grad_by_freq:
         raise TensorError(
             "embedding_backward: scale_grad_by_freq not supported with sparse gradients", hint="sparse=False"

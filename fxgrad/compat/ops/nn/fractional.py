@@ -1,4 +1,4 @@
-"""Fractional max pooling: maxima of windows whose places are drawn at random. Source: Graham, 2014, arXiv:1412.6071."""
+"""Fractional max pooling: maxima of windows at random places. Source: Graham, 2014, arXiv:1412.6071."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def greatest_of_windows(input, places, counts: tuple[int, ...]) -> list[Any]:
 
 
 def expose_fractional(rank: int) -> None:
-    """Expose the maxima over so many dimensions, without their places unless these are asked for."""
+    """Expose the maxima over a number of dimensions, with their places on request."""
     name = f"fractional_max_pool{rank}d"
 
     def with_indices(

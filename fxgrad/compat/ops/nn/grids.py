@@ -21,7 +21,7 @@ PADDINGS = ("zeros", "border", "reflection")
 
 # -- where the grid is in the image ------------------------------------------
 def clip_place(place, n: int) -> Any:
-    """Clip places to the range of the entries; beyond it they have no derivative."""
+    """Clip places to the range of the entries; clipped places have derivative 0."""
     return ops.where(
         ops.less_equal(place, 0), 0.0, ops.where(ops.greater_equal(place, n - 1), n - 1.0, place)
     )
@@ -223,7 +223,7 @@ def affine_grid(theta, size, align_corners: bool) -> Any:
 
 
 def resolve_align_corners(name: str, align_corners: bool | None) -> bool:
-    """Resolve `align_corners`, with torch's warning where it is left to the default."""
+    """Resolve `align_corners`; its default warns as in torch."""
     if align_corners is None:
         warnings.warn(
             f"Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "

@@ -11,7 +11,7 @@ from ..._declare.operation import operation
 
 
 def check_dtypes(what: str, *operands) -> None:
-    """Raise unless all operands have one dtype; None is no operand."""
+    """Raise unless all operands have one dtype; None is ignored."""
     names = [short_name(aval_of(x).dtype) for x in operands if x is not None]
     for name in names[1:]:
         if name != names[0]:

@@ -61,7 +61,7 @@ def check_reduction(reduction: str) -> None:
 
 
 def reduce_losses(losses, reduction: str) -> Any:
-    """Reduce losses: by "mean", "sum", or not at all ("none")."""
+    """Reduce losses by "mean", "sum" or "none"."""
     if reduction == "none":
         return losses
     if reduction == "sum":
@@ -262,7 +262,7 @@ def gaussian_nll_loss(input, target, var, full: bool, eps: float, reduction: str
 # -- margins ------------------------------------------
 @loss(elsewhere="function")
 def hinge_embedding_loss(input, target, margin: float = 1.0, reduction: str = "mean") -> Any:
-    """The hinge loss of distances: x where the target is 1, and max(margin − x, 0) where it is −1."""
+    """The hinge loss of distances: x for the target 1, and max(margin − x, 0) for the target −1."""
     apart = ops.where(ops.not_equal(target, 1), hinge(margin - input), 0)
     near = ops.where(ops.not_equal(target, -1), input, 0)
     return reduce_losses(apart + near, reduction)

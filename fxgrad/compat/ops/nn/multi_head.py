@@ -19,7 +19,7 @@ from .softmax import softmax
 
 
 def mask_to_bias(mask, name: str, dtype, other_dtype=None, other: str = "") -> Any:
-    """Convert a mask, true where a key is not attended to, to numbers that are added to scores; None stays."""
+    """Convert a mask, true at keys to ignore, to numbers that are added to scores; None is returned unchanged."""
     if mask is None:
         return None
     is_floating = mask.is_floating_point()
@@ -39,7 +39,7 @@ def mask_to_bias(mask, name: str, dtype, other_dtype=None, other: str = "") -> A
 
 
 def check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads: int) -> bool:
-    """Return whether the inputs have a batch; raise unless all agree on it."""
+    """Return whether the inputs have a batch; raise if they differ in that."""
     rank = query.dim()
     if rank not in (2, 3):
         raise RequirementError(

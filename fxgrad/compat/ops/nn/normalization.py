@@ -25,8 +25,8 @@ FLOAT16_MAX = 65504.0  # which every floating dtype has
 
 
 def sum_axes(x, axes: tuple[int, ...]) -> Any:
-    """The sum over axes, which stay with length one: over the last of them first, where others lie between them, so
-    that both sums are of an end of the axes."""
+    """Return the sum over axes, which keep length one; the last axes are summed first if others lie between, so that
+    both sums are contiguous."""
     shape = aval_of(x).shape
     if all(shape[a] == 1 for a in axes):
         return x
@@ -43,7 +43,7 @@ def mean_axes(x, axes: tuple[int, ...]) -> Any:
 
 
 def widen(x) -> Any:
-    """Return what is still of half precision here, because other operands are not, in single precision."""
+    """Return operands in single precision if they are in half precision and others are not."""
     dtype = aval_of(x).dtype
     return ops.convert(x, dtype=SINGLE) if dtype.itemsize == 2 and dtype.kind not in "iu" else x
 
@@ -55,7 +55,7 @@ def convert_like(y, x) -> Any:
 
 
 class Statistics:
-    """What x is normalized by: its mean over axes, its variance, and 1/√(variance + eps)."""
+    """The statistics by which x is normalized: its mean over axes, its variance, and 1/√(variance + eps)."""
 
     def __init__(self, x, axes: tuple[int, ...], eps: float, mean=None, variance=None):
         self.x, self.axes = x, axes
@@ -69,8 +69,7 @@ class Statistics:
         return (self.x - self.mean) * self.scale
 
     def change(self, t, before, after) -> Any:
-        """after·(s − mean(s) − x̂·mean(x̂·s)) with s = before·t: what of a tangent survives that mean and length stay as
-        they are."""
+        """after·(s − mean(s) − x̂·mean(x̂·s)) with s = before·t: the part of a tangent that keeps mean and length."""
         s = t * before
         mean, slope = mean_axes(s, self.axes), mean_axes(self.unit * s, self.axes)
         return (s - mean - self.unit * slope) * after
@@ -81,7 +80,7 @@ class Statistics:
 
 
 class RowStatistics(Statistics):
-    """The same where the axes are the last ones, which NumPy does block by block."""
+    """The statistics over the last axes, for which NumPy works block by block."""
 
     def __init__(self, x, axes: tuple[int, ...], eps: float):
         self.x, self.axes = x, axes
@@ -114,7 +113,7 @@ class NormLayout:
         self.joint = self.inside or (axes if all(weights[a] == 1 for a in axes) else ())
 
     def reshape(self, x, weight, bias) -> list[Any]:
-        """Reshape input, weight and bias, or their tangents, to these shapes: each row gets its own weight."""
+        """Reshape input, weight and bias, or their tangents, so that each row gets its own weight."""
         found = [None if x is None else ops.reshape(x, shape=self.inner)]
         for v in (weight, bias):
             if v is not None:
@@ -124,7 +123,7 @@ class NormLayout:
         return found
 
     def sum_for_weights(self, v) -> Any:
-        """The sums of what all entries, or all rows, give for each weight, in the shape of the weights."""
+        """The contributions of all entries, or all rows, to each weight, summed in the shape of the weights."""
         shape = aval_of(v).shape
         axes = tuple(i for i, n in enumerate(self.weights) if n == 1 != shape[i])
         return ops.reshape(ops.reduce_sum(v, axes=axes) if axes else v, shape=self.own)
@@ -177,7 +176,7 @@ def declare_normalization(
     NormLayout layout(shape, size)."""
 
     def arrange(values: Sequence[Any], params: dict, *known) -> tuple[NormLayout, Statistics, list[Any]]:
-        """Return the layout, the statistics, and the operands in it."""
+        """Return the layout, the statistics, and the operands in that layout."""
         how = layout(aval_of(values[0]).shape, params["size"])
         arranged = how.reshape(widen(values[0]), *values[1:])
         given = [ops.reshape(v, shape=how.kept) for v in known]
@@ -309,8 +308,8 @@ def rms_norm_arguments(input, normalized_shape, weight=None, eps: float | None =
     node="FusedRmsNormBackward0",
 )
 def rms_norm(input, weight, axes: tuple[int, ...], eps: float | None) -> Any:
-    """The entries, divided by their root mean square: x/√(mean(x²) + eps)·weight over the last dimensions; eps is
-    the spacing of numbers near 1 where none is given."""
+    """The entries divided by their root mean square: x/√(mean(x²) + eps)·weight over the last dimensions; eps is by
+    default the spacing of numbers near 1."""
     if eps is None:
         eps = finfo(from_numpy_dtype(aval_of(input).dtype)).eps
     x = widen(input)
@@ -330,7 +329,7 @@ def arrange_known(
 
 
 def known_cotangents(y, operands, ct, params: dict) -> list[Any]:
-    """The cotangents of input, weight and bias; the statistics have none."""
+    """The cotangents of input, weight and bias; the statistics get none."""
     how, by, (w, _) = arrange_known(*operands, **params)
     ct = widen(ct)
     along, total = (how.sum_for_weights(sum_axes(v, how.joint)) for v in (ct * by.unit, ct))
@@ -354,8 +353,8 @@ def normalize_by_statistics(input, running_mean, running_var, weight, bias, eps:
 
 
 def update_statistics(name: str, running: dict[str, Any], values, momentum: float, count: int) -> None:
-    """Move running mean and variance in place towards those of a batch of so many values a channel: both or, where one
-    of them cannot be, none."""
+    """Move the running mean and variance in place towards those of a batch with a number of values a channel; both are
+    updated or, if one cannot be, none."""
     if type(momentum) is not float and not isinstance(momentum, int | float):
         raise ArgumentError(
             f"{name}(): argument 'momentum' (position 7) must be float, not {type(momentum).__name__}",
@@ -381,7 +380,7 @@ def update_statistics(name: str, running: dict[str, Any], values, momentum: floa
 
 
 def single_value_error(input) -> ArgumentValueError:
-    """Return the error for a batch with one value a channel, of which there is no variance."""
+    """Return the error for a batch with one value a channel, which has no variance."""
     return ArgumentValueError(
         f"Expected more than 1 value per channel when training, got input size {input.shape}",
         hint="more than one entry in the batch; model.eval(), or training=False, takes running statistics",

@@ -26,19 +26,19 @@ def counts_at_times(lengths: np.ndarray) -> np.ndarray:
 
 
 def lengths_of(batch_sizes: np.ndarray) -> np.ndarray:
-    """The lengths of sequences of which so many go on at each time."""
+    """Compute the lengths of sequences from the number of sequences at each time."""
     return (np.arange(batch_sizes[0] if len(batch_sizes) else 0)[:, None] < batch_sizes).sum(1)
 
 
 @operation("data places", name="_pad_packed_sequence", spaces="", out=False, by_value=False)
 def place_rows(data, places, padding_value: float) -> Any:
-    """The rows of `data` at these places; the last place is that of the padding."""
+    """The rows of `data` at given places; the last place is the padding."""
     row = np.full((1, *aval_of(data).shape[1:]), number_like(padding_value, data), aval_of(data).dtype)
     return ops.getitem(ops.concatenate(data, row, axis=0), places, index=(ops.ARRAY,))
 
 
 def pad_packed(data, batch_sizes, padding_value: float, total_length: int | None) -> tuple[Any, np.ndarray]:
-    """Return ((time, sequence, …), the lengths of the sequences) for packed ones."""
+    """Return ((time, sequence, …), the lengths of the sequences) for packed sequences."""
     sizes = as_counts(batch_sizes, "batch_sizes")
     total, widest = int(sizes.sum()), int(sizes.max(initial=0))
     if total != data.shape[0]:
@@ -107,6 +107,6 @@ def _pack_padded_sequence(input, lengths, batch_first: bool) -> tuple[Any, Any]:
 def _pad_packed_sequence(
     data, batch_sizes, batch_first: bool, padding_value: float, total_length: int
 ) -> tuple[Any, Any]:
-    """(padded sequences, lengths) of packed ones."""
+    """(padded sequences, lengths) from packed sequences."""
     padded, lengths = pad_packed(data, batch_sizes, padding_value, total_length)
     return padded.transpose(0, 1) if batch_first else padded, wrap(lengths)

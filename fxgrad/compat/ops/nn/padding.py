@@ -86,7 +86,7 @@ def pad_values(input, pad, mode: str) -> Any:
 
 
 def check_pad(input, pad, mode: str) -> None:
-    """Raise for what torch does not pad, or not so far."""
+    """Raise for operands and widths that torch does not pad."""
     if mode not in MODES:
         raise NotSupportedError(
             f"Unrecognised padding mode {mode}", hint='mode="constant", "reflect", "replicate" or "circular"'

@@ -81,7 +81,7 @@ class Windows:
         return {"sizes": self.sizes, "steps": self.steps, "pads": pads, "dilations": self.dilations}
 
     def divisors(self, count_include_pad: bool) -> np.ndarray:
-        """The number of entries of each window: with the padding, but not beyond it."""
+        """The number of entries of each window, including the padding but nothing beyond it."""
         result = np.ones(())
         for n, size, step, pad, count in zip(self.shape, self.sizes, self.steps, self.pads, self.counts):
             start = np.arange(count) * step - pad
@@ -93,7 +93,7 @@ class Windows:
 
 
 def flat_positions(shape: tuple[int, ...], tables: list[np.ndarray]) -> np.ndarray:
-    """The places in the flattened image of the taps of windows, as (taps, windows), by those along each dimension."""
+    """The places of the windows' taps in the flattened image, as (taps, windows), from those along each dimension."""
     rank = len(shape)
     flat = np.zeros((1,) * 2 * rank, np.int64)
     for i, (n, table) in enumerate(zip(shape, tables)):
@@ -167,7 +167,7 @@ def adaptive_sizes(output_size, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @spatial_operations("adaptive_avg_pool{}d", each=lambda rank: {"spaces": rank_spaces(rank)})
 def adaptive_avg_pool(rank: int, input, output_size) -> Any:
-    """The means of as many parts of each dimension as `output_size` says; None keeps the dimension."""
+    """The means over `output_size` parts of each dimension; None keeps the dimension."""
     x = input
     shape = aval_of(x).shape
     lead, counts = shape[:2], adaptive_sizes(output_size, shape[2:])
@@ -193,7 +193,7 @@ def adaptive_avg_pool(rank: int, input, output_size) -> Any:
 
 # -- maxima ------------------------------------------
 def maxima_options(rank: int) -> dict[str, Any]:
-    """The tangents are those of the entries that are the maxima."""
+    """The tangents of maxima are those of the maximal entries."""
     return {"tangent": lambda ys, primals, tangents, params: (ops.pick(tangents[0], ys[1], rank=rank), None)}
 
 
@@ -250,7 +250,7 @@ def adaptive_max_pool_with_indices(rank: int, input, output_size) -> Any:
 
 
 def expose_maxima(rank: int) -> None:
-    """Expose the maxima over so many dimensions, without their places unless these are asked for."""
+    """Expose the maxima over a number of dimensions, with their places on request."""
     pool, adaptive = max_pool_with_indices[rank - 1], adaptive_max_pool_with_indices[rank - 1]
     expose("nn.functional", f"adaptive_max_pool{rank}d_with_indices")(adaptive)
 
@@ -274,7 +274,7 @@ def expose_maxima(rank: int) -> None:
 
     @expose("nn.functional", f"adaptive_max_pool{rank}d")
     def adaptive_max_pool(input, output_size, return_indices: bool = False) -> Any:
-        """The greatest entries of as many parts of each dimension as `output_size` says; None keeps the dimension."""
+        """The maxima over `output_size` parts of each dimension; None keeps the dimension."""
         results = adaptive(input, output_size)
         return results if return_indices else results[0]
 
@@ -298,7 +298,7 @@ def declare_lp_pool(rank: int) -> Any:
 
 
 def unpool_arguments(rank: int, input, indices, kernel_size, stride=None, padding=0, output_size=None) -> Any:
-    """The shape is that of the images that max_pool may have had."""
+    """Return the arguments with the shape of the images that max_pool may have had."""
     sizes = per_dimension(kernel_size, rank)
     steps, pads = per_dimension(sizes if stride is None else stride, rank), per_dimension(padding, rank)
     name = f"max_unpool{rank}d"
@@ -345,8 +345,8 @@ def check_unpooled(name: str, rank: int, input, indices) -> None:
 
 
 def unpool_cotangents(y, operands, ct, params: dict) -> list[Any]:
-    """Each entry has the gradient at its place, as in torch, also where another was written over it: windows that
-    overlap have their maximum in common."""
+    """Each entry gets the gradient at its place, even if another entry was written over it, as in torch: overlapping
+    windows have common maxima."""
     shape, places = params["shape"], operands[1]
     flat = aval_of(places).shape[: aval_of(places).ndim - len(shape)]
     picked = ops.pick(ops.reshape(ct, shape=(*flat, *shape)), places, rank=len(shape))

@@ -79,7 +79,8 @@ STEPS: dict[str, Callable[..., list[Any]]] = {
 
 
 def gates_of(kind: str, input, weight, bias, recurrent_bias) -> Any:
-    """What the input gives to each step. The bias of the state is added to it, unless a gate multiplies that first."""
+    """The contributions of the input to the gates of each step. The bias of the state is added to it, unless a gate
+    multiplies that first."""
     x = apply_rows(input, weight)
     x = x if bias is None else x + bias
     return x if recurrent_bias is None or kind == "gru" else x + recurrent_bias
@@ -89,8 +90,8 @@ BODIES = Cache(256)
 
 
 def stage_step(kind: str, consts: list[Any], state: list[Any], rows: list[Any]) -> Graph:
-    """Stage a step from (weight_hh, bias_hh, weight_hr, those that there are; state; rows of what the input gives and
-    whether the sequence goes on) to (the next state; h)."""
+    """Stage a step from (the weights weight_hh, bias_hh, weight_hr that exist; the state; rows of the input's
+    contributions and of whether the sequence continues) to (the next state; h)."""
     avals = [
         Aval(aval_of(v).shape, aval_of(v).dtype) for v in (*(c for c in consts if c is not None), *state)
     ]
@@ -203,8 +204,8 @@ CELLS = {kind: declare_cell(kind) for kind in STEPS}
 
 # -- several layers and directions ------------------------------------------
 def gather_weights(params: Sequence[Any], biases: bool, count: int) -> list[list[Any]]:
-    """Gather a flat list of parameters to those of each of `count` layers and directions: weight_ih, weight_hh,
-    bias_ih, bias_hh and weight_hr, None for those that there are not."""
+    """Group a flat list of parameters by `count` layers and directions: weight_ih, weight_hh, bias_ih, bias_hh and
+    weight_hr, None for a missing one."""
     each = len(params) // count
     if each * count != len(params) or each - 2 * biases not in (2, 3):
         raise TensorError(
@@ -252,7 +253,7 @@ def run_layers(
 
 
 def declare_recurrence(kind: str) -> None:
-    """Expose a recurrent network under torch's name, for sequences of one length and for packed ones."""
+    """Expose a recurrent network under torch's name, for sequences of one length and for packed sequences."""
 
     def run_padded(
         input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first

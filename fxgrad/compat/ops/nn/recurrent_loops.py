@@ -42,8 +42,8 @@ class Operands:
 
 
 class Trace:
-    """What a loop leaves: `states` and `cells` (steps + 1, batch, size) before and after each step; by time, `gates`
-    after their functions and `inner`, tanh(c) of LSTM, what the state gives to n of GRU."""
+    """The values that a loop keeps: `states` and `cells` (steps + 1, batch, size) before and after each step; by time,
+    `gates` after their functions and `inner`, tanh(c) of LSTM, what the state gives to n of GRU."""
 
     __slots__ = ("cells", "counts", "gates", "inner", "states", "times")
 
@@ -56,8 +56,8 @@ class Trace:
 
 
 def arrange_gates(kind: str, rows: np.ndarray) -> np.ndarray:
-    """Arrange the rows of a weight or bias by gates as the loop has them: those of σ first and negative, σ(x) being
-    1/(1 + exp(−x)). Of LSTM o, i, f, g, as the loop back reads them; of GRU r, z, n."""
+    """Arrange the rows of a weight or bias by gates in the order of the loop: the gates of σ first and negated, because
+    σ(x) is 1/(1 + exp(−x)). Of LSTM o, i, f, g, as the loop back reads them; of GRU r, z, n."""
     if kind == "lstm":
         size = len(rows) // 4
         return np.concatenate([-rows[3 * size :], -rows[: 2 * size], rows[2 * size : 3 * size]])
@@ -215,8 +215,8 @@ SLOPES = {"rnn_tanh": rnn_slopes, "rnn_relu": rnn_slopes, "lstm": lstm_slopes, "
 def run_back(
     kind: str, trace: Trace, weight: np.ndarray, cts: dict[int, Any]
 ) -> tuple[np.ndarray, Any, Any, Any]:
-    """Run the loop back: the cotangents of (what the input gives, what the state gives where that is another, the first
-    h, the first c)."""
+    """Run the loop backward: return the cotangents of (the input's contributions, the state's contributions if they are
+    separate, the first h, the first c)."""
     make = np.empty_like if min(trace.counts) == trace.gates.shape[1] else np.zeros_like
     d = make(trace.gates)
     d_state = make(trace.gates) if kind == "gru" else d
@@ -325,7 +325,7 @@ class LoopPlan:
 
 
 class RecurrentLayer(Composite):
-    """A layer as the primitive of the tape, whose function is a scan: on arrays of one floating dtype a loop."""
+    """A layer as a primitive of the tape: a scan, or a loop for arrays of one floating-point dtype."""
 
     @property
     def kind(self) -> str:

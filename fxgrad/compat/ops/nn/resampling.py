@@ -47,7 +47,7 @@ def cubic_taps(n: int, count: int, align_corners: bool, scale: float | None) -> 
 
 
 def nearest_taps(n: int, count: int, exact: bool, scale: float | None) -> Any:
-    """(positions, None) of the nearest entries: of the centres where `exact`, of the lower edges otherwise."""
+    """(positions, None) of the nearest entries: by their centres if `exact`, by their lower edges otherwise."""
     places = (np.arange(count) + 0.5 * exact) * (n / count if scale is None else 1 / scale)
     return np.minimum(places.astype(np.int64), n - 1)[None], None
 

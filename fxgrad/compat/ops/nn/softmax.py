@@ -34,7 +34,7 @@ def subtract_max(x, axis: int) -> Any:
 
 
 def softmax_axis(x, dim: int | None) -> int:
-    """The axis of a dimension; where none is given the one that torch took formerly."""
+    """The axis of a dimension; by default the one that torch took formerly."""
     rank = max(aval_of(x).ndim, 1)
     if dim is None:
         return 0 if rank in (1, 3) else 1

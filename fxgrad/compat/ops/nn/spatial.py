@@ -58,14 +58,15 @@ def spatial_operations(
 
 
 def batch_hint(shape: Sequence[int], rank: int) -> str:
-    """Return the hint for a shape that is not that of channels, or a batch of them, with `rank` dimensions each."""
+    """Return the hint for a shape other than channels with `rank` dimensions each, or a batch of these."""
     if len(shape) <= rank:
         return f"x.reshape({[*(1,) * (rank + 1 - len(shape)), *shape]}), of one channel"
     return f"x.flatten(0, {len(shape) - rank - 2}), all as one batch"
 
 
 def image_error(operation: str, shape: Sequence[int], rank: int) -> TensorError:
-    """Return the error for what is neither an image, with `rank` dimensions after its channels, nor a batch of them."""
+    """Return the error for an operand that is neither an image, with `rank` dimensions after its channels, nor a batch
+    of images."""
     return TensorError(
         f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {operation}, but got input of size: "
         f"{shape}",

@@ -137,7 +137,7 @@ class DataLoader:
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
-        """How workers are started; it may be set to the name of a method."""
+        """The start method of workers, which may be set by name."""
         return self._fx_context
 
     @multiprocessing_context.setter
@@ -150,7 +150,7 @@ class DataLoader:
 
     @property
     def _fx_index_sampler(self) -> Iterable[Any]:
-        """What is loaded, one after the other: lists of numbers, numbers, or so many samples of a stream."""
+        """The sampler of this loader: it gives lists of indices, indices, or numbers of samples of a stream."""
         if isinstance(self.dataset, IterableDataset):
             return itertools.repeat(self.batch_size)
         return self.sampler if self.batch_sampler is None else self.batch_sampler

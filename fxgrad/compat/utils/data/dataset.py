@@ -208,7 +208,7 @@ class ConcatDataset(Dataset):
 
 
 def fetch_samples(dataset, indices: Sequence[Any]) -> list[Any]:
-    """Fetch the samples of these numbers: by `__getitems__`, at once, where the dataset has it."""
+    """Fetch the samples of some indices, at once by `__getitems__` if the dataset has it."""
     several = getattr(dataset, "__getitems__", None)
     return [dataset[i] for i in indices] if several is None else several(indices)
 

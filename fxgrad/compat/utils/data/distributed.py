@@ -66,5 +66,5 @@ class DistributedSampler(Sampler):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Let the next order be another one: call it before each epoch."""
+        """Change the order of the samples; call it before each epoch."""
         self.epoch = epoch

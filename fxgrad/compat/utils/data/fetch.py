@@ -29,7 +29,7 @@ class Recipe(NamedTuple):
     collate: Callable[[Any], Any]
 
     def prepare(self) -> Callable[[Any], Any]:
-        """Return what loads a batch, for one pass: of these numbers, or of so many samples of a stream.
+        """Return the function that loads a batch in one pass, from indices or from a number of samples of a stream.
 
         It raises `Exhausted` at the end of a stream.
         """

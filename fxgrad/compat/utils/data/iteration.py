@@ -54,7 +54,7 @@ class Batches:
 
 
 class SerialBatches(Batches):
-    """Batches loaded in this process, when they are asked for."""
+    """Batches that this process loads on demand."""
 
     def __init__(self, loader: DataLoader):
         super().__init__(loader)

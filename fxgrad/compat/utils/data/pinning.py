@@ -1,4 +1,4 @@
-"""Batches in pinned memory, from which copies to a CUDA device overlap with other work."""
+"""Batches in pinned memory, so that copies to a CUDA device overlap with other work."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..._core.tensor import Tensor
 
 
 def pin_batch(batch: Any) -> Any:
-    """Return a batch with its Tensors in pinned memory, wherever they are in it; what has a method `pin_memory` of its
-    own is asked for it."""
+    """Return a batch whose Tensors, at any depth, are in pinned memory; objects with a method `pin_memory` are pinned
+    by it."""
     if isinstance(batch, Tensor) or hasattr(batch, "pin_memory"):
         return batch.pin_memory()
     if isinstance(batch, str | bytes):

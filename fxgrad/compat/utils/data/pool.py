@@ -56,8 +56,8 @@ class Pool:
             raise
 
     def begin(self) -> int:
-        """Begin another pass over the dataset, and return its number: what is still to come of the one before is no
-        longer wanted."""
+        """Begin another pass over the dataset, drop the outstanding samples of the previous one, and return the number
+        of the pass."""
         self.passes += 1
         for number in range(len(self.ends)):
             self.send(number, -1, None)
@@ -126,7 +126,7 @@ class Pool:
 
 
 def end_processes(owner: int, ends: list[Any], processes: list[Any]) -> None:
-    """Stop workers: those that do not finish their sample in time are killed."""
+    """Stop workers, and kill those that do not end in time."""
     if os.getpid() != owner:
         return  # a forked process has the pool as well
     for end in ends:
@@ -147,7 +147,7 @@ def end_processes(owner: int, ends: list[Any], processes: list[Any]) -> None:
 
 
 def await_end(process: BaseProcess, deadline: float) -> bool:
-    """Wait until a worker has ended, or until a time of the monotonic clock, and return whether it has."""
+    """Wait until a worker has ended, or until a time of the monotonic clock; return whether the worker has ended."""
     # `process.join` would wait without a limit once the sentinel has ended.
     pipes.wait([process.sentinel], max(0.0, deadline - time.monotonic()))
     while not (ended := has_ended(process)) and time.monotonic() < deadline:

@@ -208,7 +208,7 @@ def count_batches(count: int, size: int, drop_last: bool) -> int:
 
 
 def draw_seed(generator: Generator | None = None) -> int:
-    """Draw a seed from a generator: the default one, if it is None."""
+    """Draw a seed from a generator; None means the default generator."""
     return int(empty((), dtype=PUBLIC["int64"]).random_(generator=generator).item())
 
 

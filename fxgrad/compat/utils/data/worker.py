@@ -27,8 +27,7 @@ GRACE = 5.0  # seconds in which a worker may finish its sample, before it is end
 
 
 class WorkerInfo(NamedTuple):
-    """What a worker knows of itself: its number, of how many, the seed from which its random numbers start, and its
-    copy of the dataset."""
+    """The worker's view of itself: its number, the number of workers, its seed, and its copy of the dataset."""
 
     id: int
     num_workers: int
@@ -59,7 +58,7 @@ class WorkerKeyError(str):
 
 
 class WorkerFailure(NamedTuple):
-    """An exception in a worker, as it travels: by its class and its text."""
+    """An exception in a worker in the form that is sent: class and text."""
 
     kind: type[BaseException]
     text: str
@@ -147,9 +146,8 @@ def work(
 
 
 def seed_numbers(seed: int, number: int) -> None:
-    """Start the random numbers of this process, of the worker of this number, from a seed: those of Python, torch and
-    NumPy. A lock that a thread of the other process held when this one was forked would never be released, so the
-    generator gets another."""
+    """Seed the random numbers of Python, torch and NumPy in the process of a worker. A lock that a thread of the other
+    process held when this one was forked would never be released, so the generator gets another."""
     random.seed(seed)
     default_generator.__init__()
     default_generator.manual_seed(seed)
@@ -174,7 +172,7 @@ def read(connection: Connection, requests: queue.SimpleQueue, stopping: threadin
 
 
 def write(connection: Connection, replies: queue.SimpleQueue) -> None:
-    """Write the replies, in the order in which they come."""
+    """Send the replies in the order of their arrival."""
     try:
         while True:
             connection.send_bytes(replies.get())

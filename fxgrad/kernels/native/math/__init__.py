@@ -119,7 +119,8 @@ def narrow(x: Value, element: str) -> Value:
 
 
 def round_to_odd(x: Value) -> Value:
-    """Return doubles as float32 whose last bit is set where something was lost, for another rounding to be right."""
+    """Round doubles to float32 with a set last bit where the rounding was inexact, so that a second rounding is
+    correct."""
     near = x.function.cast("fptrunc", x, x.type.of("float"))
     back = x.function.cast("fpext", near, x.type)
     beyond = back.intrinsic("fabs") > x.intrinsic("fabs")

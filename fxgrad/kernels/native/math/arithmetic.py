@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, choices and rounding: an instruction or a few, where they are used."""
+"""Arithmetic, comparisons, choices and rounding: few instructions each, inlined at their uses."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def heaviside(x: Value, middle: Value) -> Value:
 
 # -- comparisons ------------------------------------------
 def declare(names: dict[str, str], kinds: str, write: Callable[[str], Callable[..., Value]]) -> None:
-    """Declare functions of one form: name → what it is made of."""
+    """Declare functions of one form, from a table of names and their instructions."""
     for name, part in names.items():
         inline(kinds, name)(write(part))
 
@@ -144,7 +144,8 @@ def where(condition: Value, x: Value, y: Value) -> Value:
 
 
 def choose(relation: str, nan_wins: bool) -> Callable[[Value, Value], Value]:
-    """Return a function that gives x where it is in a relation to y, and else y; of NaN and a number, one of them."""
+    """Return a function that gives x if it is in a relation to y, and else y; with NaN it gives NaN or the other
+    number."""
 
     def chosen(x: Value, y: Value) -> Value:
         first = x.compare(relation, y)

@@ -10,7 +10,7 @@ from ..ir import Value
 
 
 class Rule(NamedTuple):
-    """How a primitive is written, for which kinds of dtypes (b, i, u, f), and whether in the place where it is used."""
+    """The code of a primitive, the kinds of dtypes that it supports (b, i, u, f), and whether it is inlined."""
 
     write: Callable
     kinds: str
@@ -42,7 +42,7 @@ def in_double(write: Callable[..., Value]) -> Callable[..., Value]:
 
 
 def inline(kinds: str, *names: str) -> Callable[[Callable], Callable]:
-    """Declare a function whose instructions stand where it is used, for kinds of dtypes; under its name or others."""
+    """Declare a function that is inlined at its uses, for kinds of dtypes, under its own name or others."""
 
     def declare(write: Callable) -> Callable:
         for name in names or (write.__name__.rstrip("_"),):

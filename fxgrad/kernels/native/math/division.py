@@ -10,7 +10,7 @@ PLACES = 20  # binary ones by which a multiple of y differs from the next in the
 
 
 def rest(x: Value, y: Value) -> Value:
-    """x modulo y of positive numbers, whose quotient is less than 2ᵈ."""
+    """x modulo y for positive numbers with a quotient below 2ᵈ."""
     q = (x / y).intrinsic("trunc")
     left = fma(-q, y, x)
     return (left < 0.0).select(left + y, left)  # q was rounded up

@@ -66,7 +66,8 @@ def scale_far(x: Value, n: Value) -> Value:
 
 
 def extreme(x: Value, above: float, below: float, compute: Callable[[Value], Value]) -> Value:
-    """Return compute of x between two bounds, where it overflows or is zero; ∞ gives ∞, and NaN gives NaN."""
+    """Return `compute` of x between two bounds; beyond them the result overflows or is zero, ∞ gives ∞, and NaN gives
+    NaN."""
     passing = x.is_nan() | x.equals(math.inf)
     x_safe = passing.select(0.0, x)
     x_safe = (x_safe > above).select(above, x_safe)
@@ -136,8 +137,8 @@ COSH = {
 
 
 def hyperbolic(x: Value) -> tuple[Value, Value, Value, Value, Value]:
-    """Of r = x − n·ln 2, return a part of sinh r and the rest of it, cosh r − 1, and the hyperbolic cosine and sine of
-    n·ln 2: what addition theorems need."""
+    """Return parts of sinh r and cosh r − 1 for r = x − n·ln 2, and the hyperbolic cosine and sine of n·ln 2, for use
+    in the addition theorems."""
     lead, rest, bits = reduce(x)
     r = lead + rest
     square = r * r

@@ -22,7 +22,7 @@ class Format(NamedTuple):
 
     @property
     def infinity(self) -> int:
-        """The bits of ∞: those of NaN are above, of all other positive numbers below."""
+        """The bits of ∞, which are greater than those of all finite positive numbers and less than those of NaN."""
         return (2 * self.bias + 1) << self.digits
 
     @property
@@ -32,7 +32,7 @@ class Format(NamedTuple):
 
     @property
     def shifter(self) -> float:
-        """1.5·2ᵈ, in whose neighbourhood numbers are integers: x + shifter − shifter is x rounded, for |x| < 2ᵈ⁻²."""
+        """1.5·2ᵈ, near which all numbers are integers: x + shifter − shifter is x rounded, for |x| < 2ᵈ⁻²."""
         return 1.5 * 2.0**self.digits
 
     @property
@@ -48,7 +48,7 @@ def format_of(x: Value) -> Format:
 
 
 def bits_of(x: Value) -> Value:
-    """The bits of numbers as integers, which compare like them where they are positive, and raise no flag with NaN."""
+    """The bits of numbers as integers, which compare like positive numbers, and raise no flag with NaN."""
     return x.bits_as(x.type.integer.element)
 
 
@@ -73,7 +73,7 @@ def full_like(x: Value, number: float) -> Value:
 
 
 def guard(mask: Value, harmless: float, x: Value) -> Value:
-    """Return x, but a harmless number in the lanes of a mask, so that what follows raises no flag there."""
+    """Return x with a harmless number in the lanes of a mask, so that later operations raise no flag there."""
     return mask.select(harmless, x).fence()
 
 
@@ -84,7 +84,7 @@ def is_tiny(x: Value, power: int) -> Value:
 
 
 def is_outside(x: Value, low: int, high: int) -> Value:
-    """The mask of numbers whose bits are not in low, …, high − 1: one comparison, after a shift down."""
+    """The mask of numbers whose bits are outside low, …, high − 1, by one comparison after a shift."""
     least = -(1 << (x.type.bits - 1))
     return (bits_of(x) - (low + least if low + least >= least else low)) >= high - low + least
 
@@ -95,7 +95,8 @@ def with_bits(i: Value) -> Value:
 
 
 def round_to_integer(x: Value) -> tuple[Value, Value]:
-    """Return x rounded, as a number and as the bits of shifter + n, whose low bits are those of n; |x| < 2ᵈ⁻²."""
+    """Return x rounded to an integer n, as a number and as the bits of shifter + n, whose low bits are those of n; |x|
+    < 2ᵈ⁻²."""
     shifted = x + format_of(x).shifter
     return shifted - format_of(x).shifter, bits_of(shifted)
 

@@ -42,7 +42,7 @@ def angle(above: Value, below: Value) -> Value:
 
 
 def complement(flip: Value, y: Value, whole: float, parts: tuple[float, ...]) -> Value:
-    """Return whole·π − y in the lanes of a mask; `parts` are those of π."""
+    """Return whole·π − y in the lanes of a mask; `parts` are the parts of π."""
     return flip.select(parts[0] * whole - (y - parts[1] * whole), y)
 
 

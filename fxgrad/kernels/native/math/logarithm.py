@@ -59,7 +59,7 @@ def log(x: Value) -> Value:
 
 
 def logarithm(x: Value, combine: Callable[[Value, Value], Value]) -> Value:
-    """Return combine(f, k) of normal positive x, and what a logarithm is elsewhere."""
+    """Return combine(f, k) for positive normal x, and the values of the logarithm elsewhere."""
     number = format_of(x)
     rare = is_outside(x, number.least_normal, number.infinity)
     k, f = split(guard(rare, 1.0, x))

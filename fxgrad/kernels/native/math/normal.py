@@ -49,8 +49,8 @@ def series(x: Value, square: Value) -> Value:
 
 
 def polynomial_by_parity(x: Value, coefficients: Sequence[float]) -> Value:
-    """A polynomial as the sum of its even and odd powers: far out, half as many roundings one after the other, and that
-    of x² does the same to numerator and denominator."""
+    """A polynomial as the sum of its even and odd powers: far out this halves the chain of roundings, and that of x²
+    affects numerator and denominator alike."""
     square = x * x
     return fma(x, polynomial(square, coefficients[1::2]), polynomial(square, coefficients[::2]))
 
@@ -64,7 +64,7 @@ def quotient(
 
 
 def gaussian(square: Value, rest: Value) -> Value:
-    """e^−(square + rest), of a square and what its rounding has left."""
+    """e^−(square + rest), for a square and the error of its rounding."""
     e = (-square).call("exp")
     return fma(e, -rest, e)
 
@@ -89,7 +89,7 @@ def erf(x: Value) -> Value:
 
 
 def complement(x: Value, size: Value, square: Value, rest: Value, half: bool) -> Value:
-    """erfc x, or half of it, from |x| and x² = square + rest, these where NEAR < |x| < LARGEST."""
+    """erfc x, or half of it, for NEAR < |x| < LARGEST, from |x| and x² = square + rest."""
     scale = 0.5 if half else 1.0
     small = guard(exceeds(x, SMALL), 0.0, x)
     inner = scale - series(small, fma(small, small, 2.0**-90)) * scale

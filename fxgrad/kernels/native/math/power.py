@@ -46,7 +46,7 @@ LARGEST = 2.0**64  # an exponent so large that it matters no more how large
 
 
 def sum_in_order(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return x + y, rounded, and what is missing, for |x| ≥ |y| or x = 0 (Dekker)."""
+    """Return x + y, rounded, and the error of the rounding, for |x| ≥ |y| or x = 0 (Dekker)."""
     total = x + y
     return total, (x - total) + y
 
@@ -170,7 +170,7 @@ static_power.covers = covers_static_power  # type: ignore[attr-defined]
 
 @function
 def cbrt(x: Value) -> Value:
-    """The cube root, to 1 ulp: from an inverse root, improved once, and corrected by what the cube of it lacks."""
+    """The cube root to 1 ulp, from an inverse root that is improved once and corrected by the residual of its cube."""
     number = format_of(x)
     rare = (size_bits(x) >= number.infinity) | (size_bits(x) < number.least_normal)
     size = x.intrinsic("fabs")

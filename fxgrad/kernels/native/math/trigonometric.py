@@ -107,7 +107,7 @@ def inverse_pi_rows() -> list[float]:
 
 
 def sum_with_error(x: Value, y: Value) -> tuple[Value, Value]:
-    """Return x + y, rounded, and what is missing (Knuth)."""
+    """Return x + y, rounded, and the error of the rounding (Knuth)."""
     total = x + y
     back = total - x
     return total, (x - (total - back)) + (y - back)
@@ -122,7 +122,7 @@ def distill(terms: list[Value]) -> list[Value]:
 
 
 def reduce_far(x: Value) -> tuple[Value, Value, Value]:
-    """What `reduce_near` returns, for any finite double of at least 2²⁰. With x = m·2^(24k), where m is an integer if
+    """Reduce as `reduce_near` does, for any finite double of at least 2²⁰. With x = m·2^(24k), where m is an integer if
     k > 0, only 2^(24k)/π modulo 4 matters: the rest changes x/π by multiples of 4."""
     function = x.function
     exponent = (size_bits(x) >> 52) - (1023 + 52)
