@@ -50,7 +50,7 @@ def deviations(path: str) -> list[str]:
                 continue
             if p.name not in named:
                 found.append(f"lacks {p.name}")
-            elif named[p.name].kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            elif named[p.name].kind is p.VAR_KEYWORD:
                 found.append(f"{p.name} not by name")
             elif len(overloads) == 1 and text_of(p) != text_of(named[p.name]):
                 found.append(f"default {p.name}={text_of(named[p.name])} for {text_of(p)}")
@@ -61,7 +61,8 @@ def deviations(path: str) -> list[str]:
         if len(overloads) > 1 and [n for n in required if n not in given and order.index(n) >= len(places)]:
             found.append(f"requires {required}")
     extra = [n for n, p in named.items() if n not in {q.name for o in overloads for q in o}]
-    if extra:
+    told = all(p.kind is not p.VAR_KEYWORD for o in overloads for p in o)
+    if extra and told:
         found.append(f"extra {extra}")
     return list(dict.fromkeys(found))
 

@@ -104,6 +104,7 @@ def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callabl
         return self
 
     method.__name__, method.in_place_of = name, function  # type: ignore[attr-defined]
+    method.__wrapped__ = function  # of which it has the parameters  # type: ignore[attr-defined]
     return method
 
 

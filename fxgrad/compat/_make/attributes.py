@@ -127,7 +127,7 @@ def pin_memory(self: Tensor, device=None) -> Tensor:
 
 
 @expose("method")
-def record_stream(self: Tensor, stream) -> None:
+def record_stream(self: Tensor, s) -> None:
     """Do nothing: memory is freed by reference counting, whatever stream used it."""
 
 

@@ -257,15 +257,15 @@ def chain_matmul(*matrices, out=None) -> Any:
     return linalg_multi_dot(matrices, out=out)
 
 
-@operation("A", spaces="linalg")
-def linalg_matrix_power(A, n: int) -> Any:
+@operation("input", spaces="linalg")
+def linalg_matrix_power(input, n: int) -> Any:
     """The n-th power of square matrices; of the inverse for n < 0."""
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise TensorError(
             "linalg.matrix_power: A must be batches of square matrices",
             hint="A.mT @ A, or A @ A.mT, which are square",
         )
-    return fnp.linalg.matrix_power(A, n)
+    return fnp.linalg.matrix_power(input, n)
 
 
 expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "function method")

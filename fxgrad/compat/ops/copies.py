@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from .._core.layout import contiguous_format
@@ -37,12 +38,14 @@ def declare_copy(name: str, view: Callable[..., Any]) -> None:
     """Expose the function that copies what `view` gives."""
 
     @with_out
+    @wraps(view)
     def copy_view(input: Tensor, *args, **options) -> Any:
         made = view(input, *args, **options)
         if isinstance(made, Tensor):
             return clone(made, memory_format=contiguous_format)
         return tuple([clone(part, memory_format=contiguous_format) for part in made])
 
+    @wraps(copy_view)
     def copy(input: Tensor, *args, out=None, **options) -> Any:
         made = copy_view(input, *args, out=out, **options)
         return None if out is not None and isinstance(made, tuple) else made  # torch returns nothing then
@@ -52,13 +55,8 @@ def declare_copy(name: str, view: Callable[..., Any]) -> None:
     expose("function", copy.__name__)(copy)
 
 
-def call_method(name: str) -> Any:
-    """Make the function that calls a method, which may be attached later."""
-    return lambda input, *args, **options: getattr(input, name)(*args, **options)
-
-
 for name in METHODS.split():
-    declare_copy(name, call_method(name))
+    declare_copy(name, SPACES["method"][name])
 declare_copy("view_as_complex", SPACES["function"]["view_as_complex"])
 declare_copy("view_as_real", view_resolved)
 declare_copy("alias", lambda input: input.view_as(input))
