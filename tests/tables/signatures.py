@@ -108,6 +108,7 @@ def signatures_of(path: str, value: Any) -> list[Signature]:
         return [[p for p in found[1:] if p.name != "out"] for found in stubs("__init__")[name]]
     if value.__module__ in (None, "torch"):  #
         current = [found for found in stubs("_VariableFunctions")[name] if all(p.name != "self" for p in found)]
+        current = [found for found in current if all(p.name != "names" for p in found)]  # of dimensions, which are gone
         if current:
             return merge_out(current)
     return merge_out([signature_of(schema) for schema in schemas(name)])
@@ -191,9 +192,10 @@ class Default(str):
             return value
         if callable(value) and hasattr(value, "__name__"):
             return Default(value.__name__)
+        if isinstance(value, list):  # a number for each dimension, which torch's schemas repeat
+            value = value[0] if len(value) > 1 and len(set(value)) == 1 else tuple(value)
         text = repr(value).replace("fxgrad.compat", "torch")
-        text = re.sub(r"[<>].*|.*\bobject at 0x.*", "...", text)
-        return Default(text.replace("[", "(").replace("]", ")") if isinstance(value, list) else text)
+        return Default("..." if text.startswith("<") else text)
 
 
 def read_signature(args: ast.arguments) -> Signature:

@@ -573,7 +573,7 @@ def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]
 
     def declare(function: Callable[..., Any]) -> Any:
         op = Operation(function, tensors, **options)
-        user = make_user_function(op)
+        user = make_user_function(op, op.out)
         for space in op.spaces.split():
             expose(space, op.name.removeprefix(f"{space}_"))(user)
         if op.inplace:

@@ -50,5 +50,5 @@ def list_parameters(function: Callable[..., Any]) -> list[Parameter]:
         return given
     (options,) = get_args(eval(given.pop().annotation, inspect.unwrap(function).__globals__))  # type: ignore[attr-defined]
     for name, kind in inspect.get_annotations(options).items():
-        given.append(Parameter(name, Parameter.KEYWORD_ONLY, default=False if kind == "bool" else None))
+        given.append(Parameter(name, Parameter.KEYWORD_ONLY, default=False if "bool" in str(kind) else None))
     return given

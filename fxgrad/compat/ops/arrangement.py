@@ -64,7 +64,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @operation("input", out=False)
-def roll(input, shifts, dims=None) -> Any:
+def roll(input, shifts, dims=()) -> Any:
     """The entries moved on, those at the end to the beginning; without `dims` in the flattened order."""
     shifts, dims = as_sizes(shifts), () if dims is None else as_sizes(dims)
     if not shifts:
@@ -257,7 +257,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_values(reshape(input, (prod(input.shape),)), offset)
 
 
-@operation("input")
+@operation("input", out=False)
 def trace(input) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:

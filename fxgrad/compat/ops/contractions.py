@@ -273,7 +273,9 @@ expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "funct
 
 # -- distances ------------------------------------------
 @operation("x1 x2", spaces="function", out=False, kinds="f")
-def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
+def cdist(
+    x1, x2, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
+) -> Any:
     """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
 
     The derivative is 0 where two rows agree. `compute_mode` is for speed in torch; here differences are always exact.
@@ -313,7 +315,7 @@ def vander(x, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else fnp.flip(powers, -1)
 
 
-@operation("x", spaces="linalg")
+@operation("x", spaces="linalg", out=False)
 def linalg_vander(x, *, N: int | None = None) -> Any:
     """The powers 0 … N − 1 of the entries along the last dimension, as a new dimension."""
     count = N if N is not None else x.shape[-1] if x.ndim else 0
