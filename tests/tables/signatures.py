@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -29,22 +28,25 @@ from typing import Any
 
 FILE = Path(__file__).with_name("signatures.txt")
 MODULES = """
-    torch
-    torch.accelerator torch.amp torch.cuda torch.fft torch.func torch.futures torch.hub torch.library torch.linalg
-    torch.overrides torch.profiler torch.random torch.serialization torch.signal.windows torch.sparse torch.special
-    torch.testing
+    torch torch.accelerator torch.amp torch.cuda torch.distributed torch.fft torch.func torch.futures torch.hub
+    torch.library torch.linalg torch.overrides torch.profiler torch.random torch.serialization torch.signal.windows
+    torch.sparse torch.special torch.testing
+
     torch.autograd torch.autograd.anomaly_mode torch.autograd.forward_ad torch.autograd.function
     torch.autograd.functional torch.autograd.grad_mode torch.autograd.gradcheck torch.autograd.graph
     torch.autograd.profiler
-    torch.distributed
+
     torch.distributions torch.distributions.constraints torch.distributions.transforms torch.distributions.utils
+
     torch.nn torch.nn.attention torch.nn.functional torch.nn.init torch.nn.modules.module torch.nn.parameter
     torch.nn.utils torch.nn.utils.fusion torch.nn.utils.parametrizations torch.nn.utils.parametrize
     torch.nn.utils.prune torch.nn.utils.rnn torch.nn.utils.stateless
+
     torch.optim torch.optim.lr_scheduler torch.optim.optimizer torch.optim.swa_utils
+
     torch.utils torch.utils.checkpoint torch.utils.data torch.utils.data.distributed torch.utils.deterministic
     torch.utils.dlpack torch.utils.flop_counter torch.utils.hooks torch.utils.module_tracker
-""".split()
+"""
 OUT = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
 Signature = list[Parameter]
 
@@ -68,12 +70,14 @@ def compose_table() -> str:
 
 def public_callables() -> Iterator[tuple[str, Any]]:
     """The public functions and classes of torch, and the methods of Tensor, by path."""
-    for name in MODULES:
+    for name in MODULES.split():
         module = import_module(name)
         declared = getattr(module, "__all__", None)
         for part in declared or dir(module):
             value = getattr(module, part, None)
-            inside = "torch." if declared else f"{name}."  # what a module that declares nothing imports is not its own
+            inside = (
+                "torch." if declared else f"{name}."
+            )  # what a module that declares nothing imports is not its own
             is_own = inspect.isbuiltin(value) or f"{getattr(value, '__module__', '')}.".startswith(inside)
             if is_own and callable(value) and hasattr(value, "__name__") and not part.startswith("_"):
                 yield f"{name}.{part}", value
@@ -107,8 +111,12 @@ def signatures_of(path: str, value: Any) -> list[Signature]:
     if is_method(path):  # their stubs have `out`, which no method takes
         return [[p for p in found[1:] if p.name != "out"] for found in stubs("__init__")[name]]
     if value.__module__ in (None, "torch"):  #
-        current = [found for found in stubs("_VariableFunctions")[name] if all(p.name != "self" for p in found)]
-        current = [found for found in current if all(p.name != "names" for p in found)]  # of dimensions, which are gone
+        current = [
+            found for found in stubs("_VariableFunctions")[name] if all(p.name != "self" for p in found)
+        ]
+        current = [
+            found for found in current if all(p.name != "names" for p in found)
+        ]  # of dimensions, which are gone
         if current:
             return merge_out(current)
     return merge_out([signature_of(schema) for schema in schemas(name)])
@@ -120,7 +128,9 @@ def stubs(file: str) -> dict[str, list[Signature]]:
     path = Path(import_module("torch").__file__).parent / "_C" / f"{file}.pyi"
     body = ast.parse(path.read_text(encoding="utf-8")).body
     if file == "__init__":
-        body = next(node.body for node in body if isinstance(node, ast.ClassDef) and node.name == "TensorBase")
+        body = next(
+            node.body for node in body if isinstance(node, ast.ClassDef) and node.name == "TensorBase"
+        )
     found = defaultdict(list)
     for node in body:
         if isinstance(node, ast.FunctionDef):
@@ -169,7 +179,10 @@ def kept_signatures() -> dict[str, tuple[list[Signature], str]]:
     for line in FILE.read_text(encoding="utf-8").splitlines():
         text, _, place = line.partition(" = torch")
         path, _, overloads = text.partition("(")
-        read = [read_signature(ast.parse(f"lambda {part[1:-1]}: 0").body[0].value.args) for part in f"({overloads}".split(" | ")]
+        read = [
+            read_signature(ast.parse(f"lambda {part[1:-1]}: 0").body[0].value.args)
+            for part in f"({overloads}".split(" | ")
+        ]
         found[path] = read, f"torch{place}" if place else path
     return found
 
@@ -192,10 +205,17 @@ class Default(str):
             return value
         if callable(value) and hasattr(value, "__name__"):
             return Default(value.__name__)
+        if isinstance(value, tuple):  # a torch.Size
+            value = tuple(value)
         if isinstance(value, list):  # a number for each dimension, which torch's schemas repeat
             value = value[0] if len(value) > 1 and len(set(value)) == 1 else tuple(value)
         text = repr(value).replace("fxgrad.compat", "torch")
         return Default("..." if text.startswith("<") else text)
+
+
+def read_text(text: str) -> Signature:
+    """The signature of a text as `format_signature` writes it."""
+    return read_signature(ast.parse(f"lambda {text[1:-1]}: 0", mode="eval").body.args)  # type: ignore[attr-defined]
 
 
 def read_signature(args: ast.arguments) -> Signature:

@@ -216,7 +216,9 @@ def as_tensor(data, dtype=None, device=None) -> Tensor:
 
 
 @expose()
-def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool | None = None
+) -> Tensor:
     """`obj` as a Tensor, in its own memory where that can be and `copy` is not True. The bytes of buffers and storages
     are read as entries of `dtype`.
 
@@ -234,7 +236,7 @@ def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_
                 "can't alias arbitrary sequence into a tensor.",
                 hint="copy=None, which copies where memory cannot be shared; or torch.from_numpy(np.asarray(x))",
             )
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     if not isinstance(obj, Tensor | np.ndarray):
         obj = (
             np.frombuffer(obj, parse_dtype(dtype, default_numpy_dtype("f"), "asarray"))

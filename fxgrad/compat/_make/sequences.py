@@ -60,7 +60,7 @@ def arange(*bounds, start=0, end=None, step=1, **options: Unpack[OutOptions]) ->
 
 
 @expose("function", "range")
-def closed_range(start=0, end: Any = None, step=1, **options: Unpack[OutOptions]) -> Tensor:
+def closed_range(start, end: Any, step=1, **options: Unpack[OutOptions]) -> Tensor:
     """The numbers from `start` to `end`, both included; torch has deprecated it for `arange`."""
     count = math.floor((end - start) / step) + 1
     return create_with_options(

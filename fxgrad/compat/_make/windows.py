@@ -59,7 +59,11 @@ def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Opt
 
 @expose()
 def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Unpack[Options]
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    **options: Unpack[Options],
 ) -> Tensor:
     """The window alpha - beta·cos(2π·place)."""
     return make_window("hamming_window", window_length, periodic, cosine_sum(alpha, -beta), options)
@@ -78,7 +82,9 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack
 
 
 @expose()
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]) -> Tensor:
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]
+) -> Tensor:
     """The window I₀(beta·√(1 - (2·place - 1)²)) / I₀(beta)."""
 
     def shape(place) -> Any:
@@ -112,7 +118,9 @@ def make_signal_window(
 
 
 @expose("signal.windows")
-def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
+def general_cosine(
+    M: int, *, a: Sequence[float], sym: bool = True, **options: Unpack[SignalOptions]
+) -> Tensor:
     """The window Σₖ (-1)ᵏ·a[k]·cos(2πk·n/(N - 1)), for n = 0 … M - 1, with N = M places, or N = M + 1 if it is one
     period (`sym=False`).
 
@@ -138,7 +146,9 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options: U
 
 
 @expose("signal.windows")
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
+def general_hamming(
+    M: int, *, alpha: float = 0.54, sym: bool = True, **options: Unpack[SignalOptions]
+) -> Tensor:
     """The window alpha - (1 - alpha)·cos(2π·n/(N - 1)): see `general_cosine`."""
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
 
@@ -183,7 +193,12 @@ def cosine(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Ten
 
 @expose("signal.windows")
 def exponential(
-    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Unpack[SignalOptions]
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    **options: Unpack[SignalOptions],
 ) -> Tensor:
     """The window exp(-|n - center|/tau), whose center is its middle if it is symmetric."""
     if tau <= 0:

@@ -222,7 +222,19 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return False
 
 
-is_tf32_supported = is_current_stream_capturing = is_bf16_supported
+def is_tf32_supported() -> bool:
+    """Whether a device computes in TF32: not by CuPy.
+
+    Returns:
+        A bool.
+
+    >>> torch.cuda.is_tf32_supported()
+    False
+    """
+    return False
+
+
+is_current_stream_capturing = is_tf32_supported
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:

@@ -273,9 +273,7 @@ expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "funct
 
 # -- distances ------------------------------------------
 @operation("x1 x2", spaces="function", out=False, kinds="f")
-def cdist(
-    x1, x2, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary"
-) -> Any:
+def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
 
     The derivative is 0 where two rows agree. `compute_mode` is for speed in torch; here differences are always exact.

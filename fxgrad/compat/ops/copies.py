@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import Parameter
 from typing import Any
 
 from .._core.layout import contiguous_format
 from .._core.tensor import Tensor
 from .._declare.out import with_out
+from .._declare.signatures import DerivedSignature
 from .._declare.spaces import SPACES, expose
 from .arguments import dim_index, normalize_dim
 from .copying import clone
 
+INPUT = Parameter("input", Parameter.POSITIONAL_OR_KEYWORD)
 METHODS = """
     as_strided detach diagonal expand permute select split split_with_sizes squeeze t transpose unbind unfold unsqueeze
 """
@@ -24,9 +27,9 @@ def take_slice(
     return input[dim_index(normalize_dim(dim, input.ndim), slice(start, end, step))]
 
 
-def view_contiguous(input: Tensor, size) -> Tensor:
-    """View entries in the order of rows, which a copy can be given in any case."""
-    return SPACES["method"]["view"](input.contiguous(), size)
+def view_contiguous(input: Tensor, size=None, *, dtype=None) -> Tensor:
+    """View entries in the order of rows, which a copy can be given in any case, or as those of a dtype."""
+    return SPACES["method"]["view"](input.contiguous(), size if dtype is None else dtype)
 
 
 def view_resolved(input: Tensor) -> Tensor:
@@ -50,6 +53,7 @@ def declare_copy(name: str, view: Callable[..., Any]) -> None:
         made = copy_view(input, *args, out=out, **options)
         return None if out is not None and isinstance(made, tuple) else made  # torch returns nothing then
 
+    copy.__signature__ = DerivedSignature(copy_view, lambda given: [INPUT, *given[1:]])  # type: ignore[attr-defined]
     copy.__name__ = copy.__qualname__ = f"{name}_copy"
     copy.__doc__ = f"What `{name}` shows, in memory of its own."
     expose("function", copy.__name__)(copy)

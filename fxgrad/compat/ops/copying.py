@@ -236,9 +236,9 @@ add_variadic_method(resize_)
 
 
 @expose("method")
-def resize_as_(input: Tensor, the_template: Tensor, *, memory_format=contiguous_format) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format=None) -> Tensor:
     """`resize_` to the shape of another Tensor."""
-    return resize_(input, tuple(the_template.shape), memory_format=memory_format)
+    return resize_(input, tuple(the_template.shape), memory_format=memory_format or contiguous_format)
 
 
 @expose("method")

@@ -13,7 +13,6 @@ from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
-from .declarers import expose_with
 from .entries import by_entries
 from .linalg import (
     check_floating,
@@ -169,7 +168,10 @@ def linalg_householder_product(input, tau) -> Any:
     return ops.multiply_reflections(input, tau)
 
 
-expose_with("input, tau, *, out=None", linalg_householder_product, "orgqr", "function method")
+@expose("function method")
+def orgqr(input, input2, *, out=None) -> Any:
+    """The function `torch.linalg.householder_product`."""
+    return linalg_householder_product(input, input2, out=out)
 
 
 @operation(

@@ -174,9 +174,16 @@ def expand_tolerance(tolerance) -> Any:
 
 @operation("input", spaces="linalg", keeps_results=True)
 def linalg_pinv(
-    input, *, atol: float | Tensor | None = None, rtol: float | Tensor | None = None, hermitian: bool = False
+    input,
+    rcond: float | Tensor | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
 ) -> Any:
-    """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros."""
+    """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros; `rcond` is an older name
+    of `rtol`."""
+    rtol = rcond if rtol is None else rtol
     check_matrix("linalg.pinv", input)
     if hermitian:
         input = mirror_to_hermitian(input)
@@ -333,20 +340,36 @@ def linalg_solve_triangular(input, B, *, upper: bool, left: bool = True, unitria
     check_pair("linalg.solve_triangular", input, B)
     lower = upper if not left else not upper
     return solve_systems(
-        "linalg.solve_triangular", ops.triangular_solve, input, B, left, lower=lower, unit_diagonal=unitriangular
+        "linalg.solve_triangular",
+        ops.triangular_solve,
+        input,
+        B,
+        left,
+        lower=lower,
+        unit_diagonal=unitriangular,
     )
 
 
 @operation(
-    "input A", results=make_result_type("triangular_solve", "solution", "cloned_coefficient"), keeps_results=True
+    "input A",
+    results=make_result_type("triangular_solve", "solution", "cloned_coefficient"),
+    keeps_results=True,
 )
-def triangular_solve(input, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(
+    input, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
     """The solution of triangular systems of equations: (X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
     check_square("triangular_solve", A)
     matrix = ops.matrix_transpose(A) if transpose else A
     lower = upper if transpose else not upper
     x = solve_systems(
-        "triangular_solve", ops.triangular_solve, matrix, input, True, lower=lower, unit_diagonal=unitriangular
+        "triangular_solve",
+        ops.triangular_solve,
+        matrix,
+        input,
+        True,
+        lower=lower,
+        unit_diagonal=unitriangular,
     )
     return [x, ops.positive(A)]
 

@@ -303,7 +303,7 @@ expose("method")(to_inplace(put))
 SRC = Parameter("src", Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def declare_scatter_view(view: Callable[..., Tensor], name: str) -> Any:
+def declare_scatter_view(view: Callable[..., Tensor], name: str, out: bool = False) -> Any:
     """Declare the function that copies a Tensor and writes other values into a view of the copy."""
 
     def function(input: Tensor, src: Tensor, *args, **options) -> Tensor:
@@ -321,7 +321,7 @@ def declare_scatter_view(view: Callable[..., Tensor], name: str) -> Any:
     function.__name__ = name
     function.__signature__ = DerivedSignature(view, lambda given: [given[0], SRC, *given[1:]])  # type: ignore[attr-defined]
     function.__doc__ = f"A copy with `src` in place of what `{name.removesuffix('_scatter')}` gives."
-    return expose("function method")(with_out(function))
+    return expose("function method")(with_out(function) if out else function)
 
 
 def slice_range(input: Tensor, dim: int = 0, start=None, end=None, step: int = 1) -> Tensor:
@@ -332,7 +332,7 @@ def slice_range(input: Tensor, dim: int = 0, start=None, end=None, step: int = 1
 
 diagonal_scatter = declare_scatter_view(diagonal, "diagonal_scatter")
 select_scatter = declare_scatter_view(select, "select_scatter")
-slice_scatter = declare_scatter_view(slice_range, "slice_scatter")
+slice_scatter = declare_scatter_view(slice_range, "slice_scatter", out=True)
 as_strided_scatter = declare_scatter_view(as_strided, "as_strided_scatter")
 
 

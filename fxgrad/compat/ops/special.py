@@ -69,7 +69,11 @@ for n in (0, 1):
         **REAL,
     )
 unary(
-    "special_airy_ai", lambda x: airy(x, slope=False), "Airy's function Ai of each entry.", operand="x", **REAL
+    "special_airy_ai",
+    lambda x: airy(x, slope=False),
+    "Airy's function Ai of each entry.",
+    operand="x",
+    **REAL,
 )
 
 

@@ -105,7 +105,9 @@ def flat_positions(shape: tuple[int, ...], tables: list[np.ndarray]) -> np.ndarr
 
 
 # -- means ------------------------------------------
-@spatial_operations("avg_pool{}d", each=lambda rank: {"spaces": "nn.functional" * (rank > 1), "out": rank > 1})
+@spatial_operations(
+    "avg_pool{}d", each=lambda rank: {"spaces": "nn.functional" * (rank > 1), "out": rank > 1}
+)
 def avg_pool(
     rank: int,
     input,
@@ -212,9 +214,7 @@ def take_maxima(x, windows: Windows) -> list[Any]:
     return [ops.pick(x, indices, rank=len(windows.sizes)), indices]
 
 
-@spatial_operations(
-    "max_pool{}d_with_indices", spaces="nn.functional", results=tuple, each=maxima_options
-)
+@spatial_operations("max_pool{}d_with_indices", spaces="nn.functional", results=tuple, each=maxima_options)
 def max_pool_with_indices(
     rank: int,
     input,
