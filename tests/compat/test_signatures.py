@@ -15,8 +15,8 @@ from tests.tables.signatures import Default, kept_signatures
 # What deviates on purpose, by reason.
 REASONS = {
     "it refuses, whatever it is given": """
-        SymBool SymFloat SymInt Tensor.ccol_indices Tensor.coalesce Tensor.col_indices Tensor.crow_indices Tensor.indices
-        Tensor.is_coalesced Tensor.row_indices Tensor.sparse_resize_ Tensor.sparse_resize_and_clear_ Tensor.values
+        SymBool SymFloat SymInt Tensor.ccol_indices Tensor.coalesce Tensor.col_indices Tensor.crow_indices
+        Tensor.indices Tensor.is_coalesced Tensor.row_indices Tensor.sparse_resize_ Tensor.sparse_resize_and_clear_ Tensor.values
         Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_csc sparse_bsc_tensor sparse_bsr_tensor
         sparse_csc_tensor Tensor.eig Tensor.lstsq Tensor.solve Tensor.symeig cuda.CUDAGraph cuda.MemPool cuda.graph
         library.fallthrough_kernel library.get_ctx library.get_kernel library.wrap_triton
@@ -52,6 +52,12 @@ REASONS = {
         signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential
         signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming
         signal.windows.hann signal.windows.kaiser signal.windows.nuttall
+    """,
+    "the method is the function, of which torch has an overload without it": """
+        Tensor.repeat_interleave
+    """,
+    "torch warns of the parameters' former names": """
+        nn.Hardtanh
     """,
     "torch makes it of other things, and users do not": """
         TypedStorage dtype memory_format distributed.DeviceMesh autograd.profiler.FunctionEvent Tensor.new

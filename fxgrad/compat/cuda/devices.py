@@ -29,9 +29,15 @@ CUDAGraph, MemPool, graph = (
 class CudaError(RuntimeError):
     """The error of a CUDA device in torch; here it is CuPy's.
 
-    >>> issubclass(torch.cuda.CudaError, Exception)
-    True
+    Args:
+        code: the number of the error.
+
+    >>> str(torch.cuda.CudaError(2))
+    'CUDA error (2)'
     """
+
+    def __init__(self, code: int):
+        super().__init__(f"CUDA error ({code})")
 
 
 class AcceleratorError(RuntimeError):
