@@ -6,6 +6,7 @@ from typing import Any
 
 from . import cuda
 from ._core.errors import TensorError
+from ._declare.signatures import DerivedSignature
 from ._declare.spaces import SPACES
 from ._make.devices import as_device, device, device_count
 
@@ -63,6 +64,7 @@ def forward(name: str) -> Any:
         return getattr(cuda, name)(*args, **options)
 
     query.__name__ = query.__qualname__ = name
+    query.__signature__ = DerivedSignature(getattr(cuda, name), list)  # type: ignore[attr-defined]
     query.__doc__ = f"""The function `torch.cuda.{name}`, of the accelerator that there is.
 
     Args:

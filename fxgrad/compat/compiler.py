@@ -25,22 +25,22 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: str | Callable[..., Any] = "inductor",
+    backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
-    disable: bool = False,
     name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: object = None,
 ) -> Any:
     """Return the function or module itself; without one, a decorator that does so. The options are accepted, and
     nothing is compiled: operations have compiled plans of their own.
 
     Args:
         model: a function or module, or None.
-        fullgraph: accepted and without effect.
-        dynamic: accepted and without effect.
-        backend: accepted and without effect.
-        disable: accepted and without effect.
-        name: accepted and without effect.
+        fullgraph, dynamic, backend, mode, options, name, disable: accepted and without effect.
+        recompile_limit, isolate_recompiles, shapes_spec: accepted and without effect.
 
     >>> @torch.compile(mode="max-autotune")
     ... def double(x):

@@ -16,7 +16,6 @@ from __future__ import annotations
 # Classes of errors, of which users catch the instances; nothing is unpickled.
 from pickle import PicklingError as PythonPicklingError
 from pickle import UnpicklingError as PythonUnpicklingError
-
 from typing import TypeVar
 
 from ..extend import ConcretizationError, FxgradError

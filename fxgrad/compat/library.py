@@ -210,7 +210,7 @@ def register_fake(
     *,
     lib: Library | None = None,
     _stacklevel: int = 1,
-    allow_override: bool = False,
+    allow_override: bool = True,
 ) -> Any:
     """Register what gives an operation's results without entries, on the device "meta": also a decorator.
 

@@ -40,7 +40,6 @@ class RemovableHandle:
     Args:
         hooks_dict: where the hook is.
         extra_dict: another dict, or several, with something about it.
-        hooks: where the hook is: a dict.
 
     >>> x = torch.tensor(2.0, requires_grad=True)
     >>> with x.register_hook(lambda grad: print("gradient", grad.item())):
@@ -51,10 +50,10 @@ class RemovableHandle:
 
     next_id = itertools.count()
 
-    def __init__(self, hooks: OrderedDict, *, extra_dict=None):
+    def __init__(self, hooks_dict: OrderedDict, *, extra_dict=None):
         self.id = next(RemovableHandle.next_id)
         extra = [] if extra_dict is None else extra_dict if isinstance(extra_dict, list) else [extra_dict]
-        self._fx_places = [weakref.ref(place) for place in (hooks, *extra)]
+        self._fx_places = [weakref.ref(place) for place in (hooks_dict, *extra)]
 
     def remove(self) -> None:
         """Remove the hook; nothing happens where it is gone already."""
@@ -113,7 +112,7 @@ def ensure_hooks(node: Node) -> Hooks:
     return node.hooks
 
 
-def unserializable_hook(hook: Callable[..., Any]) -> Callable[..., Any]:
+def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a hook as one that need not come along when its Tensor is pickled or copied: nothing warns of it.
 
     >>> import copy
@@ -124,5 +123,5 @@ def unserializable_hook(hook: Callable[..., Any]) -> Callable[..., Any]:
     >>> handle = x.register_hook(double)
     >>> y = copy.copy(x)
     """
-    hook.__torch_unserializable__ = True  # type: ignore[attr-defined]
-    return hook
+    f.__torch_unserializable__ = True  # type: ignore[attr-defined]
+    return f

@@ -94,6 +94,12 @@ def apply_packed(operation, operands: Sequence[Any], params: dict, name: str) ->
         context.modes.packing[-1].pack_node(recorded_node(result), target._fx_tape, operands)
 
 
+def tell_origin(method: Any, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Name a method after the function that it is in place of, and give it the parameters of that."""
+    method.__name__, method.in_place_of, method.__wrapped__ = name, function, function
+    return method
+
+
 def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     """Return the method that writes the result of `function` into its first argument, and returns that."""
     name = name or function.__name__ + "_"
@@ -103,8 +109,7 @@ def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callabl
         assign(self, function(self, *args, **options), name)
         return self
 
-    method.__name__, method.in_place_of = name, function  # type: ignore[attr-defined]
-    return method
+    return tell_origin(method, name, function)
 
 
 def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) -> Callable[..., Any]:
@@ -139,8 +144,7 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
             VERSIONS.record_change(memory_array(self), name, source_info.user_frame())
         return self
 
-    method.__name__, method.in_place_of = name, function  # type: ignore[attr-defined]
-    return method
+    return tell_origin(method, name, function)
 
 
 # -- what may be modified ------------------------------------------

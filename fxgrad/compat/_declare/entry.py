@@ -189,26 +189,32 @@ def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple
     return (*operands, *numbers, *keywords[len(numbers) :])
 
 
-def make_user_function(op) -> Callable[..., Any]:
-    """Make the function on Tensors, with the parameters of the declared function or of its hook `arguments`."""
+def make_user_function(op, out: bool) -> Callable[..., Any]:
+    """Make the function on Tensors, with the parameters of the declared function or of its hook `arguments`, and `out`
+    if that is asked for."""
 
     def write(namespace: dict[str, Any]) -> tuple[list[str], str]:
-        signature, call = format_parameters(op, namespace, op.out)
+        signature, call = format_parameters(op, namespace, out)
         given = [p.name for p in op.parameters if p.name in op.names]
         body = (
             format_preparation(op, namespace)
-            + format_fast_path(op, namespace)
-            + format_override(op, op.out, namespace)
+            + format_fast_path(op, namespace, out)
+            + format_override(op, out, namespace)
         )
         if given and given[0] == "input" and not op.numbers:
             body += "if type(input) in SCALARS:\n    raise not_a_tensor_error(op.name, 'input', 1, input)\n"
-        body += f"return op({call}{', out' if op.out else ''})\n"
+        body += f"return op({call}{', out' if out else ''})\n"
         return signature, reword_errors(body, given)
 
-    made = make_entry_point(op, op.name, op.spaces, write, EntrySignature(op, op.out))
+    made = make_entry_point(op, op.name, op.spaces, write, EntrySignature(op, out))
     made.__doc__ = op.function.__doc__
     complete_late(made)
     return made
+
+
+def without_out(function) -> Callable[..., Any]:
+    """Make the function of the same operation that does not take `out`, as torch has it in another namespace."""
+    return make_user_function(function.operation, False)
 
 
 def inplace_method(function) -> Callable[..., Any]:

@@ -168,12 +168,12 @@ NAMES: dict[str, Any] = GATE_NAMES | {
 NUMBERS = {float: 3, int: 4}
 
 
-def format_fast_path(op, namespace: dict[str, Any]) -> str:
+def format_fast_path(op, namespace: dict[str, Any], out: bool) -> str:
     """Return the statements that take plain operands of a function straight to the kernel of its primitive, or to the
     plan for such operands."""
     if op.arguments is not None:
         return ""
-    unset = " and out is None" * op.out
+    unset = " and out is None" * out
     if op.primitive is None:
         return format_planned_path(op, namespace, unset)
     by_default = "".join(f" and {p} is default_{p}" for p in op.defaults)

@@ -80,13 +80,13 @@ def is_distributed(input: Tensor) -> bool:
 
 
 @expose()
-def result_type(tensor1, tensor2) -> torch_dtype:
+def result_type(tensor, other) -> torch_dtype:
     """The dtype in which arithmetic on two Tensors or numbers is done.
 
     >>> torch.result_type(torch.tensor([1, 2]), 1.0)
     torch.float32
     """
-    return from_numpy_dtype(result_numpy_dtype((unwrap(tensor1), unwrap(tensor2))))
+    return from_numpy_dtype(result_numpy_dtype((unwrap(tensor), unwrap(other))))
 
 
 # -- place ------------------------------------------
@@ -127,7 +127,7 @@ def pin_memory(self: Tensor, device=None) -> Tensor:
 
 
 @expose("method")
-def record_stream(self: Tensor, stream) -> None:
+def record_stream(self: Tensor, s) -> None:
     """Do nothing, because memory is freed by reference counting, independently of streams."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from .attributes import strided
 from .data import as_shareable, copy_data
 from .devices import as_device, device_count, import_cupy, move_array
 from .generators import enter_batches
+from .options import LikeOptions, Options, OutOptions
 from .sparse import create_sparse
 
 
@@ -172,7 +173,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad: bool = False, pin_me
 
 
 @expose()
-def scalar_tensor(s, **options) -> Tensor:
+def scalar_tensor(s, **options: Unpack[Options]) -> Tensor:
     """A number as a Tensor without dimensions, in the default dtype."""
     return create_with_options(
         lambda numpy: np.asarray(s, numpy), "scalar_tensor", default_numpy_dtype("f"), **options
@@ -215,7 +216,9 @@ def as_tensor(data, dtype=None, device=None) -> Tensor:
 
 
 @expose()
-def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj, *, dtype=None, device=None, copy: bool | None = None, requires_grad: bool | None = None
+) -> Tensor:
     """`obj` as a Tensor, in its own memory where that can be and `copy` is not True. The bytes of buffers and storages
     are read as entries of `dtype`.
 
@@ -233,7 +236,7 @@ def asarray(obj, *, dtype=None, device=None, copy: bool | None = None, requires_
                 "can't alias arbitrary sequence into a tensor.",
                 hint="copy=None, which copies where memory cannot be shared; or torch.from_numpy(np.asarray(x))",
             )
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     if not isinstance(obj, Tensor | np.ndarray):
         obj = (
             np.frombuffer(obj, parse_dtype(dtype, default_numpy_dtype("f"), "asarray"))
@@ -294,7 +297,7 @@ def fill_dtype(value) -> Any:
 
 
 @expose()
-def zeros(*size, **options) -> Tensor:
+def zeros(*size, **options: Unpack[OutOptions]) -> Tensor:
     """A Tensor of zeros.
 
     Args:
@@ -310,13 +313,13 @@ def zeros(*size, **options) -> Tensor:
 
 
 @expose()
-def ones(*size, **options) -> Tensor:
+def ones(*size, **options: Unpack[OutOptions]) -> Tensor:
     """A Tensor of ones; see `zeros`."""
     return create_filled("ones", np.ones, size, options)
 
 
 @expose()
-def empty(*size, memory_format=None, **options) -> Tensor:
+def empty(*size, memory_format=None, **options: Unpack[OutOptions]) -> Tensor:
     """A Tensor of arbitrary numbers; see `zeros`."""
     order = None if memory_format is None else memory_format.order
     return create_filled(
@@ -324,7 +327,7 @@ def empty(*size, memory_format=None, **options) -> Tensor:
     )
 
 
-def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, options: dict) -> Tensor:
+def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, options: Any) -> Tensor:
     """Make a Tensor of the array fill(shape, NumPy's dtype)."""
     if "size" in options:
         size = (*size, options.pop("size"))
@@ -339,7 +342,7 @@ def create_filled(name: str, fill: Callable[[tuple[int, ...], Any], Any], size, 
 
 
 @expose()
-def full(size, fill_value, **options) -> Tensor:
+def full(size, fill_value, **options: Unpack[OutOptions]) -> Tensor:
     """A Tensor of one number everywhere, whose kind decides the dtype; see `zeros`."""
     if not isinstance(size, tuple | list):
         raise size_error("full", 1, size)
@@ -370,7 +373,7 @@ def fill_array(value, shape: tuple[int, ...], numpy) -> Any:
 
 
 def create_like(
-    input: Tensor, fill: Callable[[tuple[int, ...], Any, Any], Any], name: str, options: dict
+    input: Tensor, fill: Callable[[tuple[int, ...], Any, Any], Any], name: str, options: Any
 ) -> Tensor:
     """Make a Tensor of the shape, dtype, device and strides of another, filled by fill(shape, NumPy's dtype, dimensions
     by decreasing stride)."""
@@ -429,7 +432,7 @@ ARRAY_MAKERS = {"zeros": np.zeros, "ones": np.ones, "empty": np.empty}
 def make_like_function(name: str) -> Callable[..., Tensor]:
     """Declare a function such as `zeros_like`."""
 
-    def function(input: Tensor, **options) -> Tensor:
+    def function(input: Tensor, **options: Unpack[LikeOptions]) -> Tensor:
         as_it_lies = options.get("memory_format") in (None, preserve_format)
         made = create_like(input, make_in_order(ARRAY_MAKERS[name]), f"{name}_like", options)
         return enter_batches(made, input, as_it_lies)
@@ -444,7 +447,7 @@ def make_like_function(name: str) -> Callable[..., Tensor]:
 def make_new_method(name: str) -> Callable[..., Tensor]:
     """Declare a method such as `new_zeros`."""
 
-    def method(self: Tensor, *size, **options) -> Tensor:
+    def method(self: Tensor, *size, **options: Unpack[Options]) -> Tensor:
         return enter_batches(
             create_filled(f"new_{name}", ARRAY_MAKERS[name], size, options_like(self, options)), self
         )
@@ -456,7 +459,7 @@ def make_new_method(name: str) -> Callable[..., Tensor]:
     return expose("method")(method)
 
 
-def options_like(tensor: Tensor, options: dict) -> dict:
+def options_like(tensor: Tensor, options: Any) -> dict[str, Any]:
     """Return the options, completed with the dtype, device and sparse layout of a Tensor."""
     given = {name: value for name, value in options.items() if value is not None}
     own = {"layout": tensor.layout} if isinstance(tensor, SparseTensor) else {}
@@ -468,7 +471,7 @@ new_zeros, new_ones, new_empty = map(make_new_method, ARRAY_MAKERS)
 
 
 @expose()
-def full_like(input: Tensor, fill_value, **options) -> Tensor:
+def full_like(input: Tensor, fill_value, **options: Unpack[LikeOptions]) -> Tensor:
     """`full` in the shape, dtype, device and strides of a Tensor, where options do not say otherwise."""
     value, _ = parse_fill_value(fill_value, "full_like")
     return create_like(
@@ -477,22 +480,22 @@ def full_like(input: Tensor, fill_value, **options) -> Tensor:
 
 
 @expose("method")
-def new_full(self: Tensor, size, fill_value, **options) -> Tensor:
+def new_full(self: Tensor, size, fill_value, **options: Unpack[Options]) -> Tensor:
     """`full` in the dtype and on the device of this Tensor, where options do not say otherwise."""
     parse_fill_value(fill_value, "new_full")  # which names the method in its errors
     return full(size, fill_value, **options_like(self, options))
 
 
 @expose("method", "new_tensor")
-def new_from_data(self: Tensor, data, **options) -> Tensor:
+def new_from_data(self: Tensor, data, **options: Unpack[Options]) -> Tensor:
     """`tensor` in the dtype and on the device of this Tensor, where options do not say otherwise."""
-    options = options_like(self, options)
-    options.pop("layout", None)  # the data is dense
-    return tensor(data, **options)
+    given = options_like(self, options)
+    given.pop("layout", None)  # the data is dense
+    return tensor(data, **given)
 
 
 @expose()
-def eye(n: int, m: int | None = None, **options) -> Tensor:
+def eye(n: int, m: int | None = None, **options: Unpack[OutOptions]) -> Tensor:
     """The n × m matrix (n × n) with ones on the diagonal and zeros elsewhere."""
     for size, name in ((n, "n"), (m, "m")):
         if size is not None and size < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from .._declare.spaces import expose
 from . import rejection, variates
 from .creation import create_like, create_with_options, like_order, parse_size, size_error
 from .generators import batch_order, draw, draw_for_each, draw_tensor, lies_in_rows, random_levels
+from .options import OutOptions, SampleLikeOptions, SampleOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +114,7 @@ def to_floating_range(low: int, high: int, numpy) -> tuple[int, int]:
 
 
 # -- functions that make Tensors ------------------------------------------
-def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, options: dict) -> Tensor:
+def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, options: Any) -> Tensor:
     """Make a Tensor of sample(generator, shape, dtype)."""
     generator = options.pop("generator", None)
     if "size" in options:
@@ -124,7 +125,7 @@ def create_samples(sample: Callable[..., np.ndarray], name: str, size, default, 
     )
 
 
-def create_samples_like(sample: Callable[..., np.ndarray], name: str, input, options: dict) -> Tensor:
+def create_samples_like(sample: Callable[..., np.ndarray], name: str, input, options: Any) -> Tensor:
     """Make a Tensor of sample(generator, shape, dtype) in the shape, dtype, device and strides of another."""
     generator = options.pop("generator", None)
     as_it_lies = options.get("memory_format") in (None, preserve_format)
@@ -139,7 +140,7 @@ def create_samples_like(sample: Callable[..., np.ndarray], name: str, input, opt
 
 
 @expose()
-def rand(*size, **options) -> Tensor:
+def rand(*size, **options: Unpack[SampleOptions]) -> Tensor:
     """Numbers uniform in [0, 1).
 
     Args:
@@ -153,7 +154,7 @@ def rand(*size, **options) -> Tensor:
 
 
 @expose()
-def randn(*size, **options) -> Tensor:
+def randn(*size, **options: Unpack[SampleOptions]) -> Tensor:
     """Normal numbers of mean 0 and variance 1; see `rand`."""
     return create_samples(sample_normal, "randn", size, default_numpy_dtype("f"), options)
 
@@ -168,7 +169,7 @@ def parse_bounds(bounds, low, high) -> tuple[Any, Any]:
 
 
 @expose()
-def randint(*bounds, low: int = 0, high=None, size=None, **options) -> Tensor:
+def randint(*bounds, low: int = 0, high=None, size=None, **options: Unpack[SampleOptions]) -> Tensor:
     """Whole numbers from `low` on and before `high`: randint(high, size), randint(low, high, size); see `rand`."""
     given = [*bounds]
     if size is None and given:
@@ -184,7 +185,7 @@ def randint(*bounds, low: int = 0, high=None, size=None, **options) -> Tensor:
 
 
 @expose()
-def randperm(n: int, **options) -> Tensor:
+def randperm(n: int, **options: Unpack[SampleOptions]) -> Tensor:
     """The whole numbers before n in a random order; see `rand`."""
     shape = parse_size((n,), "randperm")
 
@@ -196,13 +197,13 @@ def randperm(n: int, **options) -> Tensor:
 
 
 @expose()
-def rand_like(input: Tensor, **options) -> Tensor:
+def rand_like(input: Tensor, **options: Unpack[SampleLikeOptions]) -> Tensor:
     """`rand` in the shape, dtype and device of a Tensor."""
     return create_samples_like(sample_uniform, "rand_like", input, options)
 
 
 @expose()
-def randn_like(input: Tensor, **options) -> Tensor:
+def randn_like(input: Tensor, **options: Unpack[SampleLikeOptions]) -> Tensor:
     """`randn` in the shape, dtype and device of a Tensor."""
     rows, memory = True, options.get("memory_format")
     if isinstance(input, Tensor):
@@ -212,7 +213,7 @@ def randn_like(input: Tensor, **options) -> Tensor:
 
 
 @expose()
-def randint_like(input: Tensor, *bounds, low=0, high=None, **options) -> Tensor:
+def randint_like(input: Tensor, *bounds, low=0, high=None, **options: Unpack[SampleLikeOptions]) -> Tensor:
     """`randint` in the shape, dtype and device of a Tensor: randint_like(x, high), randint_like(x, low, high)."""
     low, high = parse_bounds(bounds, low, high)
     if high is None:
@@ -277,7 +278,7 @@ def normal_of_noise(mean, std, noise) -> Any:
 
 
 @expose()
-def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options) -> Tensor:
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, **options: Unpack[OutOptions]) -> Tensor:
     """Normal numbers: of Tensors of means and standard deviations, or of numbers and in a size; see `rand`."""
     out = options.get("out")
     if size is not None or not (isinstance(mean, Tensor) or isinstance(std, Tensor)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .._core.errors import ArgumentError, TensorError
 from .._core.tensor import Tensor, refresh
 from .._declare.spaces import expose
 from .creation import create_with_options
+from .options import OutOptions
 
 
 def to_python_number(given) -> Any:
@@ -21,7 +22,7 @@ def to_python_number(given) -> Any:
 
 
 @expose()
-def arange(*bounds, start=0, end=None, step=1, **options) -> Tensor:
+def arange(*bounds, start=0, end=None, step=1, **options: Unpack[OutOptions]) -> Tensor:
     """The numbers from `start` on and before `end`, `step` apart: arange(end), arange(start, end), arange(start, end,
     step). Of integers they are int64, otherwise of the default dtype.
 
@@ -59,7 +60,7 @@ def arange(*bounds, start=0, end=None, step=1, **options) -> Tensor:
 
 
 @expose("function", "range")
-def closed_range(start=0, end: Any = None, step=1, **options) -> Tensor:
+def closed_range(start, end: Any, step=1, **options: Unpack[OutOptions]) -> Tensor:
     """The numbers from `start` to `end`, both included; torch has deprecated it for `arange`."""
     count = math.floor((end - start) / step) + 1
     return create_with_options(
@@ -118,13 +119,13 @@ def as_dtype(value, numpy) -> Any:
 
 
 @expose()
-def linspace(start, end, steps: int, **options) -> Tensor:
+def linspace(start, end, steps: int, **options: Unpack[OutOptions]) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
     return create_sequence(space_evenly, "linspace", start, end, steps, options)
 
 
 @expose()
-def logspace(start, end, steps: int, base: float = 10.0, **options) -> Tensor:
+def logspace(start, end, steps: int, base: float = 10.0, **options: Unpack[OutOptions]) -> Tensor:
     """A Tensor of `base` raised to the entries of `linspace`."""
 
     def space_powers(start, end, steps: int, numpy) -> Any:
@@ -135,7 +136,7 @@ def logspace(start, end, steps: int, base: float = 10.0, **options) -> Tensor:
 
 
 def create_sequence(
-    make_values: Callable[..., Any], name: str, start, end, steps: int, options: dict
+    make_values: Callable[..., Any], name: str, start, end, steps: int, options: Any
 ) -> Tensor:
     """Make the Tensor of make_values(start, end, steps, NumPy's dtype), without a derivative in its ends."""
     start, end = sequence_end(name, "start", start), sequence_end(name, "end", end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .._core.layout import batch_levels, contiguous_strides, first_entry
 from .._core.memory import strided_view
 from .._declare.spaces import expose
 from .creation import create_with_options, options_like, parse_size
+from .options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @expose()
-def empty_strided(size, stride, **options) -> Tensor:
+def empty_strided(size, stride, **options: Unpack[Options]) -> Tensor:
     """A Tensor of arbitrary numbers with these strides."""
     shape = parse_size((size,), "empty_strided")
 
@@ -33,7 +34,7 @@ def empty_strided(size, stride, **options) -> Tensor:
 
 
 @expose()
-def empty_permuted(size, physical_layout, **options) -> Tensor:
+def empty_permuted(size, physical_layout, **options: Unpack[Options]) -> Tensor:
     """A Tensor of arbitrary numbers whose dimensions lie in memory in this order, the last one next to one another.
 
     >>> torch.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
@@ -55,16 +56,16 @@ def empty_permuted(size, physical_layout, **options) -> Tensor:
 
 
 @expose("method")
-def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
+def new_empty_strided(self: Tensor, size, stride, **options: Unpack[Options]) -> Tensor:
     """`empty_strided` in the dtype and on the device of this Tensor; under `vmap` one for each entry of a batch.
 
     >>> torch.ones(4).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    options = options_like(self, options)
+    given = options_like(self, options)
     levels = batch_levels(self._fx_value)
     if not levels:
-        return empty_strided(size, stride, **options)
+        return empty_strided(size, stride, **given)
     shape = parse_size((size,), "new_empty_strided")
     batch = [level.size for level in reversed(levels)]
 
@@ -76,7 +77,7 @@ def new_empty_strided(self: Tensor, size, stride, **options) -> Tensor:
             value = BatchTracer(level, value)
         return value
 
-    made = create_with_options(make_batch, "new_empty_strided", None, **options)
+    made = create_with_options(make_batch, "new_empty_strided", None, **given)
     made._fx_memory_layout = partial(first_entry, made._fx_value)
     return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from .._core.dtypes import default_numpy_dtype
 from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._declare.spaces import expose
 from .creation import create_with_options
+from .options import Options, SignalOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from .._core.tensor import Tensor
 
 
-def make_window(name: str, length: int, periodic: bool, shape: Callable[[Any], Any], options: dict) -> Tensor:
+def make_window(name: str, length: int, periodic: bool, shape: Callable[[Any], Any], options: Any) -> Tensor:
     """Make the Tensor of shape(places from 0 to 1), computed in double precision; a periodic window leaves out the last
     place."""
     length = index(length)
@@ -47,7 +48,7 @@ def cosine_sum(*factors: float) -> Callable[[Any], Any]:
 
 
 @expose()
-def hann_window(window_length: int, periodic: bool = True, **options) -> Tensor:
+def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
     """The window sin²(π·place).
 
     >>> torch.hann_window(4)
@@ -58,26 +59,32 @@ def hann_window(window_length: int, periodic: bool = True, **options) -> Tensor:
 
 @expose()
 def hamming_window(
-    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    **options: Unpack[Options],
 ) -> Tensor:
     """The window alpha - beta·cos(2π·place)."""
     return make_window("hamming_window", window_length, periodic, cosine_sum(alpha, -beta), options)
 
 
 @expose()
-def blackman_window(window_length: int, periodic: bool = True, **options) -> Tensor:
+def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
     """The window 0.42 - 0.5·cos(2π·place) + 0.08·cos(4π·place)."""
     return make_window("blackman_window", window_length, periodic, cosine_sum(0.42, -0.5, 0.08), options)
 
 
 @expose()
-def bartlett_window(window_length: int, periodic: bool = True, **options) -> Tensor:
+def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
     """The window 1 - |2·place - 1|."""
     return make_window("bartlett_window", window_length, periodic, lambda p: 1 - np.abs(2 * p - 1), options)
 
 
 @expose()
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options) -> Tensor:
+def kaiser_window(
+    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]
+) -> Tensor:
     """The window I₀(beta·√(1 - (2·place - 1)²)) / I₀(beta)."""
 
     def shape(place) -> Any:
@@ -111,7 +118,9 @@ def make_signal_window(
 
 
 @expose("signal.windows")
-def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options) -> Tensor:
+def general_cosine(
+    M: int, *, a: Sequence[float], sym: bool = True, **options: Unpack[SignalOptions]
+) -> Tensor:
     """The window Σₖ (-1)ᵏ·a[k]·cos(2πk·n/(N - 1)), for n = 0 … M - 1, with N = M places, or N = M + 1 if it is one
     period (`sym=False`).
 
@@ -137,37 +146,39 @@ def general_cosine(M: int, *, a: Sequence[float], sym: bool = True, **options) -
 
 
 @expose("signal.windows")
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options) -> Tensor:
+def general_hamming(
+    M: int, *, alpha: float = 0.54, sym: bool = True, **options: Unpack[SignalOptions]
+) -> Tensor:
     """The window alpha - (1 - alpha)·cos(2π·n/(N - 1)): see `general_cosine`."""
     return general_cosine(M, a=[alpha, 1 - alpha], sym=sym, **options)
 
 
 @expose("signal.windows")
-def hamming(M: int, *, sym: bool = True, **options) -> Tensor:
+def hamming(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """The window 0.54 - 0.46·cos(2π·n/(N - 1)): see `general_cosine`."""
     return general_hamming(M, sym=sym, **options)
 
 
 @expose("signal.windows")
-def hann(M: int, *, sym: bool = True, **options) -> Tensor:
+def hann(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """The window sin²(π·n/(N - 1)): see `general_cosine`."""
     return general_hamming(M, alpha=0.5, sym=sym, **options)
 
 
 @expose("signal.windows")
-def blackman(M: int, *, sym: bool = True, **options) -> Tensor:
+def blackman(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """Blackman's window of three cosines: see `general_cosine`."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym, **options)
 
 
 @expose("signal.windows")
-def nuttall(M: int, *, sym: bool = True, **options) -> Tensor:
+def nuttall(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """Nuttall's window of four cosines with the least side lobes: see `general_cosine`."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym, **options)
 
 
 @expose("signal.windows")
-def bartlett(M: int, *, sym: bool = True, **options) -> Tensor:
+def bartlett(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """The triangle 1 - |2n/(N - 1) - 1|."""
     return make_signal_window(
         "bartlett", M, sym, lambda n, count: 1 - np.abs(2 * n / (count - 1) - 1), **options
@@ -175,14 +186,19 @@ def bartlett(M: int, *, sym: bool = True, **options) -> Tensor:
 
 
 @expose("signal.windows")
-def cosine(M: int, *, sym: bool = True, **options) -> Tensor:
+def cosine(M: int, *, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """The window sin(π·(n + ½)/N)."""
     return make_signal_window("cosine", M, sym, lambda n, count: np.sin(np.pi * (n + 0.5) / count), **options)
 
 
 @expose("signal.windows")
 def exponential(
-    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options
+    M: int,
+    *,
+    center: float | None = None,
+    tau: float = 1.0,
+    sym: bool = True,
+    **options: Unpack[SignalOptions],
 ) -> Tensor:
     """The window exp(-|n - center|/tau); the center of a symmetric window is its middle."""
     if tau <= 0:
@@ -197,7 +213,7 @@ def exponential(
 
 
 @expose("signal.windows")
-def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options) -> Tensor:
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """The window exp(-½·((n - (N - 1)/2)/std)²)."""
     if std <= 0:
         raise ArgumentValueError(
@@ -209,7 +225,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options) -> Tensor
 
 
 @expose("signal.windows")
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options) -> Tensor:
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[SignalOptions]) -> Tensor:
     """The window I₀(beta·√(1 - (2n/(N - 1) - 1)²)) / I₀(beta)."""
     if beta < 0:
         raise ArgumentValueError(

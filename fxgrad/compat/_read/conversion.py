@@ -116,13 +116,13 @@ for method, name in DTYPE_METHODS.items():
 
 
 @expose("method")
-def cpu(self: Tensor, memory_format=None) -> Tensor:
+def cpu(self: Tensor, memory_format=preserve_format) -> Tensor:
     """The Tensor in NumPy's memory; itself where it is there."""
     return convert_tensor(self, target=as_device("cpu"), order=memory_format)
 
 
 @expose("method")
-def cuda(self: Tensor, device=None, non_blocking: bool = False, memory_format=None) -> Tensor:
+def cuda(self: Tensor, device=None, non_blocking: bool = False, memory_format=preserve_format) -> Tensor:
     """The Tensor in the memory of a CUDA device; itself where it is there."""
     return convert_tensor(self, target=as_device("cuda" if device is None else device), order=memory_format)
 

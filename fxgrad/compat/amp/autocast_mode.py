@@ -13,6 +13,7 @@ from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes
 from .._core.tensor import Tensor
 from .._declare.autocast import OFF, Autocast, is_castable
+from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
 from .._make.devices import device_count
 from ..autograd.grad_mode import ModeSwitch, switch_modes
@@ -135,7 +136,7 @@ def cast_floating(x: Any, wanted: dtype) -> Any:
 
 
 def custom_fwd(
-    fwd: Callable[..., Any] | None = None, *, device_type: str = "cuda", cast_inputs: dtype | None = None
+    fwd: Callable[..., Any] | None = None, *, device_type: str, cast_inputs: dtype | None = None
 ) -> Callable[..., Any]:
     """Decorate the `forward` of a Function that may be used under autocast.
 
@@ -180,7 +181,7 @@ def custom_fwd(
     return decorated
 
 
-def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str = "cuda") -> Callable[..., Any]:
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Callable[..., Any]:
     """Decorate the `backward` of a Function whose `forward` is decorated by `custom_fwd`: it casts as that did.
 
     Args:
@@ -315,18 +316,24 @@ def expose_former_switches(name: str, device_type: str) -> None:
     if name == "gpu":  # which are is_autocast_enabled() and set_autocast_enabled(enabled)
         former = {old: new for old, new in former.items() if old.endswith("_dtype")}
     for old, (words, function) in former.items():
+        expose_former_switch(old, words, function, device_type)
 
-        def call(*given: Any, old: str = old, words: str = words, function: Any = function) -> Any:
-            warnings.warn(
-                f"torch.{old}() is deprecated. Please use torch.{words} instead.",
-                DeprecationWarning,
-                stacklevel=3,
-            )
-            return function(device_type, *given)
 
-        call.__name__ = call.__qualname__ = old
-        call.__doc__ = f"Deprecated: `torch.{words}`."
-        expose(name=old)(call)
+def expose_former_switch(old: str, words: str, function: Callable[..., Any], device_type: str) -> None:
+    """Expose a deprecated function, which calls another for the device: `words` name that."""
+
+    def call(*given: Any) -> Any:
+        warnings.warn(
+            f"torch.{old}() is deprecated. Please use torch.{words} instead.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return function(device_type, *given)
+
+    call.__signature__ = DerivedSignature(function, lambda given: given[1:])  # type: ignore[attr-defined]
+    call.__name__ = call.__qualname__ = old
+    call.__doc__ = f"Deprecated: `torch.{words}`."
+    expose(name=old)(call)
 
 
 for former_name, of_device in {"cpu": "cpu", "gpu": "cuda", "ipu": "ipu", "xla": "xla"}.items():

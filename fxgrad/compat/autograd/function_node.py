@@ -496,7 +496,7 @@ class FunctionMeta(type):
     Args:
         name: as of every class.
         bases: as of every class.
-        namespace: as of every class.
+        attrs: as of every class.
 
     >>> class Double(torch.autograd.Function):
     ...     pass
@@ -504,10 +504,10 @@ class FunctionMeta(type):
     'DoubleBackward'
     """
 
-    def __init__(cls, name: str, bases: tuple, namespace: dict):
+    def __init__(cls, name: str, bases: tuple, attrs: dict):
         members = {"_forward_cls": cls, "__module__": cls.__module__, "__doc__": f"The Node of `{name}`."}
         cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), members)
-        super().__init__(name, bases, namespace)
+        super().__init__(name, bases, attrs)
 
 
 class SingleLevelFunction(FunctionCtx, metaclass=FunctionMeta):

@@ -166,8 +166,8 @@ DECORATORS = (
 class BareModeSwitch(ModeSwitch):
     """A switch without arguments, which decorates without parentheses as well."""
 
-    def __new__(cls, function=None) -> Any:
-        return object.__new__(cls) if function is None else cls()(function)
+    def __new__(cls, orig_func=None) -> Any:
+        return object.__new__(cls) if orig_func is None else cls()(orig_func)
 
 
 DEFAULT_CHANGES = {"grad": True}  # what `no_grad` changes, as it was at first
@@ -181,7 +181,7 @@ class no_grad(BareModeSwitch):
     all the same.
 
     Args:
-        function: a function to decorate; None makes a context manager.
+        orig_func: a function to decorate; None makes a context manager.
 
     >>> x = torch.tensor([1.0], requires_grad=True)
     >>> with torch.no_grad():
@@ -218,7 +218,7 @@ class enable_grad(BareModeSwitch):
     """Operations are recorded, inside `no_grad` too.
 
     Args:
-        function: a function to decorate; None makes a context manager.
+        orig_func: a function to decorate; None makes a context manager.
 
     >>> x = torch.tensor([1.0], requires_grad=True)
     >>> with torch.no_grad():

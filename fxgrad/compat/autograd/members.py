@@ -31,36 +31,36 @@ CHANGE = "you can only change requires_grad flags of leaf variables."
 
 
 @expose("method")
-def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+def requires_grad_(self: Tensor, mode: bool = True) -> Tensor:
     """Have a leaf require a gradient, or not; the Tensor itself is returned.
 
     Raises:
         RuntimeError: it is no leaf, or neither floating nor complex.
     """
-    if type(requires_grad) is not bool:
+    if type(mode) is not bool:
         raise TensorError(
             "requires_grad must be a bool",
             hint="x.requires_grad_(True) or x.requires_grad_(False)",
         )
     if not self.is_leaf:
-        if requires_grad:
+        if mode:
             return self
         raise TensorError(
             f"{CHANGE} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
             "var_no_grad = var.detach().",
             hint="x = x.detach(), or the whole computation under torch.no_grad()",
         )
-    if requires_grad and not is_differentiable(aval_of(self._fx_value).dtype):
+    if mode and not is_differentiable(aval_of(self._fx_value).dtype):
         raise TensorError(
             "only Tensors of floating point dtype can require gradients",
             hint="t.to(torch.float32), or leave it: what has no derivative is constant",
         )
-    if requires_grad and self._fx_is_inference_tensor and not current_modes().inference:
+    if mode and self._fx_is_inference_tensor and not current_modes().inference:
         raise TensorError(
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
             hint="x.clone().requires_grad_()",
         )
-    self._fx_node = LEAF if requires_grad else None
+    self._fx_node = LEAF if mode else None
     return self
 
 
@@ -82,13 +82,13 @@ def detach(input: Tensor) -> Tensor:
 
 
 @expose("function method")
-def detach_(self: Tensor) -> Tensor:
+def detach_(input: Tensor) -> Tensor:
     """Take the history from this Tensor, which becomes a leaf.
 
     Raises:
         RuntimeError: it is a view.
     """
-    if self._fx_view_meta is not None and self._fx_view_meta.base is not None:
+    if input._fx_view_meta is not None and input._fx_view_meta.base is not None:
         raise TensorError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
             "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
@@ -96,20 +96,20 @@ def detach_(self: Tensor) -> Tensor:
             "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.",
             hint="x = x.detach(), a new Tensor on the same memory",
         )
-    self._fx_node = None
-    if self._fx_view_meta is not None:
-        self._fx_view_meta.tangent = None
-    if not is_array(self._fx_value) and not self._fx_tape.is_differentiating:
-        level = self._fx_tape.outer.interpreter
+    input._fx_node = None
+    if input._fx_view_meta is not None:
+        input._fx_view_meta.tangent = None
+    if not is_array(input._fx_value) and not input._fx_tape.is_differentiating:
+        level = input._fx_tape.outer.interpreter
         # Like the history, a tangent is that of the innermost level.
         own = isinstance(level, JVPInterpreter)
         rebind_value(
-            self,
-            level.primal_and_tangent(self._fx_value)[0]
+            input,
+            level.primal_and_tangent(input._fx_value)[0]
             if own
-            else stop_outer_gradient(self._fx_value, self._fx_tape),
+            else stop_outer_gradient(input._fx_value, input._fx_tape),
         )
-    return self
+    return input
 
 
 def get_grad(self: Tensor) -> Tensor | None:

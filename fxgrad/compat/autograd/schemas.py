@@ -133,9 +133,9 @@ def infer_schema(
     prototype_function: Callable[..., Any],
     /,
     *,
-    mutates_args: str | Iterable[str] = (),
+    mutates_args: str | Iterable[str],
     op_name: str | None = None,
-    tags: Sequence[object] | None = None,
+    tags: Sequence[object] = (),
 ) -> str:
     """Write the schema of a function from its annotations.
 

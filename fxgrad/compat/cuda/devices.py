@@ -30,9 +30,15 @@ CUDAGraph, MemPool, graph = (
 class CudaError(RuntimeError):
     """The error of a CUDA device in torch; here it is CuPy's.
 
-    >>> issubclass(torch.cuda.CudaError, Exception)
-    True
+    Args:
+        code: the number of the error.
+
+    >>> str(torch.cuda.CudaError(2))
+    'CUDA error (2)'
     """
+
+    def __init__(self, code: int):
+        super().__init__(f"CUDA error ({code})")
 
 
 class AcceleratorError(RuntimeError):
@@ -205,7 +211,19 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return False
 
 
-is_tf32_supported = is_current_stream_capturing = is_bf16_supported
+def is_tf32_supported() -> bool:
+    """Whether a device computes in TF32: not by CuPy.
+
+    Returns:
+        A bool.
+
+    >>> torch.cuda.is_tf32_supported()
+    False
+    """
+    return False
+
+
+is_current_stream_capturing = is_tf32_supported
 
 
 def can_device_access_peer(device: Any, peer_device: Any) -> bool:

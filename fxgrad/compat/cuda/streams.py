@@ -142,7 +142,7 @@ class Event:
     Args:
         enable_timing: whether the time between two of them can be asked for.
         blocking: whether who waits for it sleeps.
-        interprocess: accepted, and without a meaning here.
+        interprocess, external: accepted, and without a meaning here.
 
     >>> if torch.cuda.is_available():
     ...     found = torch.cuda.Event()
@@ -150,7 +150,13 @@ class Event:
 
     _fx_cupy_event: Any
 
-    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
+    def __init__(
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ):
         self._fx_options = {"block": blocking, "disable_timing": not enable_timing}
         self._fx_cupy_event = None  # made on the device of the stream in which it is first recorded
 

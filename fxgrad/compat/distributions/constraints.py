@@ -82,10 +82,10 @@ class _Dependent(Constraint):
     """A constraint that depends on other parameters, and can therefore not be checked.
 
     Args:
-        is_discrete, event_dim: of all the constraints that it may be, where they agree.
+        is_discrete, event_dim: of all the constraints that it may be, where they agree; else NotImplemented.
     """
 
-    def __init__(self, *, is_discrete: bool | None = None, event_dim: int | None = None):
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
         self._is_discrete, self._event_dim = is_discrete, event_dim
         super().__init__()
 
@@ -94,16 +94,16 @@ class _Dependent(Constraint):
 
     def _fx_stated(self, name: str) -> Any:
         """Return what was stated where the constraint was made."""
-        if (value := getattr(self, f"_{name}")) is None:
+        if (value := getattr(self, f"_{name}")) is NotImplemented:
             hint = "d.support of a distribution d knows it"
             raise NotSupportedError(f".{name} cannot be determined statically", hint=hint)
         return value
 
-    def __call__(self, *, is_discrete: bool | None = None, event_dim: int | None = None) -> _Dependent:
+    def __call__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented) -> _Dependent:
         """Return a dependent constraint of which this much is known."""
         return _Dependent(
-            is_discrete=self._is_discrete if is_discrete is None else is_discrete,
-            event_dim=self._event_dim if event_dim is None else event_dim,
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
         )
 
     def check(self, value: Tensor) -> Tensor:
@@ -142,8 +142,8 @@ class _DependentProperty(property, _Dependent):
         self,
         fn: Callable[..., Any] | None = None,
         *,
-        is_discrete: bool | None = None,
-        event_dim: int | None = None,
+        is_discrete: Any = NotImplemented,
+        event_dim: Any = NotImplemented,
     ):
         property.__init__(self, fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim

@@ -6,7 +6,6 @@ from .. import _surface  # noqa: F401  where they are declared
 from .._declare.spaces import SPACES
 
 globals().update(SPACES["nn.functional"])
-globals().update({name: SPACES["function"][name] for name in ("sigmoid", "tanh")})
 
 
 def __getattr__(name: str) -> Any:

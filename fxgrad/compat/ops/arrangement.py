@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
+from .._make.creation import create_with_options
 from .._make.devices import CPU, device_of, move_array
+from .._make.options import Options
 from .arguments import (
     add_variadic_method,
     as_sizes,
@@ -64,7 +66,7 @@ def flipud(input: Tensor) -> Tensor:
 
 
 @operation("input", out=False)
-def roll(input, shifts, dims=None) -> Any:
+def roll(input, shifts, dims=()) -> Any:
     """The entries shifted along dimensions, with those at the end moved to the beginning; without `dims` in the
     flattened order."""
     shifts, dims = as_sizes(shifts), () if dims is None else as_sizes(dims)
@@ -258,7 +260,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed_values(reshape(input, (prod(input.shape),)), offset)
 
 
-@operation("input")
+@operation("input", out=False)
 def trace(input) -> Any:
     """The sum of the diagonal of a matrix."""
     if input.ndim != 2:
@@ -294,9 +296,11 @@ def triu(input, diagonal: int = 0) -> Any:
 def declare_indices(name: str, places) -> Any:
     """Declare tril_indices or triu_indices."""
 
-    def function(row: int, col: int, offset: int = 0, *, dtype=None, device=None, layout=None) -> Tensor:
-        found = np.stack(places(row, offset, col))
-        return make_tensor(current_tape(), found.astype(np.int64 if dtype is None else as_numpy_dtype(dtype)))
+    def function(row: int, col: int, offset: int = 0, **options: Unpack[Options]) -> Tensor:
+        def make_array(numpy) -> np.ndarray:
+            return np.stack(places(row, offset, col)).astype(numpy)
+
+        return create_with_options(make_array, name, np.dtype(np.int64), **options)
 
     function.__name__ = name
     function.__doc__ = (

@@ -258,15 +258,15 @@ def chain_matmul(*matrices, out=None) -> Any:
     return linalg_multi_dot(matrices, out=out)
 
 
-@operation("A", spaces="linalg")
-def linalg_matrix_power(A, n: int) -> Any:
+@operation("input", spaces="linalg")
+def linalg_matrix_power(input, n: int) -> Any:
     """The n-th power of square matrices; of the inverse for n < 0."""
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise TensorError(
             "linalg.matrix_power: A must be batches of square matrices",
             hint="A.mT @ A, or A @ A.mT, which are square",
         )
-    return fnp.linalg.matrix_power(A, n)
+    return fnp.linalg.matrix_power(input, n)
 
 
 expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "function method")
@@ -274,7 +274,7 @@ expose_with("input, n, *, out=None", linalg_matrix_power, "matrix_power", "funct
 
 # -- distances ------------------------------------------
 @operation("x1 x2", spaces="function", out=False, kinds="f")
-def cdist(x1, x2, p: float = 2.0, compute_mode=None) -> Any:
+def cdist(x1, x2, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The p-norms of the differences of all pairs of rows, (…, P, M) and (…, R, M) → (…, P, R).
 
     The derivative is 0 where two rows agree. `compute_mode` is for speed in torch; here differences are always exact.
@@ -314,7 +314,7 @@ def vander(x, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else fnp.flip(powers, -1)
 
 
-@operation("x", spaces="linalg")
+@operation("x", spaces="linalg", out=False)
 def linalg_vander(x, *, N: int | None = None) -> Any:
     """The powers 0 … N − 1 of the entries along the last dimension, as a new dimension."""
     count = N if N is not None else x.shape[-1] if x.ndim else 0

@@ -121,25 +121,25 @@ fill_values = operation("src", spaces="", name="fill", out=False, composite=Tran
 
 
 @expose("method")
-def copy_(self: Tensor, src, non_blocking: bool = False) -> Tensor:
+def copy_(self: Tensor, other, non_blocking: bool = False) -> Tensor:
     """Write another Tensor, broadcast and converted, into this one.
 
     >>> torch.zeros(2, 2).copy_(torch.tensor([1, 2]))
     tensor([[1., 2.],
             [1., 2.]])
     """
-    if not isinstance(src, Tensor):
-        raise not_a_tensor_error("copy_", "other", 1, src)
+    if not isinstance(other, Tensor):
+        raise not_a_tensor_error("copy_", "other", 1, other)
     memory = writable_array(self)
-    if memory is not None and copy_directly(src, memory, memory):
+    if memory is not None and copy_directly(other, memory, memory):
         return self
-    ensure_modifiable(self, (src,))
-    here, there = device_of(src._fx_value), device_of(self._fx_value)
+    ensure_modifiable(self, (other,))
+    here, there = device_of(other._fx_value), device_of(self._fx_value)
     if here != there and META not in (here, there):
-        src = to_device(src, there)
+        other = to_device(other, there)
     shape = tuple(self.shape)
-    check_broadcast(tuple(src.shape), shape)
-    assign(self, copy_values(src, shape, self.dtype.numpy), "copy_", overwrites=True)
+    check_broadcast(tuple(other.shape), shape)
+    assign(self, copy_values(other, shape, self.dtype.numpy), "copy_", overwrites=True)
     return self
 
 
@@ -158,20 +158,20 @@ def check_broadcast(have: tuple[int, ...], shape: tuple[int, ...]) -> None:
 
 
 @expose("method")
-def fill_(self: Tensor, value) -> Tensor:
+def fill_(input: Tensor, value) -> Tensor:
     """Write a number, or a Tensor without dimensions, into every entry."""
     if not isinstance(value, Tensor):
-        fill_number(self, value, "fill_")
-        return self
+        fill_number(input, value, "fill_")
+        return input
     if value.shape:
         raise TensorError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions.",
             hint="x.copy_(value), which broadcasts",
         )
-    ensure_modifiable(self, (value,), overlap=True)
-    here = self._fx_value
-    assign(self, fill_values(value, tuple(here.shape), here.dtype), "fill_", overwrites=True)
-    return self
+    ensure_modifiable(input, (value,), overlap=True)
+    here = input._fx_value
+    assign(input, fill_values(value, tuple(here.shape), here.dtype), "fill_", overwrites=True)
+    return input
 
 
 expose("function")(fill_)
@@ -200,10 +200,10 @@ def fill_diagonal(input, fill_value, wrap: bool = False) -> Any:
 
 
 @expose("function method")
-def zero_(self: Tensor) -> Tensor:
+def zero_(input: Tensor) -> Tensor:
     """Write zeros."""
-    fill_number(self, 0, "zero_")
-    return self
+    fill_number(input, 0, "zero_")
+    return input
 
 
 def resize_(self: Tensor, size, *, memory_format: memory_format = contiguous_format) -> Tensor:
@@ -238,9 +238,9 @@ add_variadic_method(resize_)
 
 
 @expose("method")
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format=contiguous_format) -> Tensor:
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format=None) -> Tensor:
     """`resize_` to the shape of another Tensor."""
-    return resize_(self, tuple(the_template.shape), memory_format=memory_format)
+    return resize_(input, tuple(the_template.shape), memory_format=memory_format or contiguous_format)
 
 
 @expose("method")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,18 @@ from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
 
 
-def unary(name: str, function: Callable[[Any], Any], doc: str, **options) -> Callable[..., Any]:
-    """Declare an operation on one Tensor; integers are computed in the default dtype, unless `promote` says otherwise.
-    The fast path is taken where the function is a primitive."""
+def unary(
+    name: str, function: Callable[[Any], Any], doc: str, *, operand: str = "input", **options
+) -> Callable[..., Any]:
+    """Declare an operation on one Tensor, which is called `operand`; integers are computed in the default dtype, unless
+    `promote` says otherwise. The fast path is taken where the function is a primitive."""
 
-    def compute(input) -> Any:
-        return function(input)
+    def compute(**given) -> Any:
+        return function(given[operand])
 
-    return declare_operation(
-        name, compute, function, "input", doc, {"promote": "float", "inplace": True} | options
-    )
+    compute.__signature__ = Signature([Parameter(operand, Parameter.POSITIONAL_OR_KEYWORD)])  # type: ignore[attr-defined]
+    options = {"promote": "float", "inplace": True} | options
+    return declare_operation(name, compute, function, operand, doc, options)
 
 
 def binary(name: str, function: Callable[[Any, Any], Any], doc: str, **options) -> Callable[..., Any]:

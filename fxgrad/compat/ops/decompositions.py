@@ -13,7 +13,6 @@ from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
-from .declarers import expose_with
 from .entries import by_entries
 from .linalg import (
     check_floating,
@@ -43,14 +42,14 @@ def factor_cholesky(name: str, a, upper: bool) -> Any:
     return ops.adjoint(factor) if upper else factor
 
 
-@operation("A", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True, keeps_results=True)
-def linalg_cholesky(A, *, upper: bool = False) -> Any:
+@operation("input", spaces="linalg", node="LinalgCholeskyExBackward0", by_value=True, keeps_results=True)
+def linalg_cholesky(input, *, upper: bool = False) -> Any:
     """The Cholesky factor L with A = LLᴴ, or with `upper` its adjoint, of Hermitian positive definite matrices.
 
     Raises:
         LinAlgError: a matrix is not positive definite.
     """
-    return factor_cholesky("linalg.cholesky", A, upper)
+    return factor_cholesky("linalg.cholesky", input, upper)
 
 
 @operation("input", by_value=True, keeps_results=True)
@@ -60,22 +59,22 @@ def cholesky(input, upper: bool = False) -> Any:
 
 
 @operation(
-    "A",
+    "input",
     spaces="linalg",
     results=make_result_type("linalg_cholesky_ex", "L", "info"),
     copies_operands=True,
     by_value=True,
 )
-def linalg_cholesky_ex(A, *, upper: bool = False, check_errors: bool = False) -> Any:
+def linalg_cholesky_ex(input, *, upper: bool = False, check_errors: bool = False) -> Any:
     """The Cholesky factor and error codes: (L, info): info is 0, or the order of the leading minor that is not
     positive; L is NaN then."""
-    check_square("linalg.cholesky_ex", A)
-    fixed = mirror_to_hermitian(A, upper)
+    check_square("linalg.cholesky_ex", input)
+    fixed = mirror_to_hermitian(input, upper)
     info = ops.indefinite_minor(fixed)
     if check_errors:
         check_info(info, indefinite_message("linalg.cholesky_ex"))
     wrong = ops.not_equal(info, 0)[..., None, None]
-    definite = ops.where(wrong, np.eye(A.shape[-1], dtype=aval_of(A).dtype), fixed)
+    definite = ops.where(wrong, np.eye(input.shape[-1], dtype=aval_of(input).dtype), fixed)
     factor = ops.where(wrong, np.nan, ops.cholesky(definite, hermitian=True))
     return [ops.adjoint(factor) if upper else factor, info]
 
@@ -103,18 +102,18 @@ def cholesky_solve_tangent(x, primals, tangents, params: dict) -> Any:
     return solve_by_factor(moved if tl is None or tb is None else tb + moved, factor, upper)
 
 
-@operation("B L", tangent=cholesky_solve_tangent)
-def cholesky_solve(B, L, upper: bool = False) -> Any:
+@operation("input input2", tangent=cholesky_solve_tangent)
+def cholesky_solve(input, input2, upper: bool = False) -> Any:
     """The solution of a system of equations by a Cholesky factor: X with AX = B for A = LLᴴ, or A = LᴴL with
     `upper`."""
-    if B.ndim < 2:
+    if input.ndim < 2:
         raise TensorError(
-            f"b should have at least 2 dimensions, but has {B.ndim} dimensions instead",
+            f"b should have at least 2 dimensions, but has {input.ndim} dimensions instead",
             hint="b.unsqueeze(-1), one column",
         )
-    check_square("cholesky_solve", L)
-    check_pair("cholesky_solve", B, L)
-    return solve_by_factor(B, L, upper)
+    check_square("cholesky_solve", input2)
+    check_pair("cholesky_solve", input, input2)
+    return solve_by_factor(input, input2, upper)
 
 
 def cholesky_inverse_tangent(inverse, primals, tangents, params: dict) -> Any:
@@ -122,12 +121,12 @@ def cholesky_inverse_tangent(inverse, primals, tangents, params: dict) -> Any:
     return -(inverse @ product_tangent(primals[0], tangents[0], params["upper"]) @ inverse)
 
 
-@operation("L", keeps_results=True, tangent=cholesky_inverse_tangent)
-def cholesky_inverse(L, upper: bool = False) -> Any:
+@operation("input", keeps_results=True, tangent=cholesky_inverse_tangent)
+def cholesky_inverse(input, upper: bool = False) -> Any:
     """The inverse of a matrix by its Cholesky factor: A⁻¹ for A = LLᴴ, or A = LᴴL with `upper`."""
-    check_square("cholesky_inverse", L)
-    factor = ops.adjoint(L) if upper else L
-    one = ops.identity_like(factor, L.shape[-1])
+    check_square("cholesky_inverse", input)
+    factor = ops.adjoint(input) if upper else input
+    one = ops.identity_like(factor, input.shape[-1])
     inverse = ops.triangular_solve(factor, one, lower=True, unit_diagonal=False)
     return ops.adjoint(inverse) @ inverse
 
@@ -156,20 +155,23 @@ def qr(input, some: bool = True) -> Any:
     return factor_qr(input, "reduced" if some else "complete")
 
 
-@operation("A tau", spaces="linalg")
-def linalg_householder_product(A, tau) -> Any:
+@operation("input tau", spaces="linalg")
+def linalg_householder_product(input, tau) -> Any:
     """The first columns of the product of the reflections 1 − τᵢvᵢvᵢᴴ, where vᵢ is below the diagonal of column i."""
-    check_matrix("linalg.householder_product", A)
-    m, n = A.shape[-2:]
+    check_matrix("linalg.householder_product", input)
+    m, n = input.shape[-2:]
     if m < n:
         raise TensorError(
             "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]",
             hint="A.mT has more rows than columns",
         )
-    return ops.multiply_reflections(A, tau)
+    return ops.multiply_reflections(input, tau)
 
 
-expose_with("input, tau, *, out=None", linalg_householder_product, "orgqr", "function method")
+@expose("function method")
+def orgqr(input, input2, *, out=None) -> Any:
+    """The function `torch.linalg.householder_product`."""
+    return linalg_householder_product(input, input2, out=out)
 
 
 @operation(
@@ -193,14 +195,14 @@ def geqrf(input) -> Any:
     return [packed, tau]
 
 
-@operation("input tau other")
-def ormqr(input, tau, other, left: bool = True, transpose: bool = False) -> Any:
+@operation("input input2 input3")
+def ormqr(input, input2, input3, left: bool = True, transpose: bool = False) -> Any:
     """The product Q·other, or other·Q with `left=False`, for the product Q of reflections that `geqrf` gives; with
     `transpose` for its adjoint."""
     check_matrix("torch.ormqr", input)
     if not left:  # (XQ)ᴴ = QᴴXᴴ
-        return ops.adjoint(ops.apply_reflections(input, tau, ops.adjoint(other), not transpose))
-    return ops.apply_reflections(input, tau, other, transpose)
+        return ops.adjoint(ops.apply_reflections(input, input2, ops.adjoint(input3), not transpose))
+    return ops.apply_reflections(input, input2, input3, transpose)
 
 
 # -- singular values ------------------------------------------
@@ -261,41 +263,41 @@ def check_uplo(uplo: str) -> str:
 
 
 @operation(
-    "A",
+    "input",
     spaces="linalg",
     results=make_result_type("linalg_eigh", "eigenvalues", "eigenvectors"),
     keeps_results=True,
 )
-def linalg_eigh(A, UPLO: str = "L") -> Any:
+def linalg_eigh(input, UPLO: str = "L") -> Any:
     """Ascending eigenvalues and orthonormal eigenvectors of Hermitian matrices, given by a triangle."""
-    check_square("linalg.eigh", A)
-    return ops.eigh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
+    check_square("linalg.eigh", input)
+    return ops.eigh(mirror_to_hermitian(input, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
-@operation("A", spaces="linalg", node="LinalgEighBackward0", copies_operands=True)
-def linalg_eigvalsh(A, UPLO: str = "L") -> Any:
+@operation("input", spaces="linalg", node="LinalgEighBackward0", copies_operands=True)
+def linalg_eigvalsh(input, UPLO: str = "L") -> Any:
     """The eigenvalues of Hermitian matrices, ascending."""
-    check_square("linalg.eigh", A)
-    return ops.eigvalsh(mirror_to_hermitian(A, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
+    check_square("linalg.eigh", input)
+    return ops.eigvalsh(mirror_to_hermitian(input, check_uplo(UPLO) == "U"), uplo=UPLO.upper())
 
 
 @operation(
-    "A",
+    "input",
     spaces="linalg",
     results=make_result_type("linalg_eig", "eigenvalues", "eigenvectors"),
     keeps_results=True,
 )
-def linalg_eig(A) -> Any:
+def linalg_eig(input) -> Any:
     """Eigenvalues and eigenvectors of length one, complex in any case."""
-    check_square("linalg.eig", A)
-    return ops.eig(A)
+    check_square("linalg.eig", input)
+    return ops.eig(input)
 
 
-@operation("A", spaces="linalg", node="LinalgEigBackward0", copies_operands=True)
-def linalg_eigvals(A) -> Any:
+@operation("input", spaces="linalg", node="LinalgEigBackward0", copies_operands=True)
+def linalg_eigvals(input) -> Any:
     """The eigenvalues, complex in any case."""
-    check_square("linalg.eig", A)
-    return ops.eig(A)[0]
+    check_square("linalg.eig", input)
+    return ops.eig(input)[0]
 
 
 INFO_NONE = np.iinfo(ops.INFO).max
@@ -445,6 +447,6 @@ def take_rows(b, order) -> Any:
 
 
 @expose("function method")
-def lu_solve(b, LU_data, LU_pivots, *, out=None) -> Any:
+def lu_solve(input, LU_data, LU_pivots, *, out=None) -> Any:
     """The solution X with AX = b for the factors of A: see `linalg.lu_solve`."""
-    return linalg_lu_solve(LU_data, LU_pivots, b, out=out)
+    return linalg_lu_solve(LU_data, LU_pivots, input, out=out)

@@ -10,15 +10,15 @@ from .declarers import add_aliases
 from .linalg import check_square
 
 
-@operation("A", spaces="linalg", out=False)
-def linalg_matrix_exp(A) -> Any:
+@operation("input", spaces="linalg", out=False)
+def linalg_matrix_exp(input) -> Any:
     """The exponentials of square matrices.
 
     >>> torch.linalg.matrix_exp(torch.tensor([[0.0, 1.0], [0.0, 0.0]])).tolist()
     [[1.0, 1.0], [0.0, 1.0]]
     """
-    check_square("linalg.matrix_exp", A)
-    return ops.matrix_exp(A)
+    check_square("linalg.matrix_exp", input)
+    return ops.matrix_exp(input)
 
 
 add_aliases(matrix_exp=linalg_matrix_exp)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import index
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ... import numpy as fnp
 from ...extend import aval_of, is_differentiable, ops
 from ...numpy.composite import normalize_axes, normalize_axis
-from .._core.dtypes import as_numpy_dtype, from_numpy_dtype, get_default_dtype, short_name
+from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.errors import DimensionError, TensorError
-from .._core.tape import current_tape
-from .._core.tensor import LEAF, make_tensor
 from .._declare.operation import operation
 from .._declare.promotion import float_dtype
 from .._declare.spaces import expose
+from .._make.creation import create_with_options
+from .._make.options import OutOptions
 
 UNSUPPORTED = ("float16", "bfloat16")
 
@@ -167,19 +167,12 @@ def fft_ifftshift(input, dim=None) -> Any:
 def declare_frequencies(name: str, doc: str) -> None:
     """Expose a function that gives the frequencies of a transform of n points."""
 
-    def compute(
-        n: int, d: float = 1.0, *, out=None, dtype=None, layout=None, device=None, requires_grad: bool = False
-    ) -> Any:
-        with np.errstate(all="ignore"):  # of distances that are 0
-            values = (getattr(np.fft, name)(index(n)) / np.float64(d)).astype(
-                as_numpy_dtype(dtype or get_default_dtype())
-            )
-        tensor = make_tensor(current_tape(), values)
-        if out is not None:
-            return out.copy_(tensor)
-        if requires_grad:
-            tensor._fx_node = LEAF
-        return tensor
+    def compute(n: int, d: float = 1.0, **options: Unpack[OutOptions]) -> Any:
+        def make_array(numpy) -> np.ndarray:
+            with np.errstate(all="ignore"):  # of distances that are 0
+                return (getattr(np.fft, name)(index(n)) / np.float64(d)).astype(numpy)
+
+        return create_with_options(make_array, name, default_numpy_dtype("f"), **options)
 
     compute.__name__ = compute.__qualname__ = name
     compute.__doc__ = doc

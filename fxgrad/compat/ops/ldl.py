@@ -92,22 +92,22 @@ def multiply_factors(packed: np.ndarray, pivots: np.ndarray, hermitian: bool) ->
 
 
 @operation(
-    "A",
+    "input",
     spaces="linalg",
     results=make_result_type("linalg_ldl_factor_ex", "LD", "pivots", "info"),
     constant=(0, 1, 2),
     by_value=True,
 )
 @by_entries
-def linalg_ldl_factor_ex(A, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+def linalg_ldl_factor_ex(input, *, hermitian: bool = False, check_errors: bool = False) -> Any:
     """The LDL decomposition and error codes: (LD, pivots, info): as `ldl_factor`, and the number of the first block of
     D that is zero, or 0."""
-    check_square("torch.linalg.ldl_factor_ex", A)
-    (*batch, n, _), dtype = A.shape, value_dtype(A)
-    packed = np.empty(A.shape, dtype)
+    check_square("torch.linalg.ldl_factor_ex", input)
+    (*batch, n, _), dtype = input.shape, value_dtype(input)
+    packed = np.empty(input.shape, dtype)
     pivots, info = np.empty((*batch, n), ops.INFO), np.zeros(batch, ops.INFO)
     for i in np.ndindex(*batch):
-        packed[i], pivots[i], info[i] = factor(A[i], hermitian)
+        packed[i], pivots[i], info[i] = factor(input[i], hermitian)
     if check_errors and info.any():
         raise TensorError(
             f"linalg.ldl_factor_ex: D has a block that is zero, number {int(info[info > 0].flat[0])}",
@@ -121,7 +121,7 @@ FactorsOfLdl = make_result_type("linalg_ldl_factor", "LD", "pivots")
 
 @expose("linalg", "ldl_factor")
 @with_out
-def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
+def linalg_ldl_factor(input: Tensor, *, hermitian: bool = False) -> Any:
     """A = LDLᵀ, or LDLᴴ if it is Hermitian, of which the lower triangle is read: D has blocks of one and two.
 
     Args:
@@ -135,7 +135,7 @@ def linalg_ldl_factor(A: Tensor, *, hermitian: bool = False) -> Any:
     >>> torch.linalg.ldl_solve(LD, pivots, torch.tensor([[2.0], [6.0]])).flatten()
     tensor([3., 1.])
     """
-    return FactorsOfLdl(*linalg_ldl_factor_ex(A, hermitian=hermitian)[:2])
+    return FactorsOfLdl(*linalg_ldl_factor_ex(input, hermitian=hermitian)[:2])
 
 
 @operation("LD pivots", spaces="", constant=(0,), by_value=True, out=False)

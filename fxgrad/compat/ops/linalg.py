@@ -173,23 +173,30 @@ def expand_tolerance(tolerance) -> Any:
     return ops.reshape(tolerance, shape=(*tolerance.shape, 1)) if np.ndim(tolerance) else tolerance
 
 
-@operation("A", spaces="linalg", keeps_results=True)
+@operation("input", spaces="linalg", keeps_results=True)
 def linalg_pinv(
-    A, *, atol: float | Tensor | None = None, rtol: float | Tensor | None = None, hermitian: bool = False
+    input,
+    rcond: float | Tensor | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | Tensor | None = None,
+    rtol: float | Tensor | None = None,
 ) -> Any:
-    """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros."""
-    check_matrix("linalg.pinv", A)
+    """The pseudo-inverses. Singular values up to max(atol, rtol·the greatest) count as zeros; `rcond` is an older name
+    of `rtol`."""
+    rtol = rcond if rtol is None else rtol
+    check_matrix("linalg.pinv", input)
     if hermitian:
-        A = mirror_to_hermitian(A)
-    if not prod(A.shape):
-        return ops.reshape(A, shape=(*A.shape[:-2], A.shape[-1], A.shape[-2]))
-    atol, rtol = tolerances(A, atol, rtol)
+        input = mirror_to_hermitian(input)
+    if not prod(input.shape):
+        return ops.reshape(input, shape=(*input.shape[:-2], input.shape[-1], input.shape[-2]))
+    atol, rtol = tolerances(input, atol, rtol)
     if atol is None and is_number(rtol):
-        return fnp.linalg.pinv(A, rtol)
-    u, s, vh = ops.svd(ops.stop_gradient(A), full=False)
+        return fnp.linalg.pinv(input, rtol)
+    u, s, vh = ops.svd(ops.stop_gradient(input), full=False)
     s = ops.where(is_above_tolerance(s, atol, rtol), s, 0)
     return fnp.linalg.pinv(
-        ops.with_derivative_of((u * s[..., None, :]) @ vh, A), tolerances(A, None, None)[1]
+        ops.with_derivative_of((u * s[..., None, :]) @ vh, input), tolerances(input, None, None)[1]
     )
 
 
@@ -210,20 +217,20 @@ def tensorinv_hint(shape: tuple[int, ...]) -> str:
     return f"ind={places[0]}" if places else "sizes before and after ind of the same product, as in (2, 3, 6)"
 
 
-@operation("A", spaces="linalg", copies_operands=True)
-def linalg_tensorinv(A, ind: int = 2) -> Any:
+@operation("input", spaces="linalg", copies_operands=True)
+def linalg_tensorinv(input, ind: int = 2) -> Any:
     """The inverse with respect to tensordot(A, ·, ind): the first `ind` dimensions are the rows."""
-    check_floating("linalg.tensorinv", A)
+    check_floating("linalg.tensorinv", input)
     if ind <= 0:
         raise TensorError("Expected a strictly positive integer for 'ind'", hint=f"ind={-ind or 1}")
-    rows, cols = prod(A.shape[:ind]), prod(A.shape[ind:])
+    rows, cols = prod(input.shape[:ind]), prod(input.shape[ind:])
     if rows != cols:
         raise TensorError(
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{cols} != {rows}",
-            hint=tensorinv_hint(A.shape),
+            hint=tensorinv_hint(input.shape),
         )
-    return fnp.linalg.tensorinv(A, ind)
+    return fnp.linalg.tensorinv(input, ind)
 
 
 # -- systems of equations ------------------------------------------
@@ -326,37 +333,53 @@ def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> A
     return [ops.where(hollow[..., 0] if is_vector_rhs(A, B) else hollow, np.nan, x), info]
 
 
-@operation("A B", spaces="linalg", keeps_results=True)
-def linalg_solve_triangular(A, B, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+@operation("input B", spaces="linalg", keeps_results=True)
+def linalg_solve_triangular(input, B, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """The solution X of AX = B, or XA = B, for triangular A, of which only that triangle is read."""
-    check_square("linalg.solve_triangular", A)
+    check_square("linalg.solve_triangular", input)
     check_matrix("linalg.solve_triangular", B, "B")
-    check_pair("linalg.solve_triangular", A, B)
+    check_pair("linalg.solve_triangular", input, B)
     lower = upper if not left else not upper
     return solve_systems(
-        "linalg.solve_triangular", ops.triangular_solve, A, B, left, lower=lower, unit_diagonal=unitriangular
+        "linalg.solve_triangular",
+        ops.triangular_solve,
+        input,
+        B,
+        left,
+        lower=lower,
+        unit_diagonal=unitriangular,
     )
 
 
 @operation(
-    "b A", results=make_result_type("triangular_solve", "solution", "cloned_coefficient"), keeps_results=True
+    "input A",
+    results=make_result_type("triangular_solve", "solution", "cloned_coefficient"),
+    keeps_results=True,
 )
-def triangular_solve(b, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(
+    input, A, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
     """The solution of triangular systems of equations: (X with AX = b, or AᵀX = b, for triangular A; a copy of A)."""
     check_square("triangular_solve", A)
     matrix = ops.matrix_transpose(A) if transpose else A
     lower = upper if transpose else not upper
     x = solve_systems(
-        "triangular_solve", ops.triangular_solve, matrix, b, True, lower=lower, unit_diagonal=unitriangular
+        "triangular_solve",
+        ops.triangular_solve,
+        matrix,
+        input,
+        True,
+        lower=lower,
+        unit_diagonal=unitriangular,
     )
     return [x, ops.positive(A)]
 
 
-@operation("A B", spaces="linalg", copies_operands=True)
-def linalg_tensorsolve(A, B, dims=None) -> Any:
+@operation("input other", spaces="linalg", copies_operands=True)
+def linalg_tensorsolve(input, other, dims=None) -> Any:
     """The solution X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
-    check_floating("linalg.tensorsolve", A)
-    return fnp.linalg.tensorsolve(A, B, dims)
+    check_floating("linalg.tensorsolve", input)
+    return fnp.linalg.tensorsolve(input, other, dims)
 
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
@@ -388,14 +411,14 @@ def ranks(A, rcond: float) -> Any:
 
 @expose("linalg", "lstsq")
 @with_out
-def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None) -> Any:
+def linalg_lstsq(input, b, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """The shortest X that minimizes ‖AX − B‖, sums of squared residuals, ranks, singular values.
 
     As in torch the last three are empty where the driver ("gelsy" unless it is given) does not compute them. The rank
     is found by singular values for all drivers.
     """
-    check_matrix("torch.linalg.lstsq", A._fx_value)
-    check_pair("torch.linalg.lstsq", A, B)
+    check_matrix("torch.linalg.lstsq", input._fx_value)
+    check_pair("torch.linalg.lstsq", input, b)
     driver = driver or "gelsy"
     if driver not in DRIVERS:
         raise TensorError(
@@ -403,11 +426,11 @@ def linalg_lstsq(A, B, rcond: float | None = None, *, driver: str | None = None)
             hint='driver="gelsy"',
         )
     if rcond is None:
-        rcond = tolerances(A, None, None)[1]
-    rank, values = ranks(A.detach(), rcond)
-    m, n = A.shape[-2:]
+        rcond = tolerances(input, None, None)[1]
+    rank, values = ranks(input.detach(), rcond)
+    m, n = input.shape[-2:]
     full = driver != "gelsy" and m > n and bool(np.all(entries_of_all(rank._fx_value, "the rank") == n))
-    solution, residuals = least_squares(A, B, rcond, full)
+    solution, residuals = least_squares(input, b, rcond, full)
     nothing = tuple(x.new_zeros(0) for x in (rank, values))
     return LstsqResult(
         solution,
@@ -463,38 +486,38 @@ def linalg_axes(dim, ndim: int) -> tuple[int, ...]:
     return normalize_axes(None if dim in ((), []) else dim, max(ndim, 1))[:ndim]
 
 
-@operation("x", spaces="linalg")
-def linalg_vector_norm(x, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
+@operation("input", spaces="linalg")
+def linalg_vector_norm(input, ord=2, dim=None, keepdim: bool = False, *, dtype=None) -> Any:
     """The norm of vectors: (Σ|x|ᵖ)^(1/p) over dimensions, all unless they are given; the derivative at the origin
     is 0."""
-    x = norm_operand("linalg.vector_norm", x, dtype)
-    dims = linalg_axes(dim, x.ndim)
-    if (ord < 0 or ord == np.inf) and not prod([x.shape[d] for d in dims]):
+    input = norm_operand("linalg.vector_norm", input, dtype)
+    dims = linalg_axes(dim, input.ndim)
+    if (ord < 0 or ord == np.inf) and not prod([input.shape[d] for d in dims]):
         raise TensorError(
             f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have "
             "an identity",
             hint="ord=2, which is 0 there",
         )
     if not dims:  # the only element
-        return step_primitives["sign"](ops.absolute(x)) if ord == 0 else ops.absolute(x)
+        return step_primitives["sign"](ops.absolute(input)) if ord == 0 else ops.absolute(input)
     if 0 < ord < 1:  # of torch's convention: the derivative is 0 where an entry is 0
-        return p_norm(x, ord, dims, keepdim)
-    return fnp.linalg.norms.norm_of_vectors(x, ord, dims, keepdim)
+        return p_norm(input, ord, dims, keepdim)
+    return fnp.linalg.norms.norm_of_vectors(input, ord, dims, keepdim)
 
 
-@operation("A", spaces="linalg")
-def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
+@operation("input", spaces="linalg")
+def linalg_matrix_norm(input, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dtype=None) -> Any:
     """The norm of matrices: "fro", "nuc", or 1, 2, ∞ and their negatives.
 
     The gradient of "nuc" is U·Vᴴ with all vectors, as torch's: of a singular matrix it depends on which ones the
     decomposition finds. (That of `fxgrad.numpy.linalg.norm` leaves the null vectors out.)
     """
-    if A.ndim < 2:
+    if input.ndim < 2:
         raise TensorError(
             "linalg.matrix_norm: The input tensor A must have at least 2 dimensions.",
             hint="torch.linalg.vector_norm",
         )
-    A = norm_operand("linalg.matrix_norm", A, dtype)
+    input = norm_operand("linalg.matrix_norm", input, dtype)
     if not isinstance(dim, tuple | list) or len(dim) != 2:
         raise TensorError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {dim}", hint="dim=(-2, -1)")
     if ord not in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
@@ -502,11 +525,11 @@ def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim: bool = False, *, dty
             f"linalg.matrix_norm: Order {ord} not supported.",
             hint='ord="fro", "nuc", 1, 2, torch.inf, or their negatives',
         )
-    rows, cols = linalg_axes(dim, A.ndim)
+    rows, cols = linalg_axes(dim, input.ndim)
     if ord == "nuc":
-        values = ops.svdvals(fnp.moveaxis(A, (rows, cols), (-2, -1)), null_vectors=True)
-        return keep_reduced_axes(fnp.sum(values, -1), A.shape, (rows, cols), keepdim)
-    return fnp.linalg.norms.norm_of_matrices(A, ord, (rows, cols), keepdim)
+        values = ops.svdvals(fnp.moveaxis(input, (rows, cols), (-2, -1)), null_vectors=True)
+        return keep_reduced_axes(fnp.sum(values, -1), input.shape, (rows, cols), keepdim)
+    return fnp.linalg.norms.norm_of_matrices(input, ord, (rows, cols), keepdim)
 
 
 @expose("linalg", "norm")
@@ -536,20 +559,20 @@ def linalg_diagonal(A, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
     return diagonal(A, offset, dim1, dim2)
 
 
-@operation("A", spaces="linalg", copies_operands=True)
-def linalg_cond(A, p=None) -> Any:
+@operation("input", spaces="linalg", copies_operands=True)
+def linalg_cond(input, p=None) -> Any:
     """The condition numbers in the matrix norm of order p; None is 2."""
-    check_matrix("linalg.cond", A)
+    check_matrix("linalg.cond", input)
     if p not in (None, 2, -2):
-        check_square(f"linalg.cond(ord={p})", A)
-    if not prod(A.shape[-2:]):
-        return ops.reduce_sum(ops.absolute(A), axes=(A.ndim - 2, A.ndim - 1))
-    return fnp.linalg.cond(A, p)
+        check_square(f"linalg.cond(ord={p})", input)
+    if not prod(input.shape[-2:]):
+        return ops.reduce_sum(ops.absolute(input), axes=(input.ndim - 2, input.ndim - 1))
+    return fnp.linalg.cond(input, p)
 
 
-@operation("A", spaces="linalg")
+@operation("input", spaces="linalg")
 def linalg_matrix_rank(
-    A,
+    input,
     tol: float | Tensor | None = None,
     hermitian: bool = False,
     *,
@@ -557,9 +580,9 @@ def linalg_matrix_rank(
     rtol: float | Tensor | None = None,
 ) -> Any:
     """The number of singular values above max(atol, rtol·the greatest)."""
-    check_matrix("torch.linalg.matrix_rank", A, "input")
-    s = ops.svdvals(ops.stop_gradient(mirror_to_hermitian(A) if hermitian else A))
-    return fnp.sum(is_above_tolerance(s, *tolerances(A, tol if atol is None else atol, rtol)), axis=-1)
+    check_matrix("torch.linalg.matrix_rank", input, "input")
+    s = ops.svdvals(ops.stop_gradient(mirror_to_hermitian(input) if hermitian else input))
+    return fnp.sum(is_above_tolerance(s, *tolerances(input, tol if atol is None else atol, rtol)), axis=-1)
 
 
 # -- older names ------------------------------------------

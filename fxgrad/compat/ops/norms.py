@@ -10,6 +10,7 @@ from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from .arguments import normalize_dim
+from .declarers import expose_with
 from .linalg import check_floating, linalg_matrix_norm
 from .reduction import mean_operand, p_norm
 
@@ -25,7 +26,7 @@ def norm_values(input, p, dim, keepdim: bool, dtype) -> Any:
     return p_norm(x, p, dim, keepdim)
 
 
-@expose("function method")
+@expose("function")
 def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtype=None) -> Tensor:
     """The norm of order p of the elements.
 
@@ -36,6 +37,9 @@ def norm(input: Tensor, p="fro", dim=None, keepdim: bool = False, out=None, dtyp
         plane = (-2, -1) if dim is None else dim
         return linalg_matrix_norm(input, "nuc", plane, keepdim, dtype=dtype, out=out)
     return norm_values(input, 2 if p is None else p, dim, keepdim, dtype, out=out)
+
+
+expose_with("input, p='fro', dim=None, keepdim=False, dtype=None", norm, spaces="method")
 
 
 @expose()

@@ -330,8 +330,8 @@ def frexp(input) -> Any:
 
 
 # -- tests ------------------------------------------
-TEST: dict[str, Any] = {"promote": None, "inplace": False}
-REAL_TEST = TEST | {"kinds": "biuf"}
+TEST: dict[str, Any] = {"promote": None, "inplace": False, "out": False}
+REAL_TEST = TEST | {"kinds": "biuf", "out": True}
 signbit = unary(
     "signbit",
     lambda x: signbit_values(x),

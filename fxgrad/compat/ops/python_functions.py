@@ -44,9 +44,9 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 @expose("method")
-def map_(self: Tensor, tensor: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each entry by the result of a Python function of it and the entry of another Tensor."""
-    return write_results("map_", self, (tensor,), callable)
+    return write_results("map_", self, (other,), callable)
 
 
 @expose("method")

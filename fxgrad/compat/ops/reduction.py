@@ -13,7 +13,6 @@ from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype, short_name
 from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
-from .._declare.entrance import with_numpy_names
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.spaces import expose
@@ -150,7 +149,7 @@ def declare_variance(name: str, doc: str, root: bool = False, with_mean: bool = 
         return (found, ops.reshape(center, shape=aval_of(found).shape)) if with_mean else found
 
     compute.__doc__ = f"{doc}, divided by the number of elements less `correction`."
-    options = {"spaces": "function", "results": tuple} if with_mean else {}
+    options = {"spaces": "function", "results": tuple, "out": False} if with_mean else {}
     operation("input", name=name, arguments=variance_arguments, **options)(compute)
 
 
@@ -288,15 +287,16 @@ def declare_extreme(name: str, reduce, position, pairwise, doc: str) -> None:
     def of_all(input) -> Any:
         return extremum(name, reduce, input, None, False)
 
-    def function(input: Tensor, *args, out=None, **kwargs) -> Any:
-        if not args and not kwargs:
-            return of_all(input, out=out)
-        chosen = pairwise if "other" in kwargs or (args and isinstance(args[0], Tensor)) else along
-        return chosen(input, *args, out=out, **kwargs)
+    def function(input: Tensor, dim=None, keepdim: bool = False, *, other=None, out=None) -> Any:
+        if other is None and isinstance(dim, Tensor):
+            dim, other = None, dim
+        if other is not None:
+            return pairwise(input, other, out=out)
+        return of_all(input, out=out) if dim is None else along(input, dim, keepdim, out=out)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    expose("function method", name)(with_numpy_names(function))
+    expose("function method", name)(function)
 
 
 declare_extreme(
@@ -374,7 +374,7 @@ def logsumexp_tangent(y, primals, tangents, params: dict) -> Any:
 
 
 @operation("input", promote="float", tangent=logsumexp_tangent)
-def logsumexp(input, dim=None, keepdim: bool = False) -> Any:
+def logsumexp(input, dim, keepdim: bool = False) -> Any:
     """The logarithm of a sum of exponentials, log Σ eˣ, computed without overflow."""
     axes = normalize_dims(dim, aval_of(input).ndim)
     top = ops.real(input) if kind(input) == "c" else input

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .._declare.entry import take_number
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.promotion import convert_value
+from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
 from .._make.devices import device_of, move_array
 from .arguments import as_sizes, dim_index, infer_shape, normalize_dim, shape_hint
@@ -298,7 +300,10 @@ expose("method")(to_inplace(put))
 
 
 # -- a view replaced ------------------------------------------
-def declare_scatter_view(view: Callable[..., Tensor], name: str) -> Any:
+SRC = Parameter("src", Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def declare_scatter_view(view: Callable[..., Tensor], name: str, out: bool = False) -> Any:
     """Declare the function that copies a Tensor and writes other values into a view of the copy."""
 
     def function(input: Tensor, src: Tensor, *args, **options) -> Tensor:
@@ -314,8 +319,9 @@ def declare_scatter_view(view: Callable[..., Tensor], name: str) -> Any:
         return result
 
     function.__name__ = name
+    function.__signature__ = DerivedSignature(view, lambda given: [given[0], SRC, *given[1:]])  # type: ignore[attr-defined]
     function.__doc__ = f"A copy with `src` in place of what `{name.removesuffix('_scatter')}` gives."
-    return expose("function method")(with_out(function))
+    return expose("function method")(with_out(function) if out else function)
 
 
 def slice_range(input: Tensor, dim: int = 0, start=None, end=None, step: int = 1) -> Tensor:
@@ -326,7 +332,7 @@ def slice_range(input: Tensor, dim: int = 0, start=None, end=None, step: int = 1
 
 diagonal_scatter = declare_scatter_view(diagonal, "diagonal_scatter")
 select_scatter = declare_scatter_view(select, "select_scatter")
-slice_scatter = declare_scatter_view(slice_range, "slice_scatter")
+slice_scatter = declare_scatter_view(slice_range, "slice_scatter", out=True)
 as_strided_scatter = declare_scatter_view(as_strided, "as_strided_scatter")
 
 

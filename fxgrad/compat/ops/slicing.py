@@ -12,7 +12,7 @@ import numpy as np
 
 from ...extend import ops
 from .._core import strides
-from .._core.errors import DimensionError, TensorError
+from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import to_inplace_view
 from .._core.layout import batch_levels, element_strides, layout_array
 from .._core.memory import memory_address, memory_owner
@@ -209,9 +209,22 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return split_like(input, chunk(input.detach(), chunks, dim), dim)
 
 
+def choose_parts(name: str, *given) -> Any:
+    """Return what says where to split: the one of several arguments that is given."""
+    found = [x for x in given if x is not None]
+    if len(found) != 1:
+        raise ArgumentError(
+            f"{name}() received an invalid combination of arguments", hint=f"torch.{name}(x, 2), of two parts"
+        )
+    return found[0]
+
+
 @expose("function method")
-def tensor_split(input: Tensor, indices_or_sections, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, sections=None, dim: int = 0, *, indices=None, tensor_indices_or_sections=None
+) -> tuple[Tensor, ...]:
     """So many views along a dimension, of sizes that differ by one at most; or split before given places."""
+    indices_or_sections = choose_parts("tensor_split", sections, indices, tensor_indices_or_sections)
     shape = input.shape
     if not shape:
         raise TensorError(
@@ -238,7 +251,8 @@ def tensor_split(input: Tensor, indices_or_sections, dim: int = 0) -> tuple[Tens
 def declare_split(name: str, least: int, dim: int) -> Any:
     """Declare hsplit, vsplit or dsplit."""
 
-    def function(input: Tensor, indices_or_sections) -> tuple[Tensor, ...]:
+    def function(input: Tensor, sections=None, *, indices=None) -> tuple[Tensor, ...]:
+        indices_or_sections = choose_parts(name, sections, indices)
         ndim = len(input.shape)
         if ndim < least:
             raise TensorError(

@@ -6,6 +6,7 @@ torch has no derivatives of these; here they have derivatives of every order.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from ... import numpy as fnp
@@ -47,7 +48,9 @@ airy = declare_primitive(
 
 
 def declare_bessel(name: str, doc: str, family: str, order: int, scaled: bool = False) -> None:
-    unary(f"special_{name}", lambda x: bessel(x, family=family, order=order, scaled=scaled), doc, **REAL)
+    operand = "x" if scaled else "input"  # as in torch
+    function = partial(bessel, family=family, order=order, scaled=scaled)
+    unary(f"special_{name}", function, doc, operand=operand, **REAL)
 
 
 for n in (0, 1):
@@ -65,7 +68,13 @@ for n in (0, 1):
         f"The modified Bessel function of the first kind of order {n}.",
         **REAL,
     )
-unary("special_airy_ai", lambda x: airy(x, slope=False), "Airy's function Ai of each entry.", **REAL)
+unary(
+    "special_airy_ai",
+    lambda x: airy(x, slope=False),
+    "Airy's function Ai of each entry.",
+    operand="x",
+    **REAL,
+)
 
 
 def sine_quotient(x) -> Any:
@@ -76,7 +85,13 @@ def sine_quotient(x) -> Any:
     return ops.where(near, fnp.sinc(ops.where(near, x, 0) / math.pi), quotient)
 
 
-unary("special_spherical_bessel_j0", sine_quotient, "The spherical Bessel function sin(x)/x, 1 at 0.", **REAL)
+unary(
+    "special_spherical_bessel_j0",
+    sine_quotient,
+    "The spherical Bessel function sin(x)/x, 1 at 0.",
+    operand="x",
+    **REAL,
+)
 
 
 # -- orthogonal polynomials ------------------------------------------
@@ -95,15 +110,15 @@ def declare_polynomial(name: str) -> None:
     author = words[-3].title()
     where = " of 2x - 1" if words[0] == "shifted" else ""
 
-    def compute(input, n) -> Any:
-        return polynomial(input, n, family=name, order=0)
+    def compute(x, n) -> Any:
+        return polynomial(x, n, family=name, order=0)
 
     compute.__doc__ = (
         f"{author}'s polynomial {kind}{where} of degree n, 0 for n < 0. "
         "What is between whole numbers is rounded to 0."
     )
     compute.__name__ = compute.__qualname__ = f"special_{name}"
-    operation("input n", promote="float", numbers=True, spaces="special", kinds="biuf")(compute)
+    operation("x n", promote="float", numbers=True, spaces="special", kinds="biuf")(compute)
 
 
 for name in orthogonal_polynomials.FAMILIES:

@@ -144,9 +144,7 @@ HistogramResult = make_result_type("histogramdd", "hist", "bin_edges")
 
 
 @expose()
-def histogramdd(
-    input: Tensor, bins, *, range=None, weight: Tensor | None = None, density: bool = False
-) -> Any:
+def histogramdd(input: Tensor, bins, range=None, weight: Tensor | None = None, density: bool = False) -> Any:
     """How many points, or what weight of them, lie in each box of a grid, and the edges along each dimension.
 
     Args:

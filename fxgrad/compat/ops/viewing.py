@@ -162,7 +162,7 @@ def view_dtype_values(input, dtype) -> Any:
     return ops.bitcast(ops.reshape(input, shape=(*shape, last // pieces, pieces)), dtype=new)
 
 
-def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
+def view(self: Tensor, size=None, *, dtype=None) -> Tensor:
     """The same memory in another shape, or read as another dtype.
 
     Raises:
@@ -172,14 +172,13 @@ def view(self: Tensor, shape=None, *, dtype=None, size=None) -> Tensor:
     >>> torch.arange(6).view(2, -1).shape
     torch.Size([2, 3])
     """
-    shape = size if shape is None else shape
-    if dtype is None and isinstance(shape, tuple) and len(shape) == 1 and hasattr(shape[0], "is_complex"):
-        dtype = shape[0]
+    if dtype is None and isinstance(size, tuple) and len(size) == 1 and hasattr(size[0], "is_complex"):
+        dtype = size[0]
     if dtype is not None:
         check_readable(self)
         return view_dtype_values(self, dtype)
     try:
-        shape = as_sizes(shape)
+        shape = as_sizes(size)
     except TypeError:
         raise ArgumentError(
             "view() received an invalid combination of arguments", hint="x.view(2, 3)"
@@ -321,7 +320,7 @@ def expand_values(input, size) -> Any:
     return strides.expand, (input,), {"shape": tuple(shape)}
 
 
-def expand(self: Tensor, size=(), *, implicit: bool = False) -> Tensor:
+def expand(self: Tensor, size, *, implicit: bool = False) -> Tensor:
     """A view with dimensions of length one, and new ones before all others, made longer; -1 leaves one as it is.
 
     >>> torch.arange(3).expand(2, -1)

@@ -223,12 +223,21 @@ def sparse_csr_tensor(
 
 # -- from dense Tensors ------------------------------------------
 @expose("method")
-def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None, **options: Any) -> Any:
+def to_sparse(
+    self: Tensor,
+    sparse_dim: int | None = None,
+    *,
+    layout: Any = None,
+    blocksize: Any = None,
+    dense_dim: int | None = None,
+) -> Any:
     """Return the Tensor by its entries that are not zero; its derivative is zero elsewhere.
 
     Args:
         sparse_dim: so many dimensions, the first ones, have places; None: all.
         layout: `torch.sparse_coo` or `torch.sparse_csr`; None: the former.
+        blocksize: of layouts in blocks, which are not here.
+        dense_dim: so many dimensions, the last ones, have no places; None: none.
 
     Raises:
         TensorError: there are not so many dimensions.
@@ -242,6 +251,10 @@ def to_sparse(self: Tensor, sparse_dim: int | None = None, *, layout: Any = None
         return self.to_dense()
     if layout not in (None, sparse_coo, sparse_csr):
         raise absent_layout("to_sparse", layout)
+    if blocksize is not None:
+        raise absent_layout("to_sparse", "of blocks")
+    if dense_dim is not None:
+        sparse_dim = self.ndim - dense_dim
     if isinstance(self, SparseTensor):
         dense_form = self
     else:

@@ -11,6 +11,7 @@ from .construction import SparseLayout, absent_layout, sparse_csr, sparse_csr_te
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .._core.dtypes import dtype as torch_dtype
     from .._core.sparse_tensor import SparseTensor
     from .._core.tensor import Tensor
 
@@ -102,13 +103,16 @@ def sparse_compressed_tensor(
     size: Sequence[int] | None = None,
     *,
     layout: SparseLayout | None = None,
-    **options: Any,
+    dtype: torch_dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
 ) -> SparseTensor:
     """Make a sparse Tensor from compressed indices.
 
     Args:
         compressed_indices, plain_indices: for rows, `crow_indices` and `col_indices` of `sparse_csr_tensor`.
-        values, size, options: see there.
+        values, size, dtype, device, requires_grad, check_invariants: see there.
         layout: `torch.sparse_csr`.
 
     Raises:
@@ -125,4 +129,13 @@ def sparse_compressed_tensor(
         )
     if layout is not sparse_csr:
         raise absent_layout("sparse_compressed_tensor", layout)
-    return sparse_csr_tensor(compressed_indices, plain_indices, values, size, **options)
+    return sparse_csr_tensor(
+        compressed_indices,
+        plain_indices,
+        values,
+        size,
+        dtype=dtype,
+        device=device,
+        requires_grad=requires_grad,
+        check_invariants=check_invariants,
+    )

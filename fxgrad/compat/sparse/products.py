@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import TensorError
+from .._core.errors import NotSupportedError, TensorError
 from .._core.sparse_tensor import SparseTensor
 from ..ops.matmul import inner_size_error
 from .construction import coalesced, make_indices
@@ -77,37 +77,41 @@ SparseTensor.OPERATIONS.update(mm=multiply, mv=multiply_any, matmul=multiply_any
 
 
 # -- torch.sparse ------------------------------------------
-def mm(mat1: Tensor, mat2: Tensor) -> Any:
+def mm(sparse: Tensor, dense: Tensor, reduce: str | None = None) -> Any:
     """Multiply two matrices, the first of which is sparse; with derivatives by the entries and by the dense matrix.
 
     Args:
-        mat1: a sparse matrix (n, m).
-        mat2: a dense or sparse matrix (m, p).
+        sparse: a sparse matrix (n, m).
+        dense: a dense or sparse matrix (m, p).
+        reduce: how products are united; None and "sum", by their sum, are there.
 
     Returns:
         The product (n, p): dense, or sparse if both are.
 
     Raises:
         TensorError: shapes or dtypes that do not fit.
+        NotSupportedError: another `reduce`.
 
     >>> s = torch.sparse_coo_tensor([[0, 1], [1, 0]], [2.0, 3.0], (2, 2))
     >>> torch.sparse.mm(s, torch.eye(2))
     tensor([[0., 2.],
             [3., 0.]])
     """
-    if isinstance(mat1, SparseTensor) or isinstance(mat2, SparseTensor):
-        return multiply(mat1, mat2)
-    return mat1.mm(mat2)
+    if reduce not in (None, "sum"):
+        raise NotSupportedError(f"torch.sparse.mm: reduce={reduce!r} is not here", hint='reduce="sum"')
+    if isinstance(sparse, SparseTensor) or isinstance(dense, SparseTensor):
+        return multiply(sparse, dense)
+    return sparse.mm(dense)
 
 
-def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Any:
-    """Return beta · mat + alpha · mat1 @ mat2, where mat1 is sparse: see `mm`.
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: complex = 1, alpha: complex = 1) -> Any:
+    """Return beta · input + alpha · mat1 @ mat2, where mat1 is sparse: see `mm`.
 
     >>> a = torch.tensor([[0.0, 2.0]]).to_sparse()
     >>> torch.sparse.addmm(torch.ones(1, 1), a, torch.tensor([[3.0], [4.0]]))
     tensor([[9.]])
     """
-    return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
+    return input.addmm(mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sampled_addmm(

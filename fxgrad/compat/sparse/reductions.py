@@ -82,7 +82,7 @@ def lines_along(x: SparseTensor, dim: int) -> tuple[Tensor, int]:
     return make_indices(line.reshape(-1)), len(numbers)
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: torch_dtype | None = None) -> SparseTensor:
+def log_softmax(input: Tensor, dim: int, dtype: torch_dtype | None = None) -> SparseTensor:
     """Return the logarithm of `softmax`.
 
     Args:
@@ -109,7 +109,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: torch_dtype | None = None) ->
     return x.with_entries(shifted - total.log()[line])
 
 
-def softmax(input: Tensor, dim: int, *, dtype: torch_dtype | None = None) -> SparseTensor:
+def softmax(input: Tensor, dim: int, dtype: torch_dtype | None = None) -> SparseTensor:
     """Apply softmax along a dimension to the entries that are there; what is not there counts as −∞.
 
     Args:

@@ -16,13 +16,14 @@ from ..._core.dtypes import short_name
 from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.precision import value_dtype
 from ..._core.primitives import declare_primitive
-from ..._declare.entry import inplace_method
+from ..._declare.entry import inplace_method, without_out
 from ..._declare.operation import operation
 from ..._declare.out import with_out
 from ..._declare.signatures import DerivedSignature
 from ..._declare.spaces import expose
 from ..arguments import normalize_dim
 from ..declarers import kind, number_like
+from ..pointwise import sigmoid, tanh
 
 
 def activation(elsewhere: str = "", in_place: str = "", **options) -> Callable[[Any], Any]:
@@ -298,6 +299,10 @@ def gelu(input, *, approximate: str = "none") -> Any:
     return gelu_values(input, approximate)[0]
 
 
+for function in (sigmoid, tanh):
+    expose("nn.functional")(without_out(function))
+
+
 # -- rational and gated ------------------------------------------
 @operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float")
 def softsign(input) -> Any:
@@ -311,7 +316,7 @@ def tanhshrink(input) -> Any:
     return input - ops.tanh(input)
 
 
-@operation("input", spaces="nn.functional")
+@operation("input", spaces="nn.functional", out=False)
 def glu(input, dim: int = -1) -> Any:
     """The gated linear unit: a·sigmoid(b) for the halves a and b along a dimension."""
     if not input.ndim:

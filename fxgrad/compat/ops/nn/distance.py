@@ -11,6 +11,7 @@ from ..._core.errors import ArgumentValueError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ..arguments import normalize_dims
+from ..declarers import expose_with
 from ..reduction import p_norm
 from .loss import hinge, loss, reduce_losses
 
@@ -52,11 +53,14 @@ def pdist(input, p: float = 2.0) -> Any:
     return p_norm(ops.getitem(input, first, index=take) - ops.getitem(input, second, index=take), p, 1)
 
 
-@operation("input", spaces="nn.functional", node="DivBackward0")
+@operation("input", spaces="", node="DivBackward0")
 def normalize(input, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
     """The vectors x divided by its p-norm along a dimension, which is not taken for less than eps."""
     length = p_norm(input, p, dim, True)
     return input / ops.where(ops.less(length, eps), eps, length)
+
+
+expose_with("input, p=2.0, dim=1, eps=1e-12, out=None", normalize, spaces="nn.functional")
 
 
 @loss("input1 input2 target", "function", promote="float")

@@ -482,8 +482,8 @@ def instance_norm(
 expose_with("input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True", layer_norm)
 expose_with("input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True", group_norm)
 STATISTICS = "input, weight, bias, running_mean, running_var"
-expose_with(f"{STATISTICS}, training, momentum, eps, cudnn_enabled=True", batch_norm)
-expose_with(f"{STATISTICS}, use_input_stats, momentum, eps, cudnn_enabled=True", instance_norm)
+expose_with(f"{STATISTICS}, training, momentum, eps, cudnn_enabled", batch_norm)
+expose_with(f"{STATISTICS}, use_input_stats, momentum, eps, cudnn_enabled", instance_norm)
 
 
 @operation("input", spaces="nn.functional", out=False, node="DivBackward0", promote="float", kinds="f")

@@ -16,6 +16,7 @@ from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.spaces import expose
 from ..arguments import as_sizes
 from ..arithmetic import whole_quotient
+from ..declarers import expose_with
 from .spatial import image_error, per_dimension, spatial_operations
 
 
@@ -104,12 +105,14 @@ def flat_positions(shape: tuple[int, ...], tables: list[np.ndarray]) -> np.ndarr
 
 
 # -- means ------------------------------------------
-@spatial_operations("avg_pool{}d", each=lambda rank: {"spaces": rank_spaces(rank), "out": rank > 1})
+@spatial_operations(
+    "avg_pool{}d", each=lambda rank: {"spaces": "nn.functional" * (rank > 1), "out": rank > 1}
+)
 def avg_pool(
     rank: int,
     input,
     kernel_size,
-    stride=None,
+    stride=(),
     padding=0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
@@ -141,6 +144,14 @@ def avg_pool(
     if divisor_override is None:
         divisors = windows.divisors(count_include_pad).astype(dtype)
     return whole_quotient(total, divisors) if dtype == np.int64 else total / divisors
+
+
+expose_with(  # over one dimension torch has no divisor_override
+    "input, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True",
+    avg_pool[0],
+    "avg_pool1d",
+    "function nn.functional",
+)
 
 
 def adaptive_ranges(n: int, count: int) -> list[range]:
@@ -203,9 +214,7 @@ def take_maxima(x, windows: Windows) -> list[Any]:
     return [ops.pick(x, indices, rank=len(windows.sizes)), indices]
 
 
-@spatial_operations(
-    "max_pool{}d_with_indices", spaces="function nn.functional", results=tuple, each=maxima_options
-)
+@spatial_operations("max_pool{}d_with_indices", spaces="nn.functional", results=tuple, each=maxima_options)
 def max_pool_with_indices(
     rank: int,
     input,
@@ -252,9 +261,10 @@ def adaptive_max_pool_with_indices(rank: int, input, output_size) -> Any:
 def expose_maxima(rank: int) -> None:
     """Expose the maxima over a number of dimensions, with their places on request."""
     pool, adaptive = max_pool_with_indices[rank - 1], adaptive_max_pool_with_indices[rank - 1]
-    expose("nn.functional", f"adaptive_max_pool{rank}d_with_indices")(adaptive)
+    with_indices = f"adaptive_max_pool{rank}d_with_indices"
+    expose_with("input, output_size, return_indices=False", adaptive, with_indices, "nn.functional")
 
-    @expose("function nn.functional", f"max_pool{rank}d")
+    @expose("nn.functional", f"max_pool{rank}d")
     def max_pool(
         input,
         kernel_size,
@@ -271,6 +281,11 @@ def expose_maxima(rank: int) -> None:
         """
         results = pool(input, kernel_size, stride, padding, dilation, ceil_mode)
         return results if return_indices else results[0]
+
+    windows = "input, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False"
+    expose_with(windows, max_pool, f"max_pool{rank}d")
+    if rank == 1:
+        expose_with(windows, pool, "max_pool1d_with_indices")
 
     @expose("nn.functional", f"adaptive_max_pool{rank}d")
     def adaptive_max_pool(input, output_size, return_indices: bool = False) -> Any:

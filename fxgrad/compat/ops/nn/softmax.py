@@ -11,6 +11,7 @@ import numpy as np
 from ....extend import aval_of, ops
 from ..._core.dtypes import as_numpy_dtype, short_name
 from ..._core.errors import NotSupportedError
+from ..._declare.entry import without_out
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ..declarers import kind
@@ -61,7 +62,7 @@ def softmax_tangent(y, primals, tangents, params: dict) -> Any:
     return t + y * ops.negative(keepdim_sum(t, axis))
 
 
-@operation("input", spaces="function method special", tangent=softmax_tangent)
+@operation("input", spaces="function method", tangent=softmax_tangent)
 def softmax(input, dim: int, dtype=None) -> Any:
     """The softmax: eˣ divided by its sum along a dimension.
 
@@ -83,7 +84,7 @@ def log_softmax_tangent(y, primals, tangents, params: dict) -> Any:
     return t + ops.negative(keepdim_sum(ops.exp(y) * t, softmax_axis(y, params["dim"])))
 
 
-@operation("input", spaces="function method special", tangent=log_softmax_tangent)
+@operation("input", spaces="function method", tangent=log_softmax_tangent)
 def log_softmax(input, dim: int, dtype=None) -> Any:
     """The logarithm of softmax, without overflow."""
     x, axis = convert_if_given(input, dtype), softmax_axis(input, dim)
@@ -92,6 +93,10 @@ def log_softmax(input, dim: int, dtype=None) -> Any:
         return x * 0
     x = subtract_max(x, axis)
     return x - ops.log(keepdim_sum(ops.exp(x), axis))
+
+
+for function in (softmax, log_softmax):
+    expose("special")(without_out(function))
 
 
 @expose("nn.functional", "softmax")
