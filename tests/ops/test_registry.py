@@ -5,6 +5,7 @@ these operands (see fxgrad.checking.finite_differences); the tolerance of 1e-7 l
 """
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pytest
@@ -76,6 +77,7 @@ def differentiable(sample):
     return (sample.of is not None or sample.name not in NO_DERIVATIVE) and is_smooth(sample)
 
 
+@cache
 def is_smooth(sample):
     """Whether operands and result are of dtypes that carry tangents."""
     _, operands = drawn(sample)
