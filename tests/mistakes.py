@@ -238,7 +238,7 @@ def notice(mistake: Mistake, room: str, users: Users, tree: Path, every: bool) -
 
 
 def draw(tree: Path, rooms: list[str], count: int, seed: int, only: str) -> list[tuple[str, Mistake]]:
-    """Mistakes, as many in each room, of kinds in turn, no two in one statement: those of a room are the same for a seed."""
+    """Mistakes, as many in each room, of kinds in turn, no two in one statement: the same ones of a room for a seed."""
     found = []
     for number, room in enumerate(rooms):
         rng = random.Random(f"{seed} {room}")
