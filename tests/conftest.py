@@ -173,6 +173,13 @@ def stand_in():
         yield library
 
 
+@pytest.fixture(scope="module")
+def no_heap_of_others():
+    """What tests before have left is no garbage, and the collector does not go through it when tests ask it to."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_doctest_looks_at_all_files():
     """Each begins a debugger, which asks of every file that Python knows whether it has changed: thousands here."""
