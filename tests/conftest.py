@@ -11,6 +11,7 @@ from pathlib import Path
 from zlib import crc32
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import just
 
@@ -54,8 +55,8 @@ def oracles(path):
     return found
 
 
-collect_ignore = [str(f) for f in (TESTS / "parity").rglob("*.py") if oracles(f) & set(MISSING)]
-collect_ignore += [str(TESTS / "cupy_stand_in" / name) for name in ("cupy", "cupyx")]  # packages of that name
+LEFT_OUT = {file for file in (TESTS / "parity").rglob("*.py") if oracles(file) & set(MISSING)}
+LEFT_OUT |= {TESTS / "cupy_stand_in" / name for name in ("cupy", "cupyx")}  # packages of that name
 
 # The lane `quick` has the first parameters of every test, but of these, which take over a second.
 SLOW = set((TESTS / "slow.txt").read_text(encoding="utf-8").split())
@@ -82,15 +83,30 @@ def nothing_is_drawn(_):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """The garbage collector is not to go through a hundred thousand tests, none of which dies before the last."""
+    """The garbage collector is not to go through all tests, none of which dies before the last."""
+    nothing_is_drawn()
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
-        gc.collect()
-        nothing_is_drawn()
         gc.freeze()
+
+
+@cache
+def lanes(path):
+    """Those of all tests of a file."""
+    return [*["parity"] * bool(oracles(path)), *["whole"] * any(map(path.match, WHOLE))]
+
+
+def pytest_ignore_collect(collection_path):
+    return True if collection_path in LEFT_OUT else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Only the package has doctests."""
+    return [file for file in (yield) if not isinstance(file, DoctestModule)]
 
 
 def pytest_itemcollected(item):
@@ -100,10 +116,8 @@ def pytest_itemcollected(item):
     if test not in met and test not in SLOW:
         item.add_marker("quick")
     met.add(test)
-    if oracles(item.path):
-        item.add_marker("parity")
-    if any(map(item.path.match, WHOLE)):
-        item.add_marker("whole")
+    for lane in lanes(item.path):
+        item.add_marker(lane)
 
 
 def pytest_addoption(parser):
@@ -157,6 +171,13 @@ def stand_in():
     """CuPy's stand-in, which `import cupy` gives as long as the test runs."""
     with cupy_stand_in.install() as library:
         yield library
+
+
+@pytest.fixture(scope="module")
+def no_heap_of_others():
+    """What tests before have left is no garbage, and the collector does not go through it when tests ask it to."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

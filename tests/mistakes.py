@@ -238,9 +238,10 @@ def notice(mistake: Mistake, room: str, users: Users, tree: Path, every: bool) -
 
 
 def draw(tree: Path, rooms: list[str], count: int, seed: int, only: str) -> list[tuple[str, Mistake]]:
-    """Mistakes, as many in each room, of kinds in turn, no two in one statement: the same ones for a seed."""
-    rng, found = random.Random(seed), []
+    """Mistakes, as many in each room, of kinds in turn, no two in one statement: the same ones of a room for a seed."""
+    found = []
     for number, room in enumerate(rooms):
+        rng = random.Random(f"{seed} {room}")
         there = [
             m for path in sorted((tree / "fxgrad").glob(ROOMS[room][0])) for m in mistakes_in(path, tree)
         ]

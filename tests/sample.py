@@ -67,7 +67,7 @@ def shown(param: Any) -> Any:
     return param.name if isinstance(param, Graph) else param
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """Operands of a primitive: (domain, shape) for each, with params.
 

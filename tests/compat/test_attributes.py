@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+from functools import cache
 
 import pytest
 
@@ -43,6 +44,7 @@ def test_names_of_ours_do_not_meet_where_a_class_is_of_two_families():
 
 
 # -- subclasses with all other names -----------------------------------------------------------------------------------
+@cache
 def own_names() -> set[str]:
     """What attributes of ours would be called without a prefix, with and without an underscore."""
     words = {
@@ -67,13 +69,13 @@ class Taken:
         raise AssertionError(f"`{self.name}` is the user's")
 
 
-NAMES_OF_TORCH, NAMES = read_attributes(), own_names()
+NAMES_OF_TORCH = read_attributes()
 
 
 def derive(path: str) -> type:
     """A subclass that has all these names but torch's."""
     cls = find(OURS, path)
-    names = NAMES - NAMES_OF_TORCH[path] - set(dir(cls))
+    names = own_names() - NAMES_OF_TORCH[path] - set(dir(cls))
     assert len(names) > 400
     return type(cls)(cls.__name__, (cls,), {"__module__": __name__, **{name: Taken() for name in names}})
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import random
@@ -19,19 +18,13 @@ import fxgrad.compat as fxt
 
 data = fxt.utils.data
 # Python and JAX, where other tests have begun to use it, warn of threads that a forked process does not have. The
-# workers use neither's, and `nothing_of_others` keeps what belongs to JAX from being freed by them.
+# workers use neither's, and `no_heap_of_others` keeps what belongs to JAX from being freed by them.
 pytestmark = [
+    pytest.mark.usefixtures("no_heap_of_others"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
     pytest.mark.filterwarnings(r"ignore:os\.fork\(\) was called:RuntimeWarning"),
 ]
 FORK = {"multiprocessing_context": "fork", "timeout": 60}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def nothing_of_others():
-    """Workers do not collect what the tests before have left."""
-    gc.collect()
-    gc.freeze()
 
 
 class Squares(data.Dataset):

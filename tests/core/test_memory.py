@@ -12,6 +12,8 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.core import same_graphs
 
+pytestmark = pytest.mark.usefixtures("no_heap_of_others")
+
 X = np.array([1.0, 2.0, 3.0, 4.0])
 ONES = np.ones(4)
 

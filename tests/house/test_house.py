@@ -1,11 +1,9 @@
 """The plan of the house, checked: who may import whom, when, and how long a file may be."""
 
-import ast
 import pkgutil
 import re
 import subprocess
 import sys
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -13,8 +11,9 @@ import pytest
 
 import fxgrad
 from fxgrad import extend
+from tests.house.imports import ROOT, imports_of
+from tests.together import together
 
-ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "fxgrad"
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
@@ -127,27 +126,11 @@ def imports(module: Path) -> list[tuple[str, bool]]:
     return [(name, at_once) for name, at_once, _ in found_imports(module)]
 
 
-@cache
 def found_imports(module: Path, annotations: bool = False) -> list[tuple[str, bool, int]]:
     """(absolute dotted name, whether it is imported as soon as the module is, line) of what a module imports; what it
     needs for annotations only is among it if they are asked for."""
-    found = []
-
-    def visit(node: ast.AST, at_once: bool) -> None:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not annotations:
-            return  # nothing is imported
-        if isinstance(node, ast.Import):
-            found.extend((alias.name, at_once, node.lineno) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            package = ["fxgrad", *module.parent.parts][: 2 + len(module.parent.parts) - node.level]
-            base = ".".join([*(package if node.level else []), *filter(None, [node.module])])
-            found.extend((f"{base}.{alias.name}", at_once, node.lineno) for alias in node.names)
-        at_once = at_once and not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for child in ast.iter_child_nodes(node):
-            visit(child, at_once)
-
-    visit(ast.parse((PACKAGE / module).read_text(encoding="utf-8")), True)
-    return found
+    found = imports_of(PACKAGE / module)
+    return [(i.name, i.at_once, i.line) for i in found if annotations or not i.for_types]
 
 
 def room(module: Path) -> str:
@@ -171,17 +154,20 @@ def may_import(module: Path, target: str) -> bool:
     return floor(here) is not None and floor(there) is not None and floor(there) <= floor(here)
 
 
+@together("module")
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_every_module_has_its_place(module):
     assert room(module) in FACES | {"kernels"} or floor(room(module)) is not None, "name its room in FLOORS"
 
 
+@together("module")
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_imports_run_downward(module):
     names = {name for name, _ in imports(module)}
     assert {n for n in names if n.split(".")[0] == "fxgrad" and not may_import(module, n)} == set()
 
 
+@together("module")
 @pytest.mark.parametrize("module", [m for m in MODULES if m.parts[0] == "compat"], ids=str)
 def test_rooms_of_the_torch_surface_import_downward(module):
     here = module.with_suffix("").parts[1]
@@ -254,6 +240,7 @@ def test_few_files_lead_to_one_another():
     assert [sorted(group) for group in groups if len(group) > LARGEST_CIRCLE] == []
 
 
+@together("module")
 @pytest.mark.parametrize("module", [m for m in MODULES if room(m) in BUILT_ON_THE_CONTRACT], ids=str)
 def test_other_surfaces_take_from_the_foundations_what_the_contract_names(module):
     taken = {name for name, _, _ in found_imports(module, annotations=True)}
@@ -276,6 +263,7 @@ def test_the_contract_loads_nothing_by_itself():
     assert run.stdout.split() == ["fxgrad", "fxgrad.extend"]
 
 
+@together("module")
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_only_numpy_and_optree_are_imported_with_the_package(module):
     roots = {name.split(".")[0] for name, at_once in imports(module) if at_once}
@@ -289,6 +277,7 @@ def test_an_accelerator_library_is_imported_in_one_file(library):
     assert len(files) <= 1, files
 
 
+@together("module")
 @pytest.mark.parametrize("module", MODULES, ids=str)
 def test_nothing_unpickles_or_touches_the_network(module):
     names = {name for name, _ in imports(module)} - ERRORS_OF_PICKLE
@@ -325,10 +314,10 @@ def test_every_size_is_of_use():
     assert [n for n in numbers_of(Path("core/costs.py")) if not re.search(rf"\b{n}\b", sources)] == []
 
 
+@together("path")
 @pytest.mark.parametrize(
     "path",
     [path for folder in ("fxgrad", "tests", "benchmarks") for path in sorted((ROOT / folder).rglob("*.py"))],
-    ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_a_file_has_one_subject(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST

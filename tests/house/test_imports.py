@@ -8,17 +8,17 @@ imports its parts imports the package first. What users may import from outside 
 own: see `core.face`.
 """
 
-import ast
 import itertools
 import json
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.house.imports import ROOT, imports_of
+from tests.together import together
+
 PATHS = {
     ".".join([*path.relative_to(ROOT).with_suffix("").parts]).removesuffix(".__init__"): path
     for path in sorted((ROOT / "fxgrad").rglob("*.py"))
@@ -29,23 +29,10 @@ MODULES = [name for name in PATHS if not name.startswith("fxgrad.demo")]
 @cache
 def imported(module: str) -> list[str]:
     """The modules of fxgrad that a module imports at once, in their order; of a from-import its package comes first."""
-    inside = [*module.split("."), *["__init__"] * (PATHS[module].name == "__init__.py")]
     found: list[str] = []
-
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            return
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            return
-        if isinstance(node, ast.Import):
-            found.extend(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            package = ".".join([*(inside[: -node.level] if node.level else []), *filter(None, [node.module])])
-            found.extend([package, *(f"{package}.{alias.name}" for alias in node.names)])
-        for child in ast.iter_child_nodes(node):
-            visit(child)
-
-    visit(ast.parse(PATHS[module].read_text(encoding="utf-8")))
+    for one in imports_of(PATHS[module]):
+        if one.at_once and not one.for_types:
+            found += [*[one.base] * (one.base is not None), one.name]
     return [name for name in found if name in PATHS and name != module]
 
 
@@ -55,6 +42,7 @@ def packages_of(module: str) -> list[str]:
     return [".".join(parts[:i]) for i in range(1, len(parts))]
 
 
+@cache
 def eager() -> set[str]:
     """The packages that import parts of their own."""
     return {name for name in MODULES if any(part.startswith(f"{name}.") for part in imported(name))}
@@ -72,6 +60,7 @@ def test_no_module_waits_for_one_that_waits_for_it():
     assert circles(MODULES) == []
 
 
+@together("module")
 @pytest.mark.parametrize("module", MODULES)
 def test_a_package_is_imported_before_its_parts_by_whoever_is_outside(module):
     packages = packages_of(module)

@@ -101,7 +101,10 @@ MEMORIES = {
 
 def remembers(path):
     """Whether a file makes a memory."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    text = path.read_text(encoding="utf-8")
+    if not any(name in text for name in MAKERS):
+        return False
+    nodes = list(ast.walk(ast.parse(text)))
     made = [n.func for n in nodes if isinstance(n, ast.Call)]
     made += [d for n in nodes if isinstance(n, ast.FunctionDef) for d in n.decorator_list]
     return not MAKERS.isdisjoint(ast.unparse(n).rpartition(".")[2] for n in made)

@@ -81,8 +81,8 @@ def share(found: dict[str, dict[str, str]]) -> float:
     return sum(not reason for reason in reasons) / len(reasons)
 
 
-def main(prefix: str = "") -> None:
-    """Print the share of each namespace and what is unknown."""
+def main(prefix: str = "") -> int:
+    """Print the share of each namespace and what is unknown; 1 if too little is known."""
     found = completeness(verify(), prefix)
     for namespace, names in found.items():
         unknown = {name: reason for name, reason in names.items() if reason}
@@ -92,7 +92,8 @@ def main(prefix: str = "") -> None:
     print(
         f"{share(found):6.1%}  in all" + ("" if prefix else "; with a namespace as argument: which and why")
     )
+    return int(not prefix and share(found) < THRESHOLD)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    sys.exit(main(*sys.argv[1:2]))

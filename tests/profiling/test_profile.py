@@ -22,6 +22,8 @@ from fxgrad.profiling.scope import close_scope, open_scope
 from fxgrad.profiling.summary import summarize
 from tests.profiling.traces import check_trace
 
+pytestmark = pytest.mark.usefixtures("no_heap_of_others")
+
 X = np.array([0.5, 1.0, 2.0])
 
 

@@ -14,6 +14,8 @@ import fxgrad.numpy as fnp
 from fxgrad.transforms import deferral as deferral_module
 from fxgrad.transforms import vjp
 
+pytestmark = pytest.mark.usefixtures("no_heap_of_others")
+
 SIZE = 120_000
 X = np.random.default_rng(0).uniform(-2, 2, SIZE)
 

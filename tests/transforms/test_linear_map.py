@@ -10,6 +10,8 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 
+pytestmark = pytest.mark.usefixtures("no_heap_of_others")
+
 RNG = np.random.default_rng(0)
 
 
