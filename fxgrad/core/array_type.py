@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,22 +23,26 @@ class ArrayMeta(type):
         return not isinstance(instance, type) and namespace_of(instance) is not None
 
 
-class Array(metaclass=ArrayMeta):
-    """The class of arrays and numbers of NumPy, of arrays of other libraries such as CuPy, and of traced values, for
-    `isinstance` and annotations. fxgrad has no array class of its own. `fxgrad.numpy.ndarray` is another name for it,
-    which programs written for JAX use.
+if TYPE_CHECKING:
+    Array: TypeAlias = np.ndarray  # whose members traced values and arrays of other libraries have
+else:
 
-    Raises:
-        TypeError: when called: `fxgrad.numpy.array` makes arrays.
+    class Array(metaclass=ArrayMeta):
+        """The class of arrays and numbers of NumPy, of arrays of other libraries such as CuPy, and of traced values,
+        for `isinstance` and annotations. fxgrad has no array class of its own: type checkers see `np.ndarray`.
+        `fxgrad.numpy.ndarray` is another name for it, which programs written for JAX use.
 
-    >>> isinstance(np.ones(2), fx.Array), isinstance([1.0], fx.Array)
-    (True, False)
-    >>> float(fx.grad(lambda x: x * isinstance(x, fx.Array))(2.0))
-    1.0
-    """
+        Raises:
+            TypeError: when called: `fxgrad.numpy.array` makes arrays.
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("fx.Array is for isinstance and annotations; fxgrad.numpy.array makes arrays")
+        >>> isinstance(np.ones(2), fx.Array), isinstance([1.0], fx.Array)
+        (True, False)
+        >>> float(fx.grad(lambda x: x * isinstance(x, fx.Array))(2.0))
+        1.0
+        """
+
+        def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+            raise TypeError("fx.Array is for isinstance and annotations; fxgrad.numpy.array makes arrays")
 
 
 def block_until_ready(x: T) -> T:

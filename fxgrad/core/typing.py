@@ -1,11 +1,12 @@
-"""Types for public signatures. Some stand for any type, because a traced value may be passed wherever an array may."""
+"""Types for public signatures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-Array: TypeAlias = Any  # an array of NumPy or of another library, or a traced value
+from .array_type import Array as Array
+
 ArrayLike: TypeAlias = Any  # convertible to one: also numbers, and nested sequences of them
 DType: TypeAlias = Any  # what np.dtype takes
 Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
@@ -20,4 +21,5 @@ Binary: TypeAlias = Callable[[ArrayLike, ArrayLike], Array]
 # For the functions that transforms take and return.
 P = ParamSpec("P")
 Q = ParamSpec("Q")
-R = TypeVar("R")
+R = TypeVar("R", bound=Any)  # without the bound, the body of a lambda is checked for any type
+T = TypeVar("T", bound=Any)

@@ -3,7 +3,7 @@ entries."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 from .. import ops
 from ..core.errors import ShapeError
@@ -12,8 +12,14 @@ from ..numpy.composite import at_axis, composite, normalize_axis
 from ..numpy.composite import operand as array
 
 
+@overload
+def sort(
+    operand: tuple[ArrayLike, ...] | list[Any], dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> tuple[Array, ...]: ...
+@overload
+def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array: ...
 @composite()
-def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Array:
+def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """Entries in ascending order along an axis; equal ones keep their order.
 
     Args:
@@ -50,8 +56,8 @@ def sort(operand: ArrayLike, dimension: int = -1, is_stable: bool = True, num_ke
 
 @composite()
 def sort_key_val(
-    keys: Any, values: ArrayLike, dimension: int = -1, is_stable: bool = True
-) -> tuple[Any, Any]:
+    keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, ...]:
     """The pair of the keys in ascending order and the values in the same order.
 
     Args:

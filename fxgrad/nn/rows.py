@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -39,6 +39,16 @@ def leave_out(x: Any, where: Any) -> Any:
     return x if where is None else ops.where(where, x, -math.inf)
 
 
+@overload
+def logsumexp(
+    a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: bool = False,
+    return_sign: Literal[False] = False, where: ArrayLike | None = None,
+) -> Array: ...  # fmt: skip
+@overload
+def logsumexp(
+    a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: bool = False, *,
+    return_sign: Literal[True], where: ArrayLike | None = None,
+) -> tuple[Array, Array]: ...  # fmt: skip
 @composite()
 def logsumexp(
     a: ArrayLike,

@@ -389,7 +389,9 @@ def contraction_path(
 
 
 @composite(np.einsum_path, derivative=NO_DERIVATIVE)
-def einsum_path(*operands: ArrayLike, optimize: Any = "greedy", einsum_call: bool = False) -> Array:
+def einsum_path(
+    *operands: ArrayLike, optimize: Any = "greedy", einsum_call: bool = False
+) -> tuple[list[Any], str]:
     """The order in which NumPy would contract operands, and a report of its cost. It depends only on shapes, so traced
     operands need not be known.
 

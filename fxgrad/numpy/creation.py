@@ -4,7 +4,7 @@ traced values where NumPy's accept arrays or numbers.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy import frombuffer, fromiter, fromstring, mgrid, ogrid
@@ -238,6 +238,16 @@ def arange(
     return np.arange(*[v.__index__() for v in bounds], dtype=dtype)
 
 
+@overload
+def linspace(
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: Literal[False] = False,
+    dtype: DType = None, axis: int = 0, *, device: Any = None,
+) -> Array: ...  # fmt: skip
+@overload
+def linspace(
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, *, retstep: Literal[True],
+    dtype: DType = None, axis: int = 0, device: Any = None,
+) -> tuple[Array, Array]: ...  # fmt: skip
 @composite(on_default_device(np.linspace))
 def linspace(
     start: ArrayLike,
@@ -249,7 +259,7 @@ def linspace(
     axis: int = 0,
     *,
     device: Any = None,
-) -> Array:
+) -> Any:
     """`num` numbers evenly from start to stop, both of which may be traced arrays.
 
     >>> fx.jacobian(lambda stop: fnp.linspace(0.0, stop, 3))(2.0)

@@ -68,7 +68,7 @@ from .documentation import NO_DERIVATIVE, described
 
 
 @described("numpy.finfo", NO_DERIVATIVE)
-def finfo(dtype: DType) -> Array:
+def finfo(dtype: DType) -> np.finfo[Any]:
     """The limits of a floating dtype, bfloat16 included; a traced value stands for its dtype.
 
     >>> float(fnp.finfo(fnp.float32).eps)
@@ -83,7 +83,7 @@ def finfo(dtype: DType) -> Array:
 
 
 @described("numpy.iinfo", NO_DERIVATIVE)
-def iinfo(int_type: DType) -> Array:
+def iinfo(int_type: DType) -> np.iinfo[Any]:
     """The limits of an integer dtype; a traced value stands for its dtype.
 
     >>> fnp.iinfo(fnp.int8).max
@@ -93,7 +93,7 @@ def iinfo(int_type: DType) -> Array:
 
 
 @described("numpy.result_type", NO_DERIVATIVE)
-def result_type(*arrays_and_dtypes: Any) -> Array:
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """The common dtype of arrays and dtypes; traced Python scalars are weak, as plain ones are (NEP 50).
 
     >>> fnp.result_type(fnp.float32, 1.0)
@@ -119,7 +119,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
 
 
 @composite(np.common_type, derivative=NO_DERIVATIVE)
-def common_type(*arrays: ArrayLike) -> Array:
+def common_type(*arrays: ArrayLike) -> type[np.inexact[Any]]:
     """The floating dtype of computations with the arrays; integers become float64.
 
     >>> fnp.common_type(fnp.ones(2, dtype=int), fnp.ones(2, dtype=fnp.float32)).__name__

@@ -398,7 +398,7 @@ def allclose(
 
 
 @composite(np.array_equal, derivative=NO_DERIVATIVE)
-def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array | builtins.bool:
     """Whether two arrays have the same shape and the same entries. Different shapes decide immediately; otherwise the
     result is a boolean that is traced if the entries are.
 
@@ -413,7 +413,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 
 @composite(np.array_equiv, derivative=NO_DERIVATIVE)
-def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array | builtins.bool:
     """Whether two arrays broadcast to one shape in which all entries are the same.
 
     >>> fnp.array_equiv(fnp.array([1.0, 1.0]), 1.0)

@@ -4,7 +4,7 @@ the shape of the result (masks, the places of nonzeros) must be known.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy import diag_indices, index_exp, mask_indices, ndindex, s_, tril_indices, triu_indices
@@ -230,8 +230,12 @@ def known_mask(condition: Any, operation: str) -> Any:
     return concretize(operand(condition), operation)
 
 
+@overload
+def where(condition: ArrayLike, /) -> tuple[Array, ...]: ...
+@overload
+def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
 @described("numpy.where", "")
-def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> Array:
+def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> Array | tuple[Array, ...]:
     """Entries of x where the condition is true, of y elsewhere, all broadcast; without x and y, `nonzero(condition)`.
 
     It is linear in x and y: the derivative goes to the chosen entries alone, even if that of the other branch is

@@ -6,7 +6,7 @@ coefficients of traced values are kept, because shapes cannot depend on unknown 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -182,7 +182,7 @@ def roots(p: ArrayLike) -> Array:
 
 
 @composite(np.poly)
-def poly(seq_of_zeros: ArrayLike) -> Array:
+def poly(seq_of_zeros: ArrayLike) -> Array | float:
     """The coefficients of the polynomial with the given zeros, or the characteristic one of a square matrix.
 
     Zeros that are traced and complex give complex coefficients, also where they come in conjugate pairs.
@@ -212,6 +212,16 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
 
 
 # -- fits ------------------------------------------
+@overload
+def polyfit(
+    x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: Literal[False] = False, w: ArrayLike = None,
+    cov: Literal[False] = False,
+) -> Array: ...  # fmt: skip
+@overload
+def polyfit(
+    x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool = False, w: ArrayLike = None,
+    cov: bool | str = False,
+) -> tuple[Any, ...]: ...  # fmt: skip
 @composite(np.polyfit)
 def polyfit(
     x: ArrayLike,
@@ -220,8 +230,8 @@ def polyfit(
     rcond: Any = None,
     full: bool = False,
     w: ArrayLike = None,
-    cov: ArrayLike = False,
-) -> Array:
+    cov: bool | str = False,
+) -> Any:
     """The coefficients of the least-squares polynomial of degree `deg` through points.
 
     The columns of the Vandermonde matrix are scaled to unit length and the problem goes to `linalg.lstsq`: where the

@@ -8,7 +8,7 @@ float16 are summed in float32.
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -369,6 +369,20 @@ def weights_along(a: Any, weights: Any, axis: Any) -> Any:
     return ops.broadcast_to(ops.reshape(ops.permute(weights, axes=tuple(order)), shape=shape), shape=a.shape)
 
 
+@overload
+def average(
+    a: ArrayLike, axis: Axis = None, weights: ArrayLike = None, returned: Literal[False] = False, *,
+    keepdims: bool = False,
+) -> Array: ...  # fmt: skip
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[Array, Array]: ...
 @composite(np.average)
 def average(
     a: ArrayLike,
@@ -377,7 +391,7 @@ def average(
     returned: bool = False,
     *,
     keepdims: bool = False,
-) -> Array:
+) -> Any:
     """The weighted mean along axes. Plain weights with sum 0 raise ZeroDivisionError; for traced ones the result is NaN
     or ∞.
 

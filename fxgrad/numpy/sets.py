@@ -7,7 +7,7 @@ depends on the values. These must be known, as they are under grad, jvp and vjp,
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from .manipulation import broadcast_to, entry_count, moveaxis, ravel, take_posit
 from .signal import diff
 from .sorting import lexsort, searchsorted
 
-UniqueAllResult = type(np.unique_all([]))
-UniqueCountsResult = type(np.unique_counts([]))
-UniqueInverseResult = type(np.unique_inverse([]))
+if TYPE_CHECKING:
+    from numpy.lib._arraysetops_impl import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+else:
+    UniqueAllResult = type(np.unique_all([]))
+    UniqueCountsResult = type(np.unique_counts([]))
+    UniqueInverseResult = type(np.unique_inverse([]))
 
 
 def sort_into_groups(x: Any, equal_nan: bool = True) -> tuple[Any, Any, Any]:
@@ -73,10 +76,22 @@ SIZE_OPTIONS = ("size", "fill_value")
 
 
 # -- one set ------------------------------------------
+@overload
+def unique(
+    ar: ArrayLike, return_index: Literal[False] = False, return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False, axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True,
+    size: int | None = None, fill_value: ArrayLike = None,
+) -> Array: ...  # fmt: skip
+@overload
+def unique(
+    ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
+    fill_value: ArrayLike = None,
+) -> tuple[Array, ...]: ...  # fmt: skip
 @composite(np.unique, further=SIZE_OPTIONS)
 def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
-           fill_value: ArrayLike = None) -> Array:  # fmt: skip
+           fill_value: ArrayLike = None) -> Any:  # fmt: skip
     """The distinct entries of an array, sorted.
 
     Args:
@@ -112,7 +127,9 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
 
 
 @composite(np.unique_all, further=SIZE_OPTIONS)
-def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
+def unique_all(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+) -> UniqueAllResult[Any]:
     """The tuple (values, indices, inverse_indices, counts) of `unique`; NaN is not equal to NaN.
 
     >>> fnp.unique_all(fnp.array([3.0, 1.0, 3.0])).counts
@@ -122,7 +139,9 @@ def unique_all(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike =
 
 
 @composite(np.unique_counts, further=SIZE_OPTIONS)
-def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
+def unique_counts(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+) -> UniqueCountsResult[Any]:
     """The pair (values, counts) of `unique`; NaN is not equal to NaN.
 
     >>> fnp.unique_counts(fnp.array([3.0, 1.0, 3.0])).counts
@@ -134,7 +153,9 @@ def unique_counts(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLik
 
 
 @composite(np.unique_inverse, further=SIZE_OPTIONS)
-def unique_inverse(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
+def unique_inverse(
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+) -> UniqueInverseResult[Any]:
     """The pair (values, inverse_indices) of `unique`; NaN is not equal to NaN.
 
     >>> fnp.unique_inverse(fnp.array([3.0, 1.0, 3.0])).inverse_indices
@@ -192,9 +213,19 @@ def members(ar: Any, assume_unique: bool) -> tuple[Any, Any, Any]:
     return (x, np.arange(x.size), np.ones(x.shape, bool)) if assume_unique else sort_into_groups(x)
 
 
+@overload
+def intersect1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: Literal[False] = False, *,
+    size: int | None = None, fill_value: ArrayLike = None,
+) -> Array: ...  # fmt: skip
+@overload
+def intersect1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, return_indices: Literal[True],
+    size: int | None = None, fill_value: ArrayLike = None,
+) -> tuple[Array, Array, Array]: ...  # fmt: skip
 @composite(np.intersect1d, further=SIZE_OPTIONS)
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False, *,
-                size: int | None = None, fill_value: ArrayLike = None) -> Array:  # fmt: skip
+                size: int | None = None, fill_value: ArrayLike = None) -> Any:  # fmt: skip
     """The elements of both arrays, sorted; their derivative is that of the entries of the first.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy import bartlett, blackman, hamming, hanning
@@ -137,8 +137,12 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None
     return ops.concatenate(*parts, axis=0)
 
 
+@overload
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: int, edge_order: int = 1) -> Array: ...
+@overload
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: Axis = None, edge_order: int = 1) -> Any: ...
 @composite(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Array:
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Second-order finite differences of samples along axes, one-sided at both ends.
 
     Args:

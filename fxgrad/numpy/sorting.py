@@ -125,7 +125,7 @@ def argpartition(
 
 
 @composite(np.lexsort, derivative=NO_DERIVATIVE)
-def lexsort(keys: Any, axis: Axis = -1) -> Array:
+def lexsort(keys: Any, axis: Axis = -1) -> Array | np.intp:
     """The positions that sort by the last key, equal entries by the key before it, and so on.
 
     Raises:

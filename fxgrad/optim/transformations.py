@@ -329,7 +329,7 @@ def differentially_private_aggregate(
                 "differentially_private_aggregate takes gradients with a leading axis of samples, of one size",
                 hint="fx.vmap(fx.grad(loss), (None, 0))(params, batch)",
             )
-        (count,) = sizes
+        count = leaves[0].shape[0]
         factors = shortening(per_sample_global_norm(updates), l2_norm_clip)
         following, *keys = random.split(state.key, len(leaves) + 1)
         means = []

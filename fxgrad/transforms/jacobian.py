@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -26,8 +26,10 @@ from .vmap import vmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Concatenate, Unpack
 
-    from ..core.typing import P
+    from ..core.typing import P, R, T
+    from .signatures import First, Jacobian, JacobianOptions, NoAux
 
 
 class Chunks(NamedTuple):
@@ -38,6 +40,17 @@ class Chunks(NamedTuple):
     progress: bool | str = False
 
 
+@overload
+def jacfwd(
+    fun: Callable[Concatenate[T, P], R],
+    argnums: First = 0,
+    has_aux: NoAux = False,
+    **options: Unpack[JacobianOptions],
+) -> Jacobian[T, P, R]: ...
+@overload
+def jacfwd(
+    fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
+) -> Callable[P, Any]: ...
 def jacfwd(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -62,6 +75,17 @@ def jacfwd(
     )
 
 
+@overload
+def jacrev(
+    fun: Callable[Concatenate[T, P], R],
+    argnums: First = 0,
+    has_aux: NoAux = False,
+    **options: Unpack[JacobianOptions],
+) -> Jacobian[T, P, R]: ...
+@overload
+def jacrev(
+    fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
+) -> Callable[P, Any]: ...
 def jacrev(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -95,6 +119,20 @@ def jacrev(
     )
 
 
+@overload
+def jacobian(
+    fun: Callable[Concatenate[T, P], R],
+    argnums: First = 0,
+    has_aux: NoAux = False,
+    *,
+    allow_int: bool = False,
+    mode: str = "auto",
+    **options: Unpack[JacobianOptions],
+) -> Jacobian[T, P, R]: ...
+@overload
+def jacobian(
+    fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
+) -> Callable[P, Any]: ...
 def jacobian(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -373,6 +411,17 @@ def check_results(results: Sequence[Any], holomorphic: bool, mode: str) -> None:
             )
 
 
+@overload
+def hessian(
+    fun: Callable[Concatenate[T, P], R],
+    argnums: First = 0,
+    has_aux: NoAux = False,
+    **options: Unpack[JacobianOptions],
+) -> Jacobian[T, P, R]: ...
+@overload
+def hessian(
+    fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
+) -> Callable[P, Any]: ...
 def hessian(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -412,6 +461,10 @@ def hessian(
     return derive(body, hessian, fun, sparsity=sparsity, check=check, **options)
 
 
+@overload
+def hvp(fun: Callable[[T], Any], primals: tuple[T], tangents: Sequence[Any]) -> T: ...
+@overload
+def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any: ...
 @api_boundary
 def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     """The Hessian of a scalar function times a vector, by forward mode over reverse mode: no Hessian is formed.

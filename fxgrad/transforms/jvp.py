@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -24,6 +24,10 @@ from .arguments import (
 from .flat_function import FlatFunction
 from .linear_function import LinearFunction
 from .reverse import stays_traced
+
+if TYPE_CHECKING:
+    from ..core.typing import R
+    from .signatures import Arguments, Aux, Linearized, NoAux, WithAux
 
 
 class JVPTracer(PrimalTracer):
@@ -101,6 +105,33 @@ def instantiate_tangent(y: Any, t: Any) -> Any:
     return zero_tangent(y) if t is None or not is_differentiable(dtype_of(y)) else t
 
 
+@overload
+def jvp(
+    fun: Callable[[*Arguments], R],
+    primals: tuple[*Arguments],
+    tangents: Sequence[Any],
+    *,
+    has_aux: NoAux = False,
+    check: bool = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[[*Arguments], tuple[R, Aux]],
+    primals: tuple[*Arguments],
+    tangents: Sequence[Any],
+    *,
+    has_aux: WithAux,
+    check: bool = False,
+) -> tuple[R, R, Aux]: ...
+@overload
+def jvp(
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    has_aux: bool = False,
+    check: bool = False,
+) -> tuple[Any, ...]: ...
 @api_boundary
 def jvp(
     fun: Callable[..., Any],
@@ -158,6 +189,16 @@ def jvp(
     return (*out, flat_fun.aux) if has_aux else out
 
 
+@overload
+def linearize(
+    fun: Callable[[*Arguments], R], *primals: *Arguments, has_aux: NoAux = False
+) -> tuple[R, Linearized[R]]: ...
+@overload
+def linearize(
+    fun: Callable[[*Arguments], tuple[R, Aux]], *primals: *Arguments, has_aux: WithAux
+) -> tuple[R, Linearized[R], Aux]: ...
+@overload
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool) -> tuple[Any, ...]: ...
 @api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` and its derivative at `primals` as a linear function of the tangents.

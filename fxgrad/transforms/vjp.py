@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -50,8 +50,22 @@ from .reverse import ReverseInterpreter, ReverseTracer, backward, unshare_cotang
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Concatenate, Unpack
 
-    from ..core.typing import P, R
+    from ..core.typing import P, R, T
+    from .signatures import (
+        Argument2,
+        Arguments,
+        Aux,
+        Derivative,
+        First,
+        FirstTwo,
+        GradOptions,
+        NoAux,
+        Pullback,
+        ValueAndDerivative,
+        WithAux,
+    )
 
 ONE = np.float64(1)
 NODE = attrgetter("node")
@@ -97,6 +111,16 @@ def input_cotangents(
     return results
 
 
+@overload
+def vjp(
+    fun: Callable[[*Arguments], R], *primals: *Arguments, has_aux: NoAux = False, check: bool = False
+) -> tuple[R, Pullback[*Arguments]]: ...
+@overload
+def vjp(
+    fun: Callable[[*Arguments], tuple[R, Aux]], *primals: *Arguments, has_aux: WithAux, check: bool = False
+) -> tuple[R, Pullback[*Arguments], Aux]: ...
+@overload
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool, check: bool = False) -> tuple[Any, ...]: ...
 @api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bool = False) -> Any:
     """The value of `fun` and its pullback at `primals` (vector-Jacobian product).
@@ -160,6 +184,38 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, check: bo
     return (*out, strip_tracers(aux, interpreter)) if has_aux else out
 
 
+@overload
+def grad(
+    fun: Callable[Concatenate[T, P], Any],
+    argnums: First = 0,
+    has_aux: NoAux = False,
+    **options: Unpack[GradOptions],
+) -> Derivative[T, P]: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[T, P], tuple[Any, Aux]],
+    argnums: First = 0,
+    *,
+    has_aux: WithAux,
+    **options: Unpack[GradOptions],
+) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[T, Argument2, P], Any],
+    argnums: FirstTwo,
+    has_aux: NoAux = False,
+    **options: Unpack[GradOptions],
+) -> Callable[Concatenate[T, Argument2, P], tuple[T, Argument2]]: ...
+@overload
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    check: bool = False,
+) -> Callable[P, Any]: ...
 def grad(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -218,6 +274,30 @@ def grad(
     )
 
 
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[T, P], R],
+    argnums: First = 0,
+    has_aux: bool = False,
+    **options: Unpack[GradOptions],
+) -> ValueAndDerivative[T, P, R]: ...
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[T, Argument2, P], R],
+    argnums: FirstTwo,
+    has_aux: bool = False,
+    **options: Unpack[GradOptions],
+) -> Callable[Concatenate[T, Argument2, P], tuple[R, tuple[T, Argument2]]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[P, R],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    check: bool = False,
+) -> Callable[P, tuple[R, Any]]: ...
 def value_and_grad(
     fun: Callable[P, R],
     argnums: int | Sequence[int] = 0,
@@ -397,7 +477,7 @@ def scalar_seed(value: Any, holomorphic: bool, name: str) -> Any:
 
 
 @api_boundary
-def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., tuple]:
+def linear_transpose(fun: Callable[[*Arguments], Any], *primals: *Arguments) -> Pullback[*Arguments]:
     """The transpose of a linear function of `primals`, of which only shapes and dtypes are used.
 
     Args:

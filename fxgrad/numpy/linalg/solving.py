@@ -128,7 +128,7 @@ def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any 
 
 
 @composite(np.linalg.lstsq)
-def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> Array:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
     """The shortest x among those that minimize ‖ax − b‖, for a matrix a (m, n) and b (m,) or (m, k).
 
     The derivative is that along directions that keep the rank of a (Golub and Pereyra 1973).

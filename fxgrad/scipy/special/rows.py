@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, overload
 
 from ... import nn
 from ... import numpy as fnp
@@ -13,6 +14,16 @@ from ...numpy.composite import normalize_axes, operand
 from ..reference import scipy_function
 
 
+@overload
+def logsumexp(
+    a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: bool = False,
+    return_sign: Literal[False] = False,
+) -> Array: ...  # fmt: skip
+@overload
+def logsumexp(
+    a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepdims: bool = False, *,
+    return_sign: Literal[True],
+) -> tuple[Array, Array]: ...  # fmt: skip
 @scipy_function("special")
 def logsumexp(
     a: ArrayLike,

@@ -41,7 +41,7 @@ class gaussian_kde:
     -1.537604 0.448018
     """
 
-    factor: Array
+    factor: Array | float
     covariance: Array
 
     def __init__(self, dataset: ArrayLike, bw_method: Any = None, weights: ArrayLike | None = None):
