@@ -16,6 +16,7 @@ import numpy as np
 
 from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, steps, systems
 from .engine import compile_functions
+from .groups import DOUBTFUL
 from .interruption import INTERRUPTED, addresses, let_go, poll_function, take_back
 from .ir import I32, I64, PTR, Function, Type, Value
 from .runner import concerns_somebody
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ...core.graph import Graph
 
 ENTRY, LOOP = "recurrence", "loop"
-DOUBTFUL = 1 << 16  # what is returned, beside exceptions, if NumPy has to say what is wrong
 WITHOUT_END = 1 << 62  # steps
 KNOWN = (draws, entries, flow, indices, integers, orders, systems)  # the modules that declare equations
 
