@@ -20,7 +20,7 @@ CALL = 8e3
 
 
 def copy_graph(graph: Graph) -> Graph:
-    """Return the Graph with a cache of its own. What the cache of the original keeps may refer to it without a cycle."""
+    """Return the Graph with a cache of its own: what the cache of the original keeps may refer to it."""
     return Graph(graph.inputs, graph.equations, graph.outputs, graph.captured, graph.name)
 
 

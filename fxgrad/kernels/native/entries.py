@@ -136,6 +136,28 @@ def write_concatenate(w: StepWriter, e: Equation) -> None:
     w.settle(result, target)
 
 
+@step_rule("pad")
+def write_pad(w: StepWriter, e: Equation) -> None:
+    """Write zeros around the entries of an array."""
+    (source,), (result,), widths = e.inputs, e.outputs, e.params["widths"]
+    x, shape = operand_of(w, e, source), result.aval.shape
+    if is_held(result.aval):
+        zero = w.zero(result.aval)
+        inside = np.pad(np.arange(source.aval.size).reshape(source.aval.shape), widths, constant_values=-1)
+        entries = w.entries(source)
+        w.bind(result, [zero if k < 0 else entries[k] for k in inside.ravel().tolist()])
+        return
+    target = w.target(result)
+    w.clear(target, result.aval)
+
+    def visit(position: Position) -> None:
+        moved = tuple([i + before for i, (before, _) in zip(position, widths)])
+        w.store_entry(x.at(position), target, flat_number(moved, shape))
+
+    walk(w, source.aval.shape, visit)
+    w.settle(result, target)
+
+
 # -- sums of products ------------------------------------------
 def admits_contraction(e: Equation) -> bool:
     """Whether a contraction can be written: of numbers of one dtype whose sums are not rounded in between."""

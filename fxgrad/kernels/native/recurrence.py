@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, steps, systems
+from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, reductions, steps, systems
 from .engine import compile_functions
 from .groups import DOUBTFUL
 from .interruption import INTERRUPTED, addresses, let_go, poll_function, take_back
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 
 ENTRY, LOOP = "recurrence", "loop"
 WITHOUT_END = 1 << 62  # steps
-KNOWN = (draws, entries, flow, indices, integers, orders, systems)  # the modules that declare equations
+KNOWN = (
+    draws,
+    entries,
+    flow,
+    indices,
+    integers,
+    orders,
+    reductions,
+    systems,
+)  # the modules that declare equations
 
 
 def admits(body: Graph, consts: int, cond: Graph | None = None) -> bool:
