@@ -34,14 +34,18 @@ def equation_time(equation: Equation) -> float:
     inner = sum(numpy_time(graph) for _, graph in iter_subgraphs(equation.params))
     steps = equation.params.get("length", GUESS if equation.primitive.name == "while_loop" else 1)
     call = CALL if equation.primitive.name in SLOW else OPERATION
-    return inner * steps + call + ENTRY * max([a.aval.size for a in (*equation.inputs, *equation.outputs)])
+    return inner * steps + call + ENTRY * largest(equation)
 
 
 def is_small(graph: Graph) -> bool:
     """Whether NumPy spends more time on calls than on the entries of arrays."""
     equations = inline_groups(graph).equations
-    sizes = [max([a.aval.size for a in (*e.inputs, *e.outputs)], default=0) for e in equations]
-    return bool(sizes) and ENTRY * sum(sizes) <= OPERATION * len(sizes)
+    return bool(equations) and ENTRY * sum(map(largest, equations)) <= OPERATION * len(equations)
+
+
+def largest(equation: Equation) -> int:
+    """Return the entries of the largest value of an equation."""
+    return max([a.aval.size for a in (*equation.inputs, *equation.outputs)], default=0)
 
 
 def gather(graph: Graph) -> Graph:

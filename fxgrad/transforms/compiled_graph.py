@@ -61,7 +61,7 @@ class CompiledGraph:
         self.optimized = optimize(graph) if only_numpy else graph
         if fastmath:
             self.optimized = relax(self.optimized)
-        self.plain = compile_graph(self.optimized, True) if only_numpy else None
+        self.plain = compile_graph(self.optimized, True, scalars=True) if only_numpy else None
         self.traced_code: Any = None
         self.grouped_code: Any = None
         self.captured_code: Any = None
@@ -70,8 +70,10 @@ class CompiledGraph:
         outputs = self.optimized.outputs
         self.results_may_share = len({*outputs}) < len(outputs) or not fresh.issuperset(outputs)
         self.code, self.cost, self.tier = self.plain, 0.0, None
-        if only_numpy and is_small(self.optimized):
-            make = partial(make_native_call, copy_graph(self.optimized), self.plain, self.results_may_share)
+        if only_numpy and not self.acts and is_small(self.optimized):
+            make = partial(
+                make_native_call, copy_graph(self.optimized), self.plain, self.results_may_share, fastmath
+            )
             self.code, self.cost = None, numpy_time(self.optimized)
             self.tier = Tier(
                 make, 2 * COMPILATION, f"a function of {len(self.optimized.equations)} operations"
@@ -136,13 +138,13 @@ class CompiledGraph:
 
 
 def make_native_call(
-    graph: Graph, plain: Callable[..., list[Any]], results_may_share: bool
+    graph: Graph, plain: Callable[..., list[Any]], results_may_share: bool, fastmath: bool
 ) -> Callable[..., list[Any]]:
     """Return a Graph as one machine function whose results have memory of their own, or `plain`, its code over NumPy,
     where that is not possible."""
     from ..kernels.native import call
 
-    graph = gather(graph)
+    graph = relax(gather(graph)) if fastmath else gather(graph)
     if not call.admits(graph):
         return plain
 

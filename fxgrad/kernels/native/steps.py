@@ -44,9 +44,10 @@ PATIENCE = 5_000_000  # entries that are computed between two questions whether 
 
 # Primitives whose kernels never warn.
 SILENT = frozenset({
-    "argmax", "argmin", "argsort", "cholesky", "concatenate", "contract", "dynamic_slice", "dynamic_update_slice",
-    "flip", "fold_in", "getitem", "inv", "mirror_triangle", "pad", "permute", "random_bits", "random_log_gamma",
-    "random_real", "reshape", "scatter_add", "searchsorted", "solve", "sort", "triangular_solve", "update", "weaken",
+    "argmax", "argmin", "argsort", "cholesky", "concatenate", "contract", "det", "dynamic_slice",
+    "dynamic_update_slice", "flip", "fold_in", "getitem", "inv", "mirror_triangle", "pad", "permute", "random_bits",
+    "random_log_gamma", "random_real", "reshape", "scatter_add", "searchsorted", "slogdet", "solve", "sort",
+    "triangular_solve", "update", "weaken",
 })  # fmt: skip
 
 Held = list[Value]
@@ -346,15 +347,15 @@ def places_in(shape: Sequence[int], target: Sequence[int]) -> list[int]:
 @step_rule("fused", admits=lambda e: e.params["native"])
 def write_group(w: StepWriter, e: Equation) -> None:
     """Write a call of the group's own loop, and what is left of its reductions."""
-    graph = e.params["graph"]
+    graph, freedom = e.params["graph"], e.params.get("freedom", "")
     if uses_reductions(graph):
         cut: Any = RowSpace(graph)
         work: Any = RowWork(cut)
-        body = RowWriter(cut, work).write()
+        body = RowWriter(cut, work, freedom).write()
     else:
         cut = space.Space(graph)
         work = groups.Work(cut)
-        body = groups.Writer(cut, work).write()
+        body = groups.Writer(cut, work, freedom).write()
     targets, rest = [], []
     for i, v in enumerate(e.outputs):
         target = own = w.target(v)

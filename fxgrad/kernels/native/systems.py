@@ -9,13 +9,15 @@ import numpy as np
 
 from ...core.costs import SOLVED_ORDER
 from ...core.graph import Literal
-from . import lanes
-from .entries import Position, operand_of, walk, write_entries
+from . import lanes, math
+from .entries import Position, flat_number, operand_of, walk, write_entries
 from .ir import I64, Type, Value, fma
 from .math import formats
 from .steps import StepWriter, size_in_memory, step_rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...core.graph import Equation
 
 
@@ -108,16 +110,23 @@ def write_inverse(w: StepWriter, e: Equation) -> None:
     w.settle(result, target)
 
 
-def eliminate(w: StepWriter, a: Any, right: Value, shape: tuple[int, ...]) -> None:
-    """Write Gaussian elimination, by which right-hand sides of a shape at a place become the solutions."""
+def eliminate(
+    w: StepWriter,
+    a: Any,
+    right: Value | None = None,
+    shape: tuple[int, ...] = (),
+    finish: Callable[[Position, Matrices, Value], None] | None = None,
+) -> None:
+    """Write Gaussian elimination, by which right-hand sides of a shape at a place become the solutions. `finish` is
+    given what is left of each matrix, an upper triangle, and the sign of the exchanges of its rows."""
     f, type, order = w.function, Type(lanes.memory_element(a.aval.dtype)), a.aval.shape[-1]
     left = copied(w, a)
 
     def visit(position: Position) -> None:
         stack = stack_number(position, a.aval.shape[:-2])
         matrix = Matrices(w, left, a.aval.shape, type, stack)
-        x = Matrices(w, right, shape, type, stack)
-        with f.loop(order) as pivots:
+        columns = [] if right is None else [Matrices(w, right, shape, type, stack)]
+        with f.loop(order, carry=[f.constant(1.0, type)]) as pivots:
             k = pivots.index
             with f.loop(order, k + 1, carry=[matrix.load(k, k).intrinsic("fabs"), k]) as rows:
                 size = matrix.load(rows.index, k).intrinsic("fabs")
@@ -126,17 +135,48 @@ def eliminate(w: StepWriter, a: Any, right: Value, shape: tuple[int, ...]) -> No
             best, place = rows.carry
             w.doubt(~(best > 0.0))
             with f.when(place > k):
-                matrix.exchange(k, place)
-                x.exchange(k, place)
+                for x in (matrix, *columns):
+                    x.exchange(k, place)
             pivot = matrix.load(k, k)
             pivot = formats.guard(pivot.equals(0.0), 1.0, pivot)
             with f.loop(order, k + 1) as rows:
                 factor = matrix.load(rows.index, k) / pivot
                 matrix.subtract_row(factor, k, rows.index, k + 1)
-                x.subtract_row(factor, k, rows.index)
-        substitute(matrix, x, order, False, False)
+                for x in columns:
+                    x.subtract_row(factor, k, rows.index)
+            (sign,) = pivots.carry
+            pivots.update((place > k).select(-sign, sign))
+        for x in columns:
+            substitute(matrix, x, order, False, False)
+        if finish is not None:
+            finish(position, matrix, pivots.carry[0])
 
     walk(w, a.aval.shape[:-2], visit)
+
+
+@step_rule("det", "slogdet", admits=admits_factor)
+def write_determinant(w: StepWriter, e: Equation) -> None:
+    """Write determinants, or their signs and the logarithms of their sizes; of a singular matrix they are a doubt."""
+    (a,), f = e.inputs, w.function
+    stack, dtype = a.aval.shape[:-2], a.aval.dtype
+    type, targets = Type(lanes.memory_element(dtype)), [w.target(v) for v in e.outputs]
+
+    def finish(position: Position, matrix: Matrices, sign: Value) -> None:
+        with f.loop(matrix.rows, carry=[sign, f.constant(0.0, type)]) as loop:
+            pivot = matrix.load(loop.index, loop.index)
+            product, total = loop.carry
+            if e.primitive.name == "det":
+                loop.update(product * pivot, total)
+            else:
+                size = formats.guard(pivot.equals(0.0), 1.0, pivot.intrinsic("fabs"))
+                logarithm: Any = math.apply("log", size)
+                loop.update((pivot < 0.0).select(-product, product), total + logarithm)
+        for target, value in zip(targets, loop.carry):
+            w.store_entry(value, target, flat_number(position, stack))
+
+    eliminate(w, a, finish=finish)
+    for v, target in zip(e.outputs, targets):
+        w.settle(v, target)
 
 
 def stack_number(position: Position, shape: tuple[int, ...]) -> Value | int:
