@@ -24,6 +24,7 @@ CONVOLVED_PRODUCTS = 1 << 19  # products of a convolution
 RECURRENT_STATE = 128  # size of a recurrent state up to which BLAS multiplies more slowly
 SOLVED_ORDER = 32  # order of a system up to which LAPACK is slower
 COMPILATION = 2e7  # nanoseconds that the compilation of a group takes: NumPy computes as long before
+CALLED_ENTRIES = 1 << 11  # entries up to which a call of NumPy takes longer than its arithmetic
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 THREAD_WORK = 1 << 22  # entries times operations for which another thread pays: about a millisecond
 

@@ -1,15 +1,22 @@
-"""Graphs as machine code takes them as a whole: bodies of loops, and small programs.
+"""Equations that become one machine function: the body of a loop, or a run of equations on small arrays, for which a
+call of NumPy takes longer than its arithmetic.
 
-Elementwise equations on values in memory become groups, however short; those on a few numbers, which are held in
-registers, stay as they are.
+Among them elementwise equations on values in memory become groups, however short; those on a few numbers, which are
+held in registers, stay as they are.
 """
 
 from __future__ import annotations
 
-from ..core.graph import Equation, Graph, iter_subgraphs
+from collections import Counter
+from collections.abc import Iterator
+
+from ..core.costs import CALLED_ENTRIES
+from ..core.graph import Equation, Graph, Var, iter_subgraphs
 from ..kernels.codegen.loops import inline_groups
 from ..kernels.group import ENTRY, OPERATION
-from .fusion import gather_groups, map_graphs
+from ..kernels.native import engine
+from .fused import FUSED
+from .fusion import gather_groups, map_graphs, relax, sources
 
 GUESS = 8  # steps of an inner while loop
 # What takes ten times as long as other operations on a few numbers, and how long, in nanoseconds.
@@ -17,6 +24,8 @@ SLOW = frozenset(
     {"cholesky", "fold_in", "random_bits", "random_log_gamma", "random_real", "solve", "triangular_solve"}
 )
 CALL = 8e3
+READING = frozenset({"getitem", "dynamic_slice"})  # what takes no longer if the operand is large
+FEWEST = {"auto": 2, "always": 1}  # equations of a run
 
 
 def copy_graph(graph: Graph) -> Graph:
@@ -34,18 +43,11 @@ def equation_time(equation: Equation) -> float:
     inner = sum(numpy_time(graph) for _, graph in iter_subgraphs(equation.params))
     steps = equation.params.get("length", GUESS if equation.primitive.name == "while_loop" else 1)
     call = CALL if equation.primitive.name in SLOW else OPERATION
-    return inner * steps + call + ENTRY * largest(equation)
-
-
-def is_small(graph: Graph) -> bool:
-    """Whether NumPy spends more time on calls than on the entries of arrays."""
-    equations = inline_groups(graph).equations
-    return bool(equations) and ENTRY * sum(map(largest, equations)) <= OPERATION * len(equations)
-
-
-def largest(equation: Equation) -> int:
-    """Return the entries of the largest value of an equation."""
-    return max([a.aval.size for a in (*equation.inputs, *equation.outputs)], default=0)
+    return (
+        inner * steps
+        + call
+        + ENTRY * max([a.aval.size for a in (*equation.inputs, *equation.outputs)], default=0)
+    )
 
 
 def gather(graph: Graph) -> Graph:
@@ -59,3 +61,58 @@ def gather(graph: Graph) -> Graph:
         equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.site, e.quiet))
     single = Graph(single.inputs, equations, single.outputs, single.captured, single.name)
     return gather_groups(single, HELD + 1)
+
+
+# -- runs ------------------------------------------
+def is_small(equation: Equation) -> bool:
+    """Whether NumPy takes longer for the call of an equation than for the entries of its arrays."""
+    read = () if equation.primitive.name in READING else equation.inputs
+    return all(a.aval.size <= CALLED_ENTRIES for a in (*read, *equation.outputs))
+
+
+def small_time(graph: Graph) -> float:
+    """Return about how many nanoseconds NumPy takes for the small equations of a Graph, 0 for too few of them."""
+    small = [e for e in inline_groups(graph, CALLED_ENTRIES + 1).equations if is_small(e)]
+    return sum(map(equation_time, small)) if len(small) >= FEWEST.get(engine.mode(), 2) else 0.0
+
+
+def fuse_runs(graph: Graph, fastmath: bool) -> Graph:
+    """Return the Graph with every run of small equations as a single one, which is one machine function."""
+    from ..kernels.native.steps import admits_graph
+
+    single = inline_groups(graph, CALLED_ENTRIES + 1)
+    readers = Counter(v for e in single.equations for v in sources(e))
+    readers.update(v for v in single.outputs if type(v) is Var)
+    equations: list[Equation] = []
+    for run, fits in cut_runs(single):
+        if not fits or len(run) < FEWEST.get(engine.mode(), 2):
+            equations += run
+            continue
+        inside = Counter(v for e in run for v in sources(e))
+        made = dict.fromkeys(v for e in run for v in e.outputs)
+        inputs = [v for v in inside if v not in made]
+        outputs = [v for v in made if readers[v] > inside[v]]
+        body = gather(Graph(inputs, run, outputs, None, "run"))
+        if not admits_graph(body, len(inputs)):
+            equations += run
+            continue
+        params = {"graph": relax(body) if fastmath else body, "native": True, "whole": True}
+        equations.append(Equation(FUSED, inputs, outputs, params, run[0].site, all(e.quiet for e in run)))
+    return Graph(single.inputs, equations, single.outputs, single.captured, single.name)
+
+
+def cut_runs(graph: Graph) -> Iterator[tuple[list[Equation], bool]]:
+    """Generate the equations in order, in runs of those that machine code can be made of, and of the others."""
+    from ..kernels.native import call, steps
+
+    run: list[Equation] = []
+    fits, instructions = False, 0
+    for e in graph.equations:
+        suits, more = is_small(e) and call.admits(e), steps.instructions_of(e)
+        if run and (suits != fits or (fits and instructions + more > steps.INSTRUCTIONS)):
+            yield run, fits
+            run, instructions = [], 0
+        run.append(e)
+        fits, instructions = suits, instructions + more
+    if run:
+        yield run, fits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from ..kernels.codegen.source import compile_graph, failing_equation
 from ..kernels.native.tier import Tier
 from ..passes import optimize
 from ..passes.fusion import fuse, relax
-from ..passes.native import copy_graph, gather, is_small, numpy_time
+from ..passes.native import copy_graph, fuse_runs, small_time
 from .arguments import unshare_results
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class CompiledGraph:
 
     `optimized`: the Graph after the passes, which computes values. `traced` is of the Graph as it was staged, which is
     what derivatives and batches are taken of; it is compiled when it is first needed.
-    `code`: what computes values of NumPy once that is settled: `plain`, or for a program of small arrays, after it has
-    run for long enough, one machine function.
+    `code`: what computes values of NumPy once that is settled: `plain`, or, after it has run for long enough, code in
+    which operations on small arrays are machine code.
     `guard`: made when the code is used again; see `transforms.guard`.
     `acts`: whether calls have effects.
     `results_may_share`: the results of `plain` may be arguments, captured values, views of these, or one array twice.
@@ -66,25 +66,23 @@ class CompiledGraph:
         self.grouped_code: Any = None
         self.captured_code: Any = None
         self.fastmath, self.cuda_graph = fastmath, cuda_graph
-        fresh = {v for e in self.optimized.equations if makes_memory(e) for v in e.outputs}
-        outputs = self.optimized.outputs
-        self.results_may_share = len({*outputs}) < len(outputs) or not fresh.issuperset(outputs)
-        self.code, self.cost, self.tier = self.plain, 0.0, None
-        if only_numpy and not self.acts and is_small(self.optimized):
-            make = partial(
-                make_native_call, copy_graph(self.optimized), self.plain, self.results_may_share, fastmath
-            )
-            self.code, self.cost = None, numpy_time(self.optimized)
-            self.tier = Tier(
-                make, 2 * COMPILATION, f"a function of {len(self.optimized.equations)} operations"
-            )
+        self.results_may_share = may_share(self.optimized)
+        self.code, self.tier = self.plain, None
+        self.cost = small_time(self.optimized) if only_numpy and not self.acts else 0.0
+        if self.cost:
+            make = partial(make_native, copy_graph(self.optimized), fastmath)
+            name = f"a function of {len(self.optimized.equations)} operations"
+            self.tier = Tier(make, 2 * COMPILATION, name)
+            self.code = None
 
     def choose_code(self) -> Callable[..., list[Any]]:
         """The code for a call with values of NumPy while it is not settled."""
         assert self.tier is not None
-        self.code = self.tier.ask(self.cost)
-        if self.code is not None and self.code is not self.plain:
-            self.results_may_share = False
+        made = self.tier.ask(self.cost)
+        if made is not None:
+            self.code, self.results_may_share = made
+        elif self.tier.failure is not None:
+            self.code = self.plain
         return self.code or self.plain
 
     @property
@@ -137,18 +135,20 @@ class CompiledGraph:
         raise reword(error, equation.primitive.name, operands, equation.site) from error
 
 
-def make_native_call(
-    graph: Graph, plain: Callable[..., list[Any]], results_may_share: bool, fastmath: bool
-) -> Callable[..., list[Any]]:
-    """Return a Graph as one machine function whose results have memory of their own, or `plain`, its code over NumPy,
-    where that is not possible."""
-    from ..kernels.native import call
+class NativeCode(NamedTuple):
+    """Code in which runs of small equations are machine code, and whether its results may share memory."""
 
-    graph = relax(gather(graph)) if fastmath else gather(graph)
-    if not call.admits(graph):
-        return plain
+    code: Callable[..., list[Any]]
+    results_may_share: bool
 
-    def by_numpy(*leaves: Any) -> list[Any]:
-        return unshare_results(plain(*leaves), [*leaves, *graph.captured.values()])
 
-    return call.make_call(graph, by_numpy if results_may_share else plain)
+def make_native(graph: Graph, fastmath: bool) -> NativeCode:
+    """Compile a Graph so that runs of small equations are machine code."""
+    graph = fuse_runs(graph, fastmath)
+    return NativeCode(compile_graph(graph, True, scalars=True), may_share(graph))
+
+
+def may_share(graph: Graph) -> bool:
+    """Whether results may be arguments, captured values, views of these, or one array twice."""
+    fresh = {v for e in graph.equations if makes_memory(e) for v in e.outputs}
+    return len({*graph.outputs}) < len(graph.outputs) or not fresh.issuperset(graph.outputs)

@@ -286,10 +286,11 @@ class jit(Generic[P, R]):
                     return pytree.unflatten(entry.structure, release_all(entry.code_for(leaves)(*leaves)))
             if entry.acts and stages_effects():
                 return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
+            code = entry.code or entry.choose_code()
             try:
-                results = (entry.code or entry.choose_code())(*leaves)
+                results = code(*leaves)
             except KERNEL_ERRORS as error:
-                entry.raise_with_location(error, entry.plain)
+                entry.raise_with_location(error, code)
             if entry.results_may_share:
                 results = unshare_results(results, [*leaves, *entry.optimized.captured.values()])
             return pytree.unflatten(entry.structure, results)

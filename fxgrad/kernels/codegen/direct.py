@@ -117,6 +117,8 @@ NEW_MEMORY = frozenset({*REDUCTIONS, "contract", "convert", "where"})
 def makes_memory(equation: Equation) -> bool:
     """Whether the result is memory of its own, which no operand and nobody else has."""
     if equation.primitive.name == "fused":
+        if equation.params.get("whole"):
+            return True
         group = equation.params["graph"]
         made = {v for e in group.equations if makes_memory(e) for v in e.outputs}
         return made.issuperset(group.outputs)

@@ -202,6 +202,11 @@ def make_function(name: str, text: str, namespace: dict[str, Any]) -> Any:
     return function
 
 
+def as_scalar(value: Any) -> Any:
+    """Return an array without axes as a scalar; scalars as they are."""
+    return value[()] if type(value) is np.ndarray else value
+
+
 def compile_graph(
     graph: Graph,
     plain: bool,
@@ -226,7 +231,8 @@ def compile_graph(
     if scalars:
         sure = {v for e in graph.equations if type(e.primitive.kernel) is np.ufunc for v in e.outputs}
         whole = [a in sure or a.aval.weak or a.aval.shape != () for a in graph.outputs]
-        results = [r if done else f"{r}[()]" for r, done in zip(results, whole)]
+        convert = source.name_value("as_scalar", as_scalar)
+        results = [r if done else f"{convert}({r})" for r, done in zip(results, whole)]
     function = source.function("compiled", parameters, f"[{', '.join(results)}]")
     return locate(function, {index + 2: e for index, e in source.places.items()})  # after the `def`
 

@@ -1,4 +1,4 @@
-"""Whole Graphs as machine code, for programs so small that each NumPy call takes longer than its arithmetic.
+"""Runs of equations as machine code, for arrays so small that each NumPy call takes longer than its arithmetic.
 
     i32 steps(addresses…, scratch)              the equations, written as those of one step of a loop: see `steps`
     PyObject *call(table, arguments, count)     finds where the arrays lie, runs `steps`; the exceptions: see `builtin`
@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.costs import LOCKED_ENTRIES
-from ...core.graph import Graph
+from ...core.graph import Graph, Literal
+from .. import space
 from ..codegen.source import make_function
-from . import arrays, exceptions, steps
+from . import arrays, exceptions, groups, steps
 from .builtin import BuiltinWriter, make_builtin
 from .engine import compile_functions
 from .flow import work_of
@@ -31,22 +32,25 @@ from .interruption import INTERRUPTED, let_go, poll_function, take_back
 from .ir import I32, PTR, Function, Type, Value
 from .recurrence import possible_exceptions
 from .runner import Settlement
-from .steps import StepWriter, inner_graphs
+from .steps import StepWriter, admits_aval, admits_equation, inner_graphs, is_elementwise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ...core.graph import Equation, Graph
 
 CALL, STEPS = "call", "steps"
 STACK = 1 << 15  # bytes of scratch memory that lie on the stack
 LARGEST_INTEGER = 2**63 - 1
 
 
-def admits(graph: Graph) -> bool:
-    """Whether a Graph, whose groups are large, can be one machine function."""
-    graph, _ = graph.lift_captured()
-    return steps.admits_graph(graph, len(graph.inputs)) and (
-        steps.count_instructions(graph) <= steps.INSTRUCTIONS
-    )
+def admits(e: Equation) -> bool:
+    """Whether an equation can be part of the function: by itself, or in a group."""
+    if not e.outputs or not all(admits_aval(v.aval) for v in e.outputs):
+        return False
+    known = all(type(a) is Literal or admits_aval(a.aval, float("inf")) for a in e.inputs)
+    grouped = is_elementwise(e) or (space.admits_reduction(e) and groups.admits(e))
+    return known and (grouped or admits_equation(e))
 
 
 def has_loops(graph: Graph) -> bool:
@@ -58,7 +62,7 @@ def has_loops(graph: Graph) -> bool:
 
 
 class CallWriter:
-    """The functions of a Graph that captures nothing, and the bytes of `scratch` memory that are an argument of the
+    """The functions of a Graph, and the bytes of `scratch` memory that are an argument of the
     last one, which Python calls."""
 
     def __init__(self, graph: Graph):
@@ -120,10 +124,9 @@ class CallWriter:
 def make_call(graph: Graph, by_numpy: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     """Compile a Graph to a function: positional values → a list of results. `by_numpy` computes where machine code may
     not: it warns and raises as NumPy does."""
-    whole, captured = graph.lift_captured()
-    writer = CallWriter(whole)
+    writer = CallWriter(graph)
     native = make_builtin(compile_functions(writer.functions), CALL)
-    settle = Settlement(native, [v.aval for v in whole.inputs], possible_exceptions(whole) | DOUBTFUL)
+    settle = Settlement(native, [v.aval for v in graph.inputs], possible_exceptions(graph) | DOUBTFUL)
     namespace: dict[str, Any] = {"empty": np.empty, "array": np.array, "ndarray": np.ndarray}
     namespace |= {"native": native, "settle": settle, "by_numpy": by_numpy}
 
@@ -141,7 +144,6 @@ def make_call(graph: Graph, by_numpy: Callable[..., list[Any]]) -> Callable[...,
                     f"if not {-LARGEST_INTEGER - 1} <= {x} <= {LARGEST_INTEGER}: return by_numpy({given})"
                 )
             lines.append(f"if type({x}) is not ndarray: {x} = array({x}, {name(v.aval.dtype)})")
-    operands = [*(name(np.array(a, order="C")) for a in captured), *parameters]
     targets, results = [f"y{i}" for i in range(len(graph.outputs))], []
     for y, v in zip(targets, graph.outputs):
         lines.append(f"{y} = empty({v.aval.shape}, {name(v.aval.dtype)})")
@@ -151,8 +153,8 @@ def make_call(graph: Graph, by_numpy: Callable[..., list[Any]]) -> Callable[...,
         lines.append(f"scratch = empty({writer.scratch}, {name(np.dtype(np.uint8))})")
     filled = ", ".join(targets)
     lines += [
-        f"raised = native({', '.join([*operands, *targets])})",
-        f"if raised and settle(raised, [{', '.join(operands)}], [{filled}]): return by_numpy({given})",
+        f"raised = native({', '.join([*parameters, *targets])})",
+        f"if raised and settle(raised, [{given}], [{filled}]): return by_numpy({given})",
         f"return [{', '.join(results)}]",
     ]
     text = "\n    ".join([f"def call({given}):", *lines]) + "\n"

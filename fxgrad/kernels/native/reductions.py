@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 
     from ...core.graph import Equation
 
-PAIRWISE = 128  # entries up to which NumPy adds what lies in a row in one go
-
 
 def admits_reduction(e: Equation) -> bool:
     """Whether a reduction can be written, and to combine one entry after the other is as exact as what NumPy does."""
     shape, axes = e.inputs[0].aval.shape, e.params["axes"]
     rows = max(range(len(shape)), default=0) in axes
-    exact = e.primitive.name != "reduce_sum" or not rows or prod([shape[a] for a in axes]) <= PAIRWISE
+    exact = e.primitive.name != "reduce_sum" or not rows or prod([shape[a] for a in axes]) <= space.PAIRWISE
     return groups.admits(e) and (exact or is_held(e.inputs[0].aval))
 
 

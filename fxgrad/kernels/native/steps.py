@@ -100,19 +100,24 @@ def admits_equation(e: Equation) -> bool:
     rule = RULES.get(e.primitive.name)
     if rule is not None and rule.admits(e):
         return True
-    entrywise = e.primitive.entrywise or e.primitive.name == "broadcast_to"
-    return entrywise and len(e.outputs) == 1 and is_held(e.outputs[0].aval) and lanes.covers(e)
+    return is_elementwise(e) and is_held(e.outputs[0].aval)
+
+
+def is_elementwise(e: Equation) -> bool:
+    """Whether machine code computes the entries of a result one by one."""
+    entrywise = e.primitive.entrywise or e.primitive.name in space.REPEATS
+    return entrywise and len(e.outputs) == 1 and lanes.covers(e)
 
 
 def count_instructions(graph: Graph) -> int:
     """Count about the instructions of the equations on values in registers, with those of inner Graphs."""
-    found = 0
-    for e in graph.equations:
-        for inner in inner_graphs(e):
-            found += count_instructions(inner)
-        sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
-        found += max([n for n in sizes if n <= HELD], default=0)
-    return found
+    return sum(map(instructions_of, graph.equations))
+
+
+def instructions_of(e: Equation) -> int:
+    """Count about the instructions of an equation on values in registers."""
+    sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
+    return sum(map(count_instructions, inner_graphs(e))) + max([n for n in sizes if n <= HELD], default=0)
 
 
 def inner_graphs(e: Equation) -> list[Graph]:
