@@ -8,21 +8,14 @@ from itertools import repeat
 from operator import length_hint
 from typing import Any
 
-from ..core.costs import COMPILATION, ENTRY_TIME, OPERATION_TIME, ROUND_TIME, SLOW_OPERATION_TIME
-from ..core.graph import Equation, Graph, iter_subgraphs
+from ..core.costs import COMPILATION, ROUND_TIME
+from ..core.graph import Graph
 from ..core.interpreter import CURRENT
 from ..core.observer import observed_code
-from ..kernels.codegen.loops import compile_scan, compile_while, inline_groups
+from ..kernels.codegen.loops import compile_scan, compile_while
 from ..kernels.native import engine
 from ..kernels.native.tier import Tier
-from ..passes import fusion
-from ..passes.fusion import map_graphs
-
-GUESS = 8  # steps of an inner while loop
-# What takes ten times as long as other operations on a few numbers, and how long, in nanoseconds.
-SLOW = frozenset(
-    {"cholesky", "fold_in", "random_bits", "random_log_gamma", "random_real", "solve", "triangular_solve"}
-)
+from ..passes.native import copy_graph, gather, numpy_time
 
 
 class Recurrence:
@@ -35,7 +28,7 @@ class Recurrence:
         self.consts, self.carry = consts, carry
         self.by_numpy = compile_scan(body, consts, carry)
         self.native: Callable[..., list[Any]] | None = None
-        self.cost = step_cost(body)
+        self.cost = numpy_time(body)
         make = partial(make_native_scan, body, consts, carry, self.by_numpy)
         self.tier = Tier(make, 2 * COMPILATION, f"a loop of {len(body.equations)} operations")
 
@@ -84,7 +77,7 @@ class Iteration:
         self.consts, self.max_steps = consts, max_steps
         self.by_numpy = compile_while(cond, body, consts, None, by_rounds=True)
         self.native: Callable[..., list[Any] | None] | None = None
-        self.cost = step_cost(cond) + step_cost(body)
+        self.cost = numpy_time(cond) + numpy_time(body)
         self.round = max(int(ROUND_TIME / self.cost), 1)
         make = partial(make_native_while, cond, body, consts)
         self.tier = Tier(make, 2 * COMPILATION, f"a while loop of {len(body.equations)} operations")
@@ -112,39 +105,6 @@ class Iteration:
 def possible_steps(most: int | None) -> Any:
     """Return what has an item for each step that may be taken."""
     return repeat(None) if most is None else range(most)
-
-
-def copy_graph(graph: Graph) -> Graph:
-    """Return a Graph for what is kept in the cache of the original."""
-    return Graph(graph.inputs, graph.equations, graph.outputs, graph.captured, graph.name)
-
-
-def step_cost(graph: Graph) -> float:
-    """Return the nanoseconds that NumPy takes about for the equations of a Graph, and for a step of a loop."""
-    return OPERATION_TIME + sum(map(equation_cost, inline_groups(graph).equations))
-
-
-def equation_cost(equation: Equation) -> float:
-    """Return the nanoseconds that NumPy takes about for an equation. Nobody knows how many steps a while loop takes."""
-    inner = sum(step_cost(graph) for _, graph in iter_subgraphs(equation.params))
-    steps = equation.params.get("length", GUESS if equation.primitive.name == "while_loop" else 1)
-    call = SLOW_OPERATION_TIME if equation.primitive.name in SLOW else OPERATION_TIME
-    return (
-        inner * steps + call + ENTRY_TIME * max([a.aval.size for a in (*equation.inputs, *equation.outputs)])
-    )
-
-
-def gather(graph: Graph) -> Graph:
-    """Return a Graph whose groups are of values in memory, and those in it as well."""
-    from ..kernels.native.steps import HELD
-
-    single = inline_groups(graph)
-    equations = []
-    for e in single.equations:
-        params = {key: map_graphs(value, gather) for key, value in e.params.items()}
-        equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.site, e.quiet))
-    single = Graph(single.inputs, equations, single.outputs, single.captured, single.name)
-    return fusion.gather_groups(single, HELD + 1)
 
 
 def make_native_scan(

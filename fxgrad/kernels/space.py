@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..core.graph import Equation, Graph
 
 # Reductions, and the ufunc that combines two entries.
+PAIRWISE = 128  # entries up to which NumPy adds what lies in a row in one go
+REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
 REDUCTIONS: dict[str, np.ufunc] = {
     "reduce_sum": np.add,
     "reduce_prod": np.multiply,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..kernels.cuda.functions import covers
-from ..kernels.space import REDUCTIONS
-from .fusion import REPEATS, Target
+from ..kernels.space import REDUCTIONS, REPEATS
+from .fusion import Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

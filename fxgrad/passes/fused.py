@@ -7,30 +7,37 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core.arrays import cuda_library
+from ..core.graph import Graph
 from ..core.interpreter import CURRENT, is_plain
 from ..core.primitive import Primitive
+from ..kernels.codegen.source import compile_graph
 from ..kernels.group import Group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..core.aval import Aval
-    from ..core.graph import Graph
 
 
 class Fused(Primitive):
     """The equations of the Graph in the param `graph`, on operands of its inputs; a list of its results. `native`:
-    machine code can be made of them; `freedom`: what LLVM may then change in floating-point arithmetic."""
+    machine code can be made of them; `freedom`: what LLVM may then change in floating-point arithmetic; `whole`: they
+    are a run, which has no shape in common and is made machine code at once."""
 
     multiple_results = True
 
-    def group(self, graph: Graph, native: bool, freedom: str = "") -> Group:
+    def group(
+        self, graph: Graph, native: bool, freedom: str = "", whole: bool = False
+    ) -> Callable[..., list[Any]]:
         """Return the function that carries out a group; made once for its Graph."""
         key = Group, freedom
         found = graph.cache.get(key)
         if found is None:
-            found = graph.cache[key] = Group(graph, native, freedom)
+            found = make_run(graph) if whole else Group(graph, native, freedom)
+            graph.cache[key] = found
         return found
 
     def kernel(self, *operands: Any, **params: Any) -> list[Any]:
@@ -65,6 +72,18 @@ class Fused(Primitive):
 
     def subgraphs(self, avals: Sequence[Aval], params: dict) -> list[Graph]:
         return [params["graph"]]
+
+
+def make_run(graph: Graph) -> Callable[..., list[Any]]:
+    """Return a run of equations as machine code, whose results are arrays of their own."""
+    from ..kernels.native.call import make_call  # which loads LLVM
+
+    code = compile_graph(Graph(graph.inputs, graph.equations, graph.outputs), True)
+
+    def by_numpy(*operands: Any) -> list[Any]:
+        return [y.copy() if type(y) is np.ndarray else y for y in code(*operands)]
+
+    return make_call(graph, by_numpy)
 
 
 FUSED = Fused("fused")

@@ -34,10 +34,11 @@ from ..core.costs import (
 from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.row_space import MOVES, RowRules, row_axes
-from ..kernels.space import REDUCTIONS, admits_reduction
+from ..kernels.space import PAIRWISE, REDUCTIONS, REPEATS, admits_reduction
 from .fused import FUSED
 
-REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
+NARROW = 64  # columns up to which NumPy's sums over rows take several times as long
+MOST = 400  # equations of a group: the time of compilation grows faster
 FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
 
 
@@ -68,14 +69,19 @@ def fuse(graph: Graph, target: Target | None = None) -> Graph:
 
 
 def gather_groups(graph: Graph, least: int = 2) -> Graph:
-    """Return the Graph with every elementwise equation on `least` entries or more in a group, whether that pays or
-    not."""
+    """Return the Graph with every elementwise equation on `least` entries or more in a group, and every sum of many,
+    whether that pays or not."""
 
     def pays(group: Sequence[Equation]) -> bool:
-        elementwise = [e for e in group if e.primitive.name not in REDUCTIONS]
-        return max((v.aval.size for e in elementwise for v in (*e.inputs, *e.outputs)), default=0) >= least
+        steps = [e for e in group if e.primitive.name not in REDUCTIONS or is_long(e)]
+        return max((v.aval.size for e in steps for v in (*e.inputs, *e.outputs)), default=0) >= least
 
     return Fusion(graph, PROCESSOR._replace(pays=pays)).run()
+
+
+def is_long(reduction: Equation) -> bool:
+    """Whether an equation adds up so many entries that sums in parts are more exact."""
+    return reduction.inputs[0].aval.size > PAIRWISE * reduction.outputs[0].aval.size
 
 
 def relax(graph: Graph) -> Graph:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import inspect
 from functools import partial, update_wrapper, wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, Self, overload
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
 
 from ..core import pytree, source_info
-from ..core.arrays import cuda_library, namespace_of
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
 from ..core.cache import Cache
 from ..core.common_errors import not_a_function
 from ..core.devices import CPU, DEFAULT_DEVICE
-from ..core.errors import FxgradError, StaticArgumentError, StructureError, reword
+from ..core.errors import StaticArgumentError, StructureError
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Tracer, api_boundary, copy_level, is_plain, leave_library, named_axes
 from ..core.key import key_of, tree_key
@@ -23,11 +20,8 @@ from ..core.primitive import KERNEL_ERRORS
 from ..core.staging import stage, stages_effects
 from ..core.surface import release_all
 from ..core.typing import P, Q, R
-from ..kernels.codegen.direct import makes_memory
-from ..kernels.codegen.source import compile_graph, failing_equation
-from ..passes import optimize
-from ..passes.fusion import fuse, relax
 from .arguments import LeafName, admit_or_float0, argument_path, unshare_results
+from .compiled_graph import CompiledGraph
 from .derived_function import describe_function, load_methods, pickled_form
 from .flat_function import FlatFunction
 from .guard import make_guard
@@ -292,10 +286,11 @@ class jit(Generic[P, R]):
                     return pytree.unflatten(entry.structure, release_all(entry.code_for(leaves)(*leaves)))
             if entry.acts and stages_effects():
                 return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
+            code = entry.code or entry.choose_code()
             try:
-                results = entry.plain(*leaves)
+                results = code(*leaves)
             except KERNEL_ERRORS as error:
-                entry.raise_with_location(error, entry.plain)
+                entry.raise_with_location(error, code)
             if entry.results_may_share:
                 results = unshare_results(results, [*leaves, *entry.optimized.captured.values()])
             return pytree.unflatten(entry.structure, results)
@@ -430,97 +425,6 @@ class jit(Generic[P, R]):
         """Forget the compiled code."""
         self.cache.clear()
         self.last = None
-
-
-class CompiledGraph:
-    """A Graph with its compiled functions: one over NumPy kernels (None where the Graph captured arrays of
-    another library or tracers), and one for any values.
-
-    `optimized`: the Graph after the passes, which computes values. `traced` is of the Graph as it was staged, which is
-    what derivatives and batches are taken of; it is compiled when it is first needed.
-    `guard`: made when the code is used again; see `transforms.guard`.
-    `acts`: whether calls have effects.
-    `results_may_share`: the results of `plain` may be arguments, captured values, views of these, or one array twice.
-    """
-
-    __slots__ = (
-        *("captured_code", "cuda_graph", "fastmath", "graph", "grouped_code", "guard", "optimized", "plain"),
-        *("acts", "results_may_share", "structure", "traced_code"),
-    )
-
-    graph: Graph
-    structure: Any
-    acts: bool
-    optimized: Graph
-    fastmath: bool
-    cuda_graph: bool
-    results_may_share: bool
-
-    def __init__(self, graph: Graph, structure: Any, fastmath: bool = False, cuda_graph: bool = False):
-        self.graph, self.structure, self.acts = graph, structure, graph.acts
-        self.guard: Any = None
-        self.plain: Any
-        only_numpy = all(namespace_of(v) is np for v in graph.captured.values())
-        self.optimized = optimize(graph) if only_numpy else graph
-        if fastmath:
-            self.optimized = relax(self.optimized)
-        self.plain = compile_graph(self.optimized, True) if only_numpy else None
-        self.traced_code: Any = None
-        self.grouped_code: Any = None
-        self.captured_code: Any = None
-        self.fastmath, self.cuda_graph = fastmath, cuda_graph
-        fresh = {v for e in self.optimized.equations if makes_memory(e) for v in e.outputs}
-        outputs = self.optimized.outputs
-        self.results_may_share = len({*outputs}) < len(outputs) or not fresh.issuperset(outputs)
-
-    @property
-    def traced(self) -> Any:
-        """The code for any values."""
-        if self.traced_code is None:
-            self.traced_code = compile_graph(self.graph, False)
-        return self.traced_code
-
-    def code_for(self, leaves: Sequence[Any], captured: bool = True) -> Any:
-        """The code for values that are no plain ones. For arrays on a GPU groups of operations are kernels in it, and
-        with `cuda_graph` it is a CUDA graph, unless it is not to be `captured`."""
-        library = cuda_library(leaves)
-        if library is None:
-            return self.traced
-        if self.grouped_code is None:
-            from ..passes.cuda import CUDA  # for whoever has a GPU
-
-            fused = fuse(self.graph, CUDA)
-            self.grouped_code = compile_graph(relax(fused) if self.fastmath else fused, False)
-        if not (self.cuda_graph and captured):
-            return self.grouped_code
-        if self.captured_code is None:
-            from ..kernels.cuda.capture import CapturedFunction
-
-            self.captured_code = CapturedFunction(self.grouped_code, library)
-        return self.captured_code
-
-    def run(self, leaves: Sequence[Any], observe: Callable[[Any], Any] = lambda code: code) -> Any:
-        """Return the result for flat arguments of this kind, of code that `observe` makes of the code for NumPy."""
-        if self.plain is None or not is_plain(leaves):
-            code = self.code_for(leaves, captured=False)  # whose steps can be seen
-            return pytree.unflatten(self.structure, release_all(code(*leaves)))
-        code = observe(self.plain)
-        try:
-            results = code(*leaves)
-        except KERNEL_ERRORS as error:
-            self.raise_with_location(error, code)
-        return pytree.unflatten(
-            self.structure, unshare_results(results, [*leaves, *self.optimized.captured.values()])
-        )
-
-    def raise_with_location(self, error: Exception, code: Any) -> NoReturn:
-        """Raise the error of a kernel that was called by `code`, with the operation and the user's line at which it
-        was staged; raise the user's own errors as they are."""
-        equation = failing_equation(error, code)
-        if equation is None or equation.primitive.errors_are_users or isinstance(error, FxgradError):
-            raise error
-        operands = [a.aval for a in equation.inputs]
-        raise reword(error, equation.primitive.name, operands, equation.site) from error
 
 
 def argument_key(leaves: list[Any], index: int, structure: Any) -> Any:

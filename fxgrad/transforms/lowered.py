@@ -14,7 +14,7 @@ from .arguments import LeafName, admit_or_float0, argument_path
 
 if TYPE_CHECKING:
     from ..core.graph import Graph
-    from .jit import CompiledGraph
+    from .compiled_graph import CompiledGraph
 
 
 class Lowered:

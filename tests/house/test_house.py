@@ -1,5 +1,6 @@
 """The plan of the house, checked: who may import whom, when, and how long a file may be."""
 
+import ast
 import pkgutil
 import re
 import subprocess

@@ -117,6 +117,8 @@ NEW_MEMORY = frozenset({*REDUCTIONS, "contract", "convert", "where"})
 def makes_memory(equation: Equation) -> bool:
     """Whether the result has its own memory, which no operand and no other object shares."""
     if equation.primitive.name == "fused":
+        if equation.params.get("whole"):
+            return True
         group = equation.params["graph"]
         made = {v for e in group.equations if makes_memory(e) for v in e.outputs}
         return made.issuperset(group.outputs)

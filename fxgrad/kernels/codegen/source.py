@@ -202,10 +202,20 @@ def make_function(name: str, text: str, namespace: dict[str, Any]) -> Any:
     return function
 
 
+def as_scalar(value: Any) -> Any:
+    """Return an array without axes as a scalar; scalars as they are."""
+    return value[()] if type(value) is np.ndarray else value
+
+
 def compile_graph(
-    graph: Graph, plain: bool, quiet: bool = False, builder: type[FunctionBuilder] = FunctionBuilder
+    graph: Graph,
+    plain: bool,
+    quiet: bool = False,
+    builder: type[FunctionBuilder] = FunctionBuilder,
+    scalars: bool = False,
 ) -> Callable[..., Any]:
-    """Compile a Graph to a function: positional values → a list of results."""
+    """Compile a Graph to a function: positional values → a list of results. With `scalars`, those without axes are
+    scalars, of which some of NumPy's functions make arrays."""
     plain = plain and not any(equation.bound_to_axis for equation in graph.equations)
     source = builder(plain, free_dead=plain and builder.reuses_memory, quiet=quiet, exact=plain)
     parameters = []
@@ -218,6 +228,11 @@ def compile_graph(
         source.atom(a) + ".copy()" * (a in graph.captured and hasattr(graph.captured[a], "copy"))
         for a in graph.outputs
     ]
+    if scalars:
+        sure = {v for e in graph.equations if type(e.primitive.kernel) is np.ufunc for v in e.outputs}
+        whole = [a in sure or a.aval.weak or a.aval.shape != () for a in graph.outputs]
+        convert = source.name_value("as_scalar", as_scalar)
+        results = [r if done else f"{convert}({r})" for r, done in zip(results, whole)]
     function = source.function("compiled", parameters, f"[{', '.join(results)}]")
     return locate(function, {index + 2: e for index, e in source.places.items()})  # after the `def`
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .ir import I32, I64, PTR, Value
+from .ir import I1, I32, I64, PTR, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from ...core.aval import Aval
     from .ir import Function
 
 HEAD = object.__basicsize__
@@ -64,3 +66,16 @@ def is_dense(function: Function, array: Value, shape: Sequence[int], itemsize: i
             off = off | (function.load(strides, I64, axis) ^ step)
         step *= shape[axis]
     return off.equals(0)
+
+
+@contextmanager
+def when_dense(function: Function, avals: Sequence[Aval], arrays: Sequence[Value]) -> Iterator[None]:
+    """Write a block that is entered where arrays have the shapes of these avals, and `is_dense` holds for each."""
+    fits = function.constant(1, I1)
+    for aval, array in zip(avals, arrays):
+        fits = fits & has_axes(function, array, len(aval.shape))
+    with function.when(fits):
+        for aval, array in zip(avals, arrays):
+            fits = fits & is_dense(function, array, aval.shape, aval.dtype.itemsize)
+        with function.when(fits):
+            yield

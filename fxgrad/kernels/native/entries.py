@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Position = tuple[Any, ...]  # of integers and Values
 UNROLLED = 256  # products of numbers that are written one by one
+FEW_TERMS = 8  # of a sum, which are written one by one: the loop outside of them can be vectorized
 
 
 def flat_number(position: Position, shape: Sequence[int]) -> Any:
@@ -44,15 +45,16 @@ def flat_number(position: Position, shape: Sequence[int]) -> Any:
 
 
 class Operand:
-    """The entries of an operand, by their positions. What is held is stored where positions are not known."""
+    """The entries of an operand, by their positions in its shape or another of as many entries. What is held is stored
+    where positions are not known."""
 
-    def __init__(self, w: StepWriter, atom: Any, known: bool):
-        self.w, self.aval = w, atom.aval
+    def __init__(self, w: StepWriter, atom: Any, known: bool, shape: Sequence[int] | None = None):
+        self.w, self.aval, self.shape = w, atom.aval, atom.aval.shape if shape is None else shape
         self.held = w.entries(atom) if is_held(atom.aval) and (known or atom.aval.size == 1) else None
         self.pointer = w.place(atom) if self.held is None else None
 
     def at(self, position: Position) -> Value:
-        number = flat_number(position, self.aval.shape)
+        number = flat_number(position, self.shape)
         if self.held is not None:
             return self.held[number if isinstance(number, int) else 0]
         assert self.pointer is not None
@@ -66,10 +68,12 @@ def walk(w: StepWriter, shape: Sequence[int], visit: Callable[[Position], None])
         visit(tuple(position))
 
 
-def write_entries(w: StepWriter, e: Equation, entry: Callable[[Position], Value]) -> None:
-    """Write a result whose entry at each position is computed by `entry`."""
+def write_entries(
+    w: StepWriter, e: Equation, entry: Callable[[Position], Value], shape: Sequence[int] | None = None
+) -> None:
+    """Write a result of which `entry` says what stands at each position, in its shape or another of as many entries."""
     (result,) = e.outputs
-    shape = result.aval.shape
+    shape = result.aval.shape if shape is None else shape
     if is_held(result.aval):
         w.bind(result, [entry(position) for position in np.ndindex(*shape)])
         return
@@ -136,6 +140,28 @@ def write_concatenate(w: StepWriter, e: Equation) -> None:
     w.settle(result, target)
 
 
+@step_rule("pad")
+def write_pad(w: StepWriter, e: Equation) -> None:
+    """Write zeros around the entries of an array."""
+    (source,), (result,), widths = e.inputs, e.outputs, e.params["widths"]
+    x, shape = operand_of(w, e, source), result.aval.shape
+    if is_held(result.aval):
+        zero = w.zero(result.aval)
+        inside = np.pad(np.arange(source.aval.size).reshape(source.aval.shape), widths, constant_values=-1)
+        entries = w.entries(source)
+        w.bind(result, [zero if k < 0 else entries[k] for k in inside.ravel().tolist()])
+        return
+    target = w.target(result)
+    w.clear(target, result.aval)
+
+    def visit(position: Position) -> None:
+        moved = tuple([i + before for i, (before, _) in zip(position, widths)])
+        w.store_entry(x.at(position), target, flat_number(moved, shape))
+
+    walk(w, source.aval.shape, visit)
+    w.settle(result, target)
+
+
 # -- sums of products ------------------------------------------
 def admits_contraction(e: Equation) -> bool:
     """Whether a contraction can be written: its numbers have one dtype, and sums are not rounded in between."""
@@ -153,6 +179,26 @@ def lengths_of(e: Equation) -> dict[str, int]:
     return dict(zip(left + right, (*first.aval.shape, *second.aval.shape)))
 
 
+def merge_letters(
+    spec: tuple[str, str, str], lengths: dict[str, int]
+) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return a specification with one letter in the place of several that follow one another wherever they stand.
+
+    >>> merge_letters(("ab", "cdbef", "cdaef"), dict.fromkeys("abcdef", 2))
+    (('ab', 'cbe', 'cae'), {'a': 2, 'b': 2, 'c': 4, 'e': 4})
+    """
+    parts, lengths = tuple(spec), dict(lengths)
+    for letter in spec[2] + spec[0] + spec[1]:
+        while letter in lengths:
+            following = {p[p.index(letter) + 1 :][:1] for p in parts if letter in p}
+            (other, *others) = following
+            if others or not other or any(other in p and letter not in p for p in parts):
+                break
+            parts = tuple([p.replace(letter + other, letter) for p in parts])
+            lengths[letter] *= lengths.pop(other)
+    return parts, lengths
+
+
 @step_rule("contract", admits=admits_contraction)
 def write_contraction(w: StepWriter, e: Equation) -> None:
     left, right, out = parse_spec(e.params["spec"])
@@ -162,8 +208,10 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
     if plan is not None:
         write_matrix_product(w, e, plan)
         return
+    if not held:
+        (left, right, out), lengths = merge_letters((left, right, out), lengths)
     summed = [c for c in lengths if c not in out]
-    a, b = (Operand(w, x, held) for x in e.inputs)
+    a, b = (Operand(w, x, held, [lengths[c] for c in part]) for x, part in zip(e.inputs, (left, right)))
     f = w.function
     type = Type(lanes.memory_element(e.outputs[0].aval.dtype))
 
@@ -175,7 +223,7 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
 
     def entry(position: Position) -> Value:
         at = dict(zip(out, position))
-        if held:
+        if held or prod([lengths[c] for c in summed]) <= FEW_TERMS:
             total = None
             for place in np.ndindex(*(lengths[c] for c in summed)):
                 total = term({**at, **dict(zip(summed, place))}, total)
@@ -191,7 +239,8 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
 
         return add(summed, at, f.constant(0, type))
 
+    shape = [lengths[c] for c in out]
     if held or not is_held(e.outputs[0].aval):
-        write_entries(w, e, entry)
+        write_entries(w, e, entry, shape)
         return
-    w.bind(e.outputs[0], [entry(position) for position in np.ndindex(*e.outputs[0].aval.shape)])
+    w.bind(e.outputs[0], [entry(position) for position in np.ndindex(*shape)])

@@ -235,10 +235,8 @@ def write_inner_scan(w: StepWriter, e: Equation) -> None:
         (number,) = w.entries(count)
         steps = (number < length).select(number, length)
     if type(count) is not Literal or int(count.value) < length:  # rows that no step writes are zero
-        f.declare("@llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
         for v, stack in zip(outputs, stacks):
-            size = size_in_memory(v.aval)
-            f.lines.append(f"  call void @llvm.memset.p0.i64(ptr {stack.text}, i8 0, i64 {size}, i1 false)")
+            w.clear(stack, v.aval)
     first = steps - 1 if params["reverse"] else f.constant(0, I64)
     step = -1 if params["reverse"] else 1
     ends = write_scan(w, params["body"], values[:consts], values[consts:], rows, stacks, first, step, steps)

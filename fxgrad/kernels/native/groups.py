@@ -35,6 +35,7 @@ ROW = 1 << 14  # entries of a row, beyond which it is cut
 RUN = 16  # vectors that are added one after the other
 SHARES = 64  # pieces at most of which a reduction of leading axes is put together
 MISFIT = -1  # what `group` returns if the arrays do not lie in memory as it needs them
+DOUBTFUL = 1 << 16  # what code returns, beside exceptions, where NumPy has to say what is wrong
 BODY, GROUP = "body", "group"
 
 
@@ -359,19 +360,12 @@ def add_entry(body: Function, graph: Graph) -> list[Function]:
     first, last, *objects = entry.arguments
     status = entry.emit("alloca i32", PTR)
     entry.store(entry.constant(MISFIT, I32), status)
-    ranks = entry.constant(1, Type("i1"))
-    for v, array in zip(inputs, objects):
-        ranks = ranks & arrays.has_axes(entry, array, len(v.aval.shape))
-    with entry.when(ranks):
-        dense = entry.constant(1, Type("i1"))
-        for v, array in zip(inputs, objects):
-            dense = dense & arrays.is_dense(entry, array, v.aval.shape, v.aval.dtype.itemsize)
-        with entry.when(dense):
-            addresses = ", ".join(f"ptr {arrays.address(entry, o).text}" for o in objects)
-            with exceptions.watch(entry) as raised:
-                entry.lines.append(
-                    f"  call void @{BODY}(i64 {first.text}, i64 {last.text}{', ' * bool(objects)}{addresses})"
-                )
-            entry.store(raised.value, status)
+    with arrays.when_dense(entry, [v.aval for v in inputs], objects):
+        addresses = ", ".join(f"ptr {arrays.address(entry, o).text}" for o in objects)
+        with exceptions.watch(entry) as raised:
+            entry.lines.append(
+                f"  call void @{BODY}(i64 {first.text}, i64 {last.text}{', ' * bool(objects)}{addresses})"
+            )
+        entry.store(raised.value, status)
     entry.return_value(entry.load(status, I32))
     return [body, entry]

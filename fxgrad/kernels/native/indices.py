@@ -202,9 +202,7 @@ def write_scatter_add(w: StepWriter, e: Equation) -> None:
         w.bind(result, [zero if v is None else v for v in entries])
         return
     target = w.target(result)
-    f.declare("@llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
-    size = size_in_memory(result.aval)
-    f.lines.append(f"  call void @llvm.memset.p0.i64(ptr {target.text}, i8 0, i64 {size}, i1 false)")
+    w.clear(target, result.aval)
 
     def visit(position: Position) -> None:
         at = flat_number(selection.source(position), shape)

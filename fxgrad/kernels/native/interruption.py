@@ -18,7 +18,7 @@ import numpy as np
 from .ir import I32, PTR, Function, Value
 
 POLL, INTERRUPTED = "poll", -2  # the function, and what code returns that was interrupted
-NAMES = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals")
+NAMES = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals", "PyLong_FromLong")
 
 
 @functools.cache

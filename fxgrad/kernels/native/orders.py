@@ -135,3 +135,34 @@ def sort_held(
         for k, value in zip(row, places if by_position else keys):
             found[k] = value
     return found
+
+
+def admits_placement(e: Equation) -> bool:
+    """Whether places are found in one sorted vector, among numbers of its dtype."""
+    row, values = (a.aval for a in e.inputs)
+    return is_orderable(e) and len(row.shape) == 1 and row.dtype == values.dtype
+
+
+@step_rule("searchsorted", admits=admits_placement)
+def write_placement(w: StepWriter, e: Equation) -> None:
+    """Write a search by halves for the place at which each value would stand in a sorted vector."""
+    (row, values), f = e.inputs, w.function
+    dtype, count = row.aval.dtype, row.aval.size
+    sorted_row, x = Operand(w, row, False), Operand(w, values, is_held(e.outputs[0].aval))
+
+    def entry(position: Position) -> Value:
+        value = x.at(position)
+        low, high = f.constant(0, I64), f.constant(count, I64)
+        for _ in range(count.bit_length()):
+            middle = (low + high) >> 1
+            safe = middle.intrinsic("smin", count - 1)
+            found = sorted_row.at((safe,))
+            if e.params["side"] == "left":
+                further = precedes(found, value, dtype)
+            else:
+                further = ~precedes(value, found, dtype)
+            further = further & (low < high)
+            low, high = further.select(middle + 1, low), further.select(high, middle)
+        return low
+
+    write_entries(w, e, entry)

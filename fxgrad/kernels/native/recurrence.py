@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core.costs import STEP_INSTRUCTIONS
-from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, steps, systems
+from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, reductions, steps, systems
 from .engine import compile_functions
+from .groups import DOUBTFUL
 from .interruption import INTERRUPTED, addresses, let_go, poll_function, take_back
 from .ir import I32, I64, PTR, Function, Type, Value
 from .runner import concerns_somebody
@@ -29,9 +30,17 @@ if TYPE_CHECKING:
     from ...core.graph import Graph
 
 ENTRY, LOOP = "recurrence", "loop"
-DOUBTFUL = 1 << 16  # what is returned, beside exceptions, if NumPy has to say what is wrong
 WITHOUT_END = 1 << 62  # steps
-KNOWN = (draws, entries, flow, indices, integers, orders, systems)  # the modules that declare equations
+KNOWN = (
+    draws,
+    entries,
+    flow,
+    indices,
+    integers,
+    orders,
+    reductions,
+    systems,
+)  # the modules that declare equations
 
 
 def admits(body: Graph, consts: int, cond: Graph | None = None) -> bool:

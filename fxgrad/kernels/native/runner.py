@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from functools import partial
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,14 +27,14 @@ from ..memory import allocate
 from ..row_space import RowSpace
 from . import exceptions
 from .engine import compile_functions
-from .groups import GROUP, MISFIT, Work, add_entry, write_group
+from .groups import DOUBTFUL, GROUP, MISFIT, Work, add_entry, write_group
 from .rows import RowWork, RowWriter
 from .threads import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...core.graph import Graph
+    from ...core.aval import Aval
     from ..space import Space
 
 
@@ -93,7 +95,8 @@ def make_runner(
         if shape[axis] != 1:
             total = f"{name(reduction.ufunc.reduce)}(y{i}, axis={axis}).reshape({v.aval.shape})"
         results.append(total + "[()]" * (v.aval.shape == ()))
-    settle = Settlement(call, work.units, [v.aval for v in graph.inputs], graph)
+    possible = functools.reduce(or_, [exceptions.possible(e) for e in graph.equations if not e.quiet], 0)
+    settle = Settlement(partial(call, 0, work.units), [v.aval for v in graph.inputs], possible)
     inputs, outputs = ", ".join(operands), ", ".join(targets)
     arguments = ", ".join(["0", str(work.units), *operands, *targets])
     lines += [
@@ -109,12 +112,8 @@ class Settlement:
     """The handler for exceptions of machine code and for arrays in another memory order: settle(raised, operands,
     outputs) returns whether NumPy has to compute. `possible` are the exceptions of which the equations would warn."""
 
-    def __init__(self, native: Any, units: int, avals: Sequence[Any], graph: Graph):
-        self.native, self.units, self.avals = native, units, avals
-        self.possible = 0
-        for e in graph.equations:
-            if not e.quiet:
-                self.possible |= exceptions.possible(e)
+    def __init__(self, native: Callable[..., int], avals: Sequence[Aval], possible: int):
+        self.native, self.avals, self.possible = native, avals, possible
 
     def __call__(self, raised: int, operands: list[Any], outputs: list[Any]) -> bool:
         if raised == MISFIT:
@@ -123,11 +122,11 @@ class Settlement:
                     return True  # NumPy says what is wrong with it
                 if not (x.flags.c_contiguous and x.flags.aligned):
                     operands[i] = np.array(x, order="C")
-            raised = self.native(0, self.units, *operands, *outputs)
+            raised = self.native(*operands, *outputs)
             if raised == MISFIT:
                 return True
         raised &= self.possible
-        return bool(raised) and concerns_somebody(raised)
+        return raised >= DOUBTFUL or (raised > 0 and concerns_somebody(raised))
 
 
 def concerns_somebody(raised: int) -> bool:

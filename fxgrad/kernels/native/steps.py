@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 HELD = 36  # entries of a value that is held in registers at most
 REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
-PAIRWISE = 128  # entries up to which NumPy adds what lies in a row in one go
 LINE = 64  # bytes: where places in the scratch memory begin
 PATIENCE = 5_000_000  # entries that are computed between two questions whether somebody interrupts
 
 # Primitives whose kernels never warn.
 SILENT = frozenset({
-    "argmax", "argmin", "argsort", "cholesky", "concatenate", "contract", "dynamic_slice", "dynamic_update_slice",
-    "flip", "fold_in", "getitem", "mirror_triangle", "permute", "random_bits", "random_log_gamma", "random_real",
-    "reshape", "scatter_add", "solve", "sort", "triangular_solve", "update", "weaken",
+    "argmax", "argmin", "argsort", "cholesky", "concatenate", "contract", "det", "dynamic_slice",
+    "dynamic_update_slice", "flip", "fold_in", "getitem", "inv", "mirror_triangle", "pad", "permute", "random_bits",
+    "random_log_gamma", "random_real", "reshape", "scatter_add", "searchsorted", "slogdet", "solve", "sort",
+    "triangular_solve", "update", "weaken",
 })  # fmt: skip
 
 Held = list[Value]
@@ -98,19 +98,24 @@ def admits_equation(e: Equation) -> bool:
     rule = RULES.get(e.primitive.name)
     if rule is not None and rule.admits(e):
         return True
-    entrywise = e.primitive.entrywise or e.primitive.name == "broadcast_to"
-    return entrywise and len(e.outputs) == 1 and is_held(e.outputs[0].aval) and lanes.covers(e)
+    return is_elementwise(e) and is_held(e.outputs[0].aval)
+
+
+def is_elementwise(e: Equation) -> bool:
+    """Whether machine code computes the entries of a result one by one."""
+    entrywise = e.primitive.entrywise or e.primitive.name in space.REPEATS
+    return entrywise and len(e.outputs) == 1 and lanes.covers(e)
 
 
 def count_instructions(graph: Graph) -> int:
-    """Estimate the number of instructions of the equations on values in registers, including inner Graphs."""
-    found = 0
-    for e in graph.equations:
-        for inner in inner_graphs(e):
-            found += count_instructions(inner)
-        sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
-        found += max([n for n in sizes if n <= HELD], default=0)
-    return found
+    """Count about the instructions of the equations on values in registers, with those of inner Graphs."""
+    return sum(map(instructions_of, graph.equations))
+
+
+def instructions_of(e: Equation) -> int:
+    """Count about the instructions of an equation on values in registers."""
+    sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
+    return sum(map(count_instructions, inner_graphs(e))) + max([n for n in sizes if n <= HELD], default=0)
 
 
 def inner_graphs(e: Equation) -> list[Graph]:
@@ -175,6 +180,13 @@ class StepWriter:
             f"  call void @llvm.memcpy.p0.p0.i64(ptr {target.text}, ptr {source.text}, i64 {size}, i1 false)"
         )
 
+    def clear(self, target: Value, aval: Aval) -> None:
+        """Fill a place with zeros."""
+        f = self.function
+        f.declare("@llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+        size = size_in_memory(aval)
+        f.lines.append(f"  call void @llvm.memset.p0.i64(ptr {target.text}, i8 0, i64 {size}, i1 false)")
+
     def load_entry(self, pointer: Value, aval: Aval, place: Value | int) -> Value:
         type = Type(lanes.memory_element(aval.dtype))
         return lanes.from_memory(self.function.load(pointer, type, place), aval.dtype)
@@ -191,6 +203,10 @@ class StepWriter:
             self.store_entry(entry, pointer, k)
 
     # -- variables ------------------------------------------
+    def zero(self, aval: Aval) -> Value:
+        """Return the number 0 of a dtype."""
+        return lanes.vector(0, aval.dtype, self.function, 1)
+
     def number(self, literal: Literal) -> Value:
         """Return a literal as a number."""
         return lanes.vector(literal.value, literal.aval.dtype, self.function, 1)
@@ -333,16 +349,16 @@ def places_in(shape: Sequence[int], target: Sequence[int]) -> list[int]:
 # -- values in memory ------------------------------------------
 @step_rule("fused", admits=lambda e: e.params["native"])
 def write_group(w: StepWriter, e: Equation) -> None:
-    """Write a call of the group's own loop, and the rest of its reductions."""
-    graph = e.params["graph"]
+    """Write a call of the group's own loop, and what is left of its reductions."""
+    graph, freedom = e.params["graph"], e.params.get("freedom", "")
     if uses_reductions(graph):
         cut: Any = RowSpace(graph)
         work: Any = RowWork(cut)
-        body = RowWriter(cut, work).write()
+        body = RowWriter(cut, work, freedom).write()
     else:
         cut = space.Space(graph)
         work = groups.Work(cut)
-        body = groups.Writer(cut, work).write()
+        body = groups.Writer(cut, work, freedom).write()
     targets, rest = [], []
     for i, v in enumerate(e.outputs):
         target = own = w.target(v)
@@ -360,51 +376,6 @@ def write_group(w: StepWriter, e: Equation) -> None:
         combine(w, combination, combination.dtype, partial, target, shape, axis)
     for v, (_, target) in zip(e.outputs, targets):
         w.settle(v, target)
-
-
-def cut_reduction(e: Equation) -> tuple[tuple[int, int], int]:
-    """Return the operand of a reduction as a matrix, and which of its axes is reduced."""
-    shape, kept = e.inputs[0].aval.shape, e.outputs[0].aval.size
-    last = max((a for a, n in enumerate(shape) if n != 1), default=0)
-    count = e.inputs[0].aval.size // kept
-    return ((kept, count), 1) if last in e.params["axes"] else ((count, kept), 0)
-
-
-def admits_reduction(e: Equation) -> bool:
-    """Whether a reduction can be written, and is as exact entry by entry as in NumPy."""
-    if not (groups.admits(e) and (is_held(e.inputs[0].aval) or space.admits_reduction(e))):
-        return False
-    shape, axis = cut_reduction(e)
-    return e.primitive.name != "reduce_sum" or axis == 0 or shape[1] <= PAIRWISE
-
-
-@step_rule(*space.REDUCTIONS, admits=admits_reduction)
-def write_reduction(w: StepWriter, e: Equation) -> None:
-    """Write a reduction that belongs to no group."""
-    (source,), (result,) = e.inputs, e.outputs
-    combination = Combination(space.Reduction(e, False, 0))
-    if not is_held(source.aval):
-        shape, axis = cut_reduction(e)
-        target = w.target(result)
-        combine(w, combination, source.aval.dtype, w.place(source), target, shape, axis)
-        w.settle(result, target)
-        return
-    numbers = np.arange(source.aval.size).reshape(source.aval.shape)
-    axes = e.params["axes"]
-    order = [a for a in range(numbers.ndim) if a not in axes] + [*axes]
-    entries = [lanes.convert(v, source.aval.dtype, combination.dtype) for v in w.entries(source)]
-    found = []
-    for row in numbers.transpose(order).reshape(result.aval.size, -1).tolist():
-        terms = [entries[k] for k in row]
-        while len(terms) >= 8:  # in halves: one addition does not wait for all others
-            half = len(terms) // 2
-            pairs = [combination.combine(a, b) for a, b in zip(terms, terms[half : 2 * half])]
-            terms = [*pairs, *terms[2 * half :]]
-        total = terms[0]
-        for term in terms[1:]:
-            total = combination.combine(total, term)
-        found.append(total)
-    w.bind(result, found)
 
 
 def combine(

@@ -1,34 +1,49 @@
-"""Small linear systems in the steps of loops, by Gaussian elimination with row exchanges. A zero pivot is a doubt."""
+"""Small linear systems and factorizations in the steps of loops. A zero pivot is a doubt."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core.costs import SOLVED_ORDER
 from ...core.graph import Literal
-from . import lanes
-from .entries import Position, operand_of, walk, write_entries
+from . import lanes, math
+from .entries import Position, flat_number, operand_of, walk, write_entries
 from .ir import I64, Type, Value, fma
 from .math import formats
 from .steps import StepWriter, size_in_memory, step_rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...core.graph import Equation
 
 
 class Matrices:
-    """A stack of matrices in memory, the last two axes of a value: at one place of the stack."""
+    """A stack of matrices in memory, the last two axes of a value: at one place of the stack. With `swapped` they are
+    seen as their transposes."""
+
+    swapped = False
 
     def __init__(self, w: StepWriter, pointer: Value, shape: tuple[int, ...], type: Type, stack: Value | int):
         self.w, self.type, (self.rows, self.columns) = w, type, shape[-2:]
         self.pointer = w.function.place(pointer, stack * (self.rows * self.columns), type.element)
 
+    @property
+    def transpose(self) -> Matrices:
+        """The same matrices, whose rows are columns."""
+        found = copy(self)
+        found.swapped = not self.swapped
+        return found
+
     def load(self, i: Value, j: Value) -> Value:
+        i, j = (j, i) if self.swapped else (i, j)
         return self.w.function.load(self.pointer, self.type, i * self.columns + j)
 
     def store(self, value: Value, i: Value, j: Value) -> None:
+        i, j = (j, i) if self.swapped else (i, j)
         self.w.function.store(value, self.pointer, i * self.columns + j)
 
     def exchange(self, i: Value, k: Value) -> None:
@@ -62,16 +77,56 @@ def copy_operand(w: StepWriter, atom: object, target: Value | None = None) -> Va
 
 @step_rule("solve", admits=admits_system)
 def write_solve(w: StepWriter, e: Equation) -> None:
-    (a, b), (result,), f = e.inputs, e.outputs, w.function
+    (a, b), (result,) = e.inputs, e.outputs
+    target = w.target(result)
+    eliminate(w, a, copy_operand(w, b, target), b.aval.shape)
+    w.settle(result, target)
+
+
+def admits_factor(e: Equation) -> bool:
+    """Whether an equation is one of small matrices of one floating dtype."""
+    dtypes = {v.aval.dtype for v in (*e.inputs, *e.outputs)}
+    sound = dtypes in ({np.dtype(np.float64)}, {np.dtype(np.float32)})
+    return (
+        sound and e.inputs[0].aval.shape[-1] <= SOLVED_ORDER and all(type(a) is not Literal for a in e.inputs)
+    )
+
+
+@step_rule("inv", admits=admits_factor)
+def write_inverse(w: StepWriter, e: Equation) -> None:
+    """Write the solution of systems whose right-hand sides are the columns of the identity."""
+    (a,), (result,), f = e.inputs, e.outputs, w.function
+    shape, target = a.aval.shape, w.target(result)
+    w.clear(target, result.aval)
     type = Type(lanes.memory_element(result.aval.dtype))
-    order, target = a.aval.shape[-1], w.target(result)
-    left, right = copy_operand(w, a), copy_operand(w, b, target)
+
+    def visit(position: Position) -> None:
+        x = Matrices(w, target, shape, type, stack_number(position, shape[:-2]))
+        with f.loop(shape[-1]) as loop:
+            x.store(f.constant(1.0, type), loop.index, loop.index)
+
+    walk(w, shape[:-2], visit)
+    eliminate(w, a, target, shape)
+    w.settle(result, target)
+
+
+def eliminate(
+    w: StepWriter,
+    a: Any,
+    right: Value | None = None,
+    shape: tuple[int, ...] = (),
+    finish: Callable[[Position, Matrices, Value], None] | None = None,
+) -> None:
+    """Write Gaussian elimination, by which right-hand sides of a shape at a place become the solutions. `finish` is
+    given what is left of each matrix, an upper triangle, and the sign of the exchanges of its rows."""
+    f, type, order = w.function, Type(lanes.memory_element(a.aval.dtype)), a.aval.shape[-1]
+    left = copy_operand(w, a)
 
     def visit(position: Position) -> None:
         stack = stack_number(position, a.aval.shape[:-2])
         matrix = Matrices(w, left, a.aval.shape, type, stack)
-        x = Matrices(w, right, b.aval.shape, type, stack)
-        with f.loop(order) as pivots:
+        columns = [] if right is None else [Matrices(w, right, shape, type, stack)]
+        with f.loop(order, carry=[f.constant(1.0, type)]) as pivots:
             k = pivots.index
             with f.loop(order, k + 1, carry=[matrix.load(k, k).intrinsic("fabs"), k]) as rows:
                 size = matrix.load(rows.index, k).intrinsic("fabs")
@@ -80,18 +135,48 @@ def write_solve(w: StepWriter, e: Equation) -> None:
             best, place = rows.carry
             w.doubt(~(best > 0.0))
             with f.when(place > k):
-                matrix.exchange(k, place)
-                x.exchange(k, place)
+                for x in (matrix, *columns):
+                    x.exchange(k, place)
             pivot = matrix.load(k, k)
             pivot = formats.guard(pivot.equals(0.0), 1.0, pivot)
             with f.loop(order, k + 1) as rows:
                 factor = matrix.load(rows.index, k) / pivot
                 matrix.subtract_row(factor, k, rows.index, k + 1)
-                x.subtract_row(factor, k, rows.index)
-        substitute(matrix, x, order, False, False)
+                for x in columns:
+                    x.subtract_row(factor, k, rows.index)
+            (sign,) = pivots.carry
+            pivots.update((place > k).select(-sign, sign))
+        for x in columns:
+            substitute(matrix, x, order, False, False)
+        if finish is not None:
+            finish(position, matrix, pivots.carry[0])
 
     walk(w, a.aval.shape[:-2], visit)
-    w.settle(result, target)
+
+
+@step_rule("det", "slogdet", admits=admits_factor)
+def write_determinant(w: StepWriter, e: Equation) -> None:
+    """Write determinants, or their signs and the logarithms of their sizes; of a singular matrix they are a doubt."""
+    (a,), f = e.inputs, w.function
+    stack, dtype = a.aval.shape[:-2], a.aval.dtype
+    type, targets = Type(lanes.memory_element(dtype)), [w.target(v) for v in e.outputs]
+
+    def finish(position: Position, matrix: Matrices, sign: Value) -> None:
+        with f.loop(matrix.rows, carry=[sign, f.constant(0.0, type)]) as loop:
+            pivot = matrix.load(loop.index, loop.index)
+            product, total = loop.carry
+            if e.primitive.name == "det":
+                loop.update(product * pivot, total)
+            else:
+                size = formats.guard(pivot.equals(0.0), 1.0, pivot.intrinsic("fabs"))
+                logarithm: Any = math.apply("log", size)
+                loop.update((pivot < 0.0).select(-product, product), total + logarithm)
+        for target, value in zip(targets, loop.carry):
+            w.store_entry(value, target, flat_number(position, stack))
+
+    eliminate(w, a, finish=finish)
+    for v, target in zip(e.outputs, targets):
+        w.settle(v, target)
 
 
 def stack_number(position: Position, shape: tuple[int, ...]) -> Value | int:
@@ -135,15 +220,6 @@ def write_triangular_solve(w: StepWriter, e: Equation) -> None:
     w.settle(result, target)
 
 
-def admits_factor(e: Equation) -> bool:
-    (a,) = e.inputs
-    return (
-        a.aval.dtype in (np.float32, np.float64)
-        and a.aval.dtype == e.outputs[0].aval.dtype
-        and a.aval.shape[-1] <= SOLVED_ORDER
-    )
-
-
 @step_rule("cholesky", admits=admits_factor)
 def write_cholesky(w: StepWriter, e: Equation) -> None:
     """Write the lower factor of the symmetric part of a matrix; a matrix that is not positive definite raises a
@@ -174,6 +250,52 @@ def write_cholesky(w: StepWriter, e: Equation) -> None:
 
     walk(w, a.aval.shape[:-2], visit)
     w.settle(result, target)
+
+
+@step_rule("cholesky_slope", "cholesky_slope_transpose", admits=admits_factor)
+def write_cholesky_slope(w: StepWriter, e: Equation) -> None:
+    """Write LΦ(L⁻¹HL⁻ᵀ), H the symmetric part of T, or its transpose, the symmetric part of L⁻ᵀΦ(LᵀT)L⁻¹. Φ is the
+    lower triangle with half of the diagonal; see `kernels.cholesky`."""
+    (a, t), (result,), f = e.inputs, e.outputs, w.function
+    type, shape, order = Type(lanes.memory_element(result.aval.dtype)), a.aval.shape, a.aval.shape[-1]
+    places = w.place(a), w.place(t), w.target(result), w.reserve(order * order * result.aval.dtype.itemsize)
+    forwards = e.primitive.name == "cholesky_slope"
+    zero = f.constant(0.0, type)
+
+    def sum_of_products(
+        i: Value, j: Value, first: Value | int, stop: Value | int, left: Any, right: Any
+    ) -> Value:
+        with f.loop(stop, first, carry=[zero]) as terms:
+            k = terms.index
+            terms.update(fma(left.load(i, k), right.load(k, j), terms.carry[0]))
+        return terms.carry[0]
+
+    def visit(position: Position) -> None:
+        stack = stack_number(position, shape[:-2])
+        factor, slope, y = (Matrices(w, p, shape, type, stack) for p in places[:3])
+        inner = Matrices(w, places[3], shape, type, 0)
+        solved = factor if forwards else factor.transpose
+        with f.loop(order) as rows, f.loop(order) as columns:
+            i, j = rows.index, columns.index
+            if forwards:
+                value = 0.5 * (slope.load(i, j) + slope.load(j, i))
+            else:  # P + Pᵀ for P = Φ(LᵀT)
+                low, high = i.intrinsic("smin", j), i.intrinsic("smax", j)
+                value = sum_of_products(high, low, high, order, factor.transpose, slope)
+            inner.store(value, i, j)
+        for x in (inner, inner.transpose):
+            substitute(solved, x, order, forwards, False)
+        with f.loop(order) as rows, f.loop(order) as columns:
+            i, j = rows.index, columns.index
+            if not forwards:
+                y.store(0.25 * (inner.load(i, j) + inner.load(j, i)), i, j)
+            else:
+                diagonal = 0.5 * inner.load(j, j)
+                total = fma(factor.load(i, j), diagonal, sum_of_products(i, j, j + 1, i + 1, factor, inner))
+                y.store((j <= i).select(total, 0.0), i, j)
+
+    walk(w, shape[:-2], visit)
+    w.settle(result, places[2])
 
 
 @step_rule("mirror_triangle")

@@ -101,7 +101,7 @@ def test_a_group_that_cannot_be_compiled_stays_with_numpy(monkeypatch):
 
     monkeypatch.setattr(engine, "mode", lambda: "always")
     monkeypatch.setattr(runner, "compile_functions", fail)
-    f, x = fx.jit(lambda x: x * 3 + 1), np.arange(50.0)
+    f, x = fx.jit(lambda x: x * 3 + 1), np.arange(50_000.0)
     with pytest.warns(RuntimeWarning, match="no memory that can be executed"):
         np.testing.assert_array_equal(f(x), x * 3 + 1)
     np.testing.assert_array_equal(f(x), x * 3 + 1)

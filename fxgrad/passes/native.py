@@ -1,0 +1,116 @@
+"""Equations that become one machine function: the body of a loop, or a run of equations on small arrays, for which a
+call of NumPy takes longer than its arithmetic.
+
+Among them elementwise equations on values in memory become groups, however short; those on a few numbers, which are
+held in registers, stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ..core.costs import CALLED_ENTRIES, ENTRY_TIME, OPERATION_TIME, SLOW_OPERATION_TIME, STEP_INSTRUCTIONS
+from ..core.graph import Equation, Graph, Var, iter_subgraphs
+from ..kernels.codegen.loops import inline_groups
+from ..kernels.native import engine
+from .fused import FUSED
+from .fusion import gather_groups, map_graphs, relax, sources
+
+GUESS = 8  # steps of an inner while loop
+# What takes ten times as long as other operations on a few numbers.
+SLOW = frozenset(
+    {"cholesky", "fold_in", "random_bits", "random_log_gamma", "random_real", "solve", "triangular_solve"}
+)
+READING = frozenset({"getitem", "dynamic_slice"})  # what takes no longer if the operand is large
+FEWEST = {"auto": 2, "always": 1}  # equations of a run
+
+
+def copy_graph(graph: Graph) -> Graph:
+    """Return the Graph with a cache of its own: what the cache of the original keeps may refer to it."""
+    return Graph(graph.inputs, graph.equations, graph.outputs, graph.captured, graph.name)
+
+
+def numpy_time(graph: Graph) -> float:
+    """Return about how many nanoseconds NumPy takes for the equations of a Graph, called from Python."""
+    return OPERATION_TIME + sum(map(equation_time, inline_groups(graph).equations))
+
+
+def equation_time(equation: Equation) -> float:
+    """Return about how many nanoseconds NumPy takes for an equation. How many steps a while loop takes is not known."""
+    inner = sum(numpy_time(graph) for _, graph in iter_subgraphs(equation.params))
+    steps = equation.params.get("length", GUESS if equation.primitive.name == "while_loop" else 1)
+    call = SLOW_OPERATION_TIME if equation.primitive.name in SLOW else OPERATION_TIME
+    return (
+        inner * steps
+        + call
+        + ENTRY_TIME * max([a.aval.size for a in (*equation.inputs, *equation.outputs)], default=0)
+    )
+
+
+def gather(graph: Graph) -> Graph:
+    """Return the Graph with groups of all elementwise equations on values in memory, in loops and branches too."""
+    from ..kernels.native.steps import HELD
+
+    single = inline_groups(graph)
+    equations = []
+    for e in single.equations:
+        params = {key: map_graphs(value, gather) for key, value in e.params.items()}
+        equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.site, e.quiet))
+    single = Graph(single.inputs, equations, single.outputs, single.captured, single.name)
+    return gather_groups(single, HELD + 1)
+
+
+# -- runs ------------------------------------------
+def is_small(equation: Equation) -> bool:
+    """Whether NumPy takes longer for the call of an equation than for the entries of its arrays."""
+    read = () if equation.primitive.name in READING else equation.inputs
+    return all(a.aval.size <= CALLED_ENTRIES for a in (*read, *equation.outputs))
+
+
+def small_time(graph: Graph) -> float:
+    """Return about how many nanoseconds NumPy takes for the small equations of a Graph, 0 for too few of them."""
+    small = [e for e in inline_groups(graph, CALLED_ENTRIES + 1).equations if is_small(e)]
+    return sum(map(equation_time, small)) if len(small) >= FEWEST.get(engine.mode(), 2) else 0.0
+
+
+def fuse_runs(graph: Graph, fastmath: bool) -> Graph:
+    """Return the Graph with every run of small equations as a single one, which is one machine function."""
+    from ..kernels.native.steps import admits_graph
+
+    single = inline_groups(graph, CALLED_ENTRIES + 1)
+    readers = Counter(v for e in single.equations for v in sources(e))
+    readers.update(v for v in single.outputs if type(v) is Var)
+    equations: list[Equation] = []
+    for run, fits in cut_runs(single):
+        if not fits or len(run) < FEWEST.get(engine.mode(), 2):
+            equations += run
+            continue
+        inside = Counter(v for e in run for v in sources(e))
+        made = dict.fromkeys(v for e in run for v in e.outputs)
+        inputs = [v for v in inside if v not in made]
+        outputs = [v for v in made if readers[v] > inside[v]]
+        body = gather(Graph(inputs, run, outputs, None, "run"))
+        if not admits_graph(body, len(inputs)):
+            equations += run
+            continue
+        params = {"graph": relax(body) if fastmath else body, "native": True, "whole": True}
+        equations.append(Equation(FUSED, inputs, outputs, params, run[0].site, all(e.quiet for e in run)))
+    return Graph(single.inputs, equations, single.outputs, single.captured, single.name)
+
+
+def cut_runs(graph: Graph) -> Iterator[tuple[list[Equation], bool]]:
+    """Generate the equations in order, in runs of those that machine code can be made of, and of the others."""
+    from ..kernels.native import call, steps
+
+    run: list[Equation] = []
+    fits, instructions = False, 0
+    for e in graph.equations:
+        suits, more = is_small(e) and call.admits(e), steps.instructions_of(e)
+        if run and (suits != fits or (fits and instructions + more > STEP_INSTRUCTIONS)):
+            yield run, fits
+            run, instructions = [], 0
+        run.append(e)
+        fits, instructions = suits, instructions + more
+    if run:
+        yield run, fits

@@ -1,0 +1,250 @@
+"""Whole programs as one machine function give what they give as Python, for every kind of operation and argument."""
+
+import gc
+import signal
+import threading
+import warnings
+import weakref
+
+import numpy as np
+import pytest
+
+import fxgrad as fx
+import fxgrad.numpy as fnp
+import fxgrad.scipy.linalg as sl
+from fxgrad import lax
+from fxgrad.kernels.native import call, engine
+from fxgrad.scipy import stats
+from tests.kernels.native.native_loops import compare, made_natively, numbers
+
+pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="there is no machine code")
+
+# Functions of a matrix, whose gradients are compiled.
+PROGRAMS = {
+    "norms": lambda a: fnp.linalg.norm(a) + fnp.sum(fnp.linalg.norm(a, axis=1) * a[0, 0]),
+    "norms of squares that underflow": lambda a: fnp.linalg.norm(1e-200 * a, axis=0) @ a[0],
+    "running sums": lambda a: fnp.sum(fnp.cumsum(a, 0) ** 2) + fnp.sum(fnp.cumsum(a, 1) * a),
+    "running products": lambda a: fnp.sum(fnp.cumprod(a + 1, 1) * a),
+    "running maxima": lambda a: fnp.sum(lax.cummax(a, axis=1) * a) + fnp.sum(lax.cummin(a) * a),
+    "products": lambda a: fnp.prod(a + 1),
+    "cross products": lambda a: fnp.sum(fnp.cross(a[0, :3], a[1, :3]) * a[2, :3]),
+    "zeros around": lambda a: fnp.sum(fnp.pad(a, ((1, 0), (2, 1))) ** 2),
+    "inverses": lambda a: fnp.sum(fnp.linalg.inv(a + 3 * fnp.eye(len(a)))),
+    "determinants": lambda a: fnp.prod(fnp.stack(fnp.linalg.slogdet(a[::-1] + 3 * fnp.eye(len(a))))),
+    "determinants of a stack": lambda a: fnp.sum(fnp.linalg.slogdet(fnp.stack([a, -a[::-1]]))[1]),
+    "solutions": lambda a: fnp.sum(fnp.linalg.solve(a + 3 * fnp.eye(len(a)), a[0]) ** 2),
+    "Cholesky factors": lambda a: fnp.sum(fnp.linalg.cholesky(a @ a.T + fnp.eye(len(a))) * a),
+    "Cholesky solutions": lambda a: fnp.sum(sl.cho_solve(sl.cho_factor(a @ a.T + fnp.eye(len(a))), a[0])),
+    "a stack of factors": lambda a: fnp.sum(
+        fnp.linalg.cholesky(fnp.stack([a @ a.T + fnp.eye(len(a)), 2 * a.T @ a + fnp.eye(len(a))])) * a
+    ),
+    "normal densities": lambda a: stats.multivariate_normal.logpdf(a[0], a[1], a @ a.T + fnp.eye(len(a))),
+    "searches": lambda a: fnp.interp(a, np.linspace(-1, 1, 5), np.arange(5.0) ** 2).sum(),
+    "sums over inner axes": lambda a: fnp.sum(fnp.sum(a[:, :, None, None] * a[:2, :3], (1, 3)) ** 3),
+    "extrema": lambda a: fnp.sum(fnp.max(a, 0)) * fnp.min(a) + fnp.median(a),
+    "polynomials": lambda a: fnp.sum(fnp.convolve(a[0], a[1]) ** 2) + fnp.sum(fnp.polyval(a[0], a[1])),
+    "moments": lambda a: fnp.std(a) + fnp.sum(fnp.var(a, 0)),
+    "branches": lambda a: lax.cond(a[0, 0] > 0, lambda a: fnp.sum(a**2), lambda a: fnp.sum(fnp.sin(a)), a),
+    "loops": lambda a: lax.scan(lambda c, x: (fnp.tanh(c * x), fnp.sum(c)), a[0], a)[1].sum(),
+    "indices": lambda a: fnp.sum(a[np.array([0, 2, 0])] ** 2) + fnp.sum(fnp.at(a)[1].add(a[0]) ** 2),
+    "softmax": lambda a: fnp.sum(fx.nn.softmax(a) ** 2) + fx.scipy.special.logsumexp(a),
+    "draws": lambda a: fnp.sum(a * fx.random.normal(fx.random.key(0), a.shape)),
+    "second derivatives": lambda a: fnp.sum(fx.hessian(lambda v: fnp.sum(fnp.sin(v) * v[::-1]))(a[0])),
+}
+
+
+@pytest.mark.parametrize("size", [3, 8])  # in registers, in memory
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_and_its_gradient(monkeypatch, name, size):
+    f = fx.value_and_grad(PROGRAMS[name])
+    compare(monkeypatch, fx.jit(f), numbers(size, size) + 0.25 * np.eye(size))
+
+
+def test_norms_of_squares_that_overflow(monkeypatch):
+    with np.errstate(all="ignore"):
+        f = fx.grad(lambda a: fnp.linalg.norm(1e200 * a) / 1e200)
+        compare(monkeypatch, fx.jit(f), numbers(3, 3))
+
+
+def check(monkeypatch, function, *operands):
+    """Compare a jitted function with machine code to the function itself; return what machine code gives."""
+    expected = fx.jit(lambda *a: function(*a))(*operands)
+    made = made_natively(monkeypatch)
+    found = fx.jit(lambda *a: function(*a))(*operands)
+    assert made and all(made)
+    for x, y in zip(fx.tree.leaves(found), fx.tree.leaves(expected), strict=True):
+        assert type(x) is type(y) and np.asarray(x).dtype == np.asarray(y).dtype
+        np.testing.assert_allclose(x, y, rtol=1e-14)
+    return found
+
+
+ARGUMENTS = {
+    "Python's numbers": (2.5, 3, True),
+    "NumPy's numbers": (np.float64(2.5), np.int64(3), np.bool_(True)),
+    "arrays without axes": (np.array(2.5), np.array(3), np.array(True)),
+    "single precision": (np.float32(2.5), np.int32(3), np.array([True, False])),
+    "integers without sign": (np.arange(3.0), np.arange(3, dtype=np.uint8), False),
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_every_kind_of_number(monkeypatch, name):
+    check(monkeypatch, lambda x, n, b: (fnp.where(b, x * n, x), x + 1, n * 2, b, -x), *ARGUMENTS[name])
+
+
+def test_an_integer_of_python_that_is_too_large_is_numpys(monkeypatch):
+    made = made_natively(monkeypatch)
+    f = fx.jit(lambda n: n * 2)
+    assert f(5) == 10 and made == [True]
+    for n in (2**63, -(2**63) - 1):
+        with pytest.raises(OverflowError):
+            f(n)
+
+
+@pytest.mark.parametrize("size", [3, 12])
+def test_arrays_may_lie_in_memory_in_any_way(monkeypatch, size):
+    a = numbers(size, size)
+    shifted = np.frombuffer(b"\0" + a.tobytes(), np.uint8)[1:].view(np.float64).reshape(size, size)
+    read_only = a.copy()
+    read_only.flags.writeable = False
+    for x in (
+        a.T,
+        a[::-1],
+        a[:, ::-1],
+        np.asfortranarray(a),
+        np.broadcast_to(a[0], a.shape),
+        shifted,
+        read_only,
+    ):
+        with monkeypatch.context() as patch:
+            check(patch, lambda x: (x @ x, x + 1.0), x)
+
+
+@pytest.mark.parametrize("size", [3, 50])
+def test_results_have_memory_of_their_own(monkeypatch, size):
+    x, known = np.arange(float(size)), np.ones(size)
+    f = fx.jit(lambda x: (x, x, known, x * 2, fnp.reshape(x, (size, 1))))
+    made = made_natively(monkeypatch)
+    for _ in range(2):
+        results = f(x)
+        for k, y in enumerate(results):
+            assert not any(np.shares_memory(y, z) for z in (x, known, *results[:k]))
+            y[:] = -1.0
+    assert made == [True, True]
+    np.testing.assert_array_equal(f(x)[2], np.ones(size))
+
+
+def test_an_error_is_that_of_numpy_and_names_the_line(monkeypatch):
+    made = made_natively(monkeypatch)
+    f = fx.jit(lambda a: fnp.linalg.solve(a, a[0]) + 1)
+    with pytest.raises(np.linalg.LinAlgError) as caught:
+        f(np.zeros((3, 3)))
+    assert made == [False] and "test_call.py" in str(caught.value)
+    np.testing.assert_allclose(f(np.eye(3)), [2, 1, 1])
+
+
+def test_warnings_are_those_of_numpy(monkeypatch):
+    made_natively(monkeypatch)
+    f, x = fx.jit(lambda x: fnp.log(x) - 1.0 / x), np.array([0.0, 1.0])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert f(x)[1] == -1.0
+    assert sorted({str(w.message).partition(" encountered")[0] for w in told}) == ["divide by zero"]
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        f(x)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(f(np.array([-1.0, 1.0])), [np.nan, -1.0])
+
+
+def test_threads_call_one_function(monkeypatch):
+    f, g = (fx.jit(lambda a: fnp.linalg.solve(a, fnp.tanh(a @ a))) for _ in range(2))
+    operands = [numbers(size, size) + np.eye(size) for size in (3, 20)]
+    expected = [f(a) for a in operands]
+    made = made_natively(monkeypatch)
+    errors = []
+
+    def work():
+        for _ in range(200):
+            for a, y in zip(operands, expected):
+                if not np.allclose(g(a), y, rtol=1e-12):
+                    errors.append(a)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [t.start() for t in threads], [t.join() for t in threads]
+    assert not errors and all(made)
+
+
+def test_a_program_with_a_loop_can_be_interrupted(monkeypatch):
+    made_natively(monkeypatch)
+    f = fx.jit(lambda x: lax.while_loop(lambda v: v > -1.0, lambda v: fnp.sin(v) ** 2, x) + 1.0)
+    timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
+    fx.jit(lambda x: x + 1.0)(0.0)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            f(0.5)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_compiled_program_is_freed_with_its_function(monkeypatch):
+    kept = []
+    make = call.make_builtin
+
+    def make_builtin(code, name):
+        found = make(code, name)
+        kept.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(call, "make_builtin", make_builtin)
+    made_natively(monkeypatch)
+    f = fx.jit(lambda x: fnp.sin(x) * 3.25)
+    f(np.ones(4))
+    gc.collect()
+    gc.disable()
+    try:
+        assert kept[0]() is not None
+        del f
+        assert kept[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_what_cannot_be_compiled_stays_with_python(monkeypatch):
+    made = made_natively(monkeypatch)
+    values = np.array([[2.0, 1.0], [1.0, 3.0]])
+
+    def f(a):
+        w, v = fnp.linalg.eigh(fnp.tanh(a) + fnp.tanh(a).T)
+        return fnp.sum(w**2 * v[0]), fnp.sort(w)
+
+    found, expected = fx.jit(f)(values), f(values)
+    assert made == [True, True]  # before and after `eigh`
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-14)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-14)
+
+    def fail(*_):
+        raise OSError("no memory that can be executed")
+
+    monkeypatch.setattr(call, "compile_functions", fail)
+    f = fx.jit(lambda a: a * 2 + 1)
+    with pytest.warns(RuntimeWarning, match="no memory that can be executed"):
+        np.testing.assert_array_equal(f(np.ones(3)), [3, 3, 3])
+
+
+def test_python_computes_until_that_has_cost_as_much_as_compiling(monkeypatch):
+    monkeypatch.setattr(engine, "mode", lambda: "auto")
+    f, x = fx.jit(lambda x: fnp.sin(x) * x), np.arange(3.0)
+    expected = f(x)
+    entry = f.lookup((x,), {}, None)[1]
+    assert entry.code is None
+    entry.tier.spent = 1e12
+    np.testing.assert_allclose(f(x), expected, rtol=1e-15)
+    assert entry.code is not entry.plain
+    np.testing.assert_allclose(f(x), expected, rtol=1e-15)
