@@ -20,6 +20,37 @@ from typing import TYPE_CHECKING, Any
 from ..extend import LazyPackage
 
 if TYPE_CHECKING:
+    from . import (
+        accelerator,
+        amp,
+        autograd,
+        backends,
+        compiler,
+        cuda,
+        distributed,
+        distributions,
+        fft,
+        func,
+        futures,
+        jit,
+        library,
+        linalg,
+        multiprocessing,
+        nn,
+        optim,
+        overrides,
+        profiler,
+        random,
+        serialization,
+        signal,
+        sparse,
+        special,
+        storage,
+        testing,
+        types,
+        utils,
+        version,
+    )
     from ._surface import *
     from .accelerator import get_device_module as get_device_module
     from .amp import GradScaler as GradScaler

@@ -57,42 +57,4 @@ Event, Stream = (
 Tensor._fx_attach(**SPACES["method"])
 globals().update(SPACES["function"] | PUBLIC)
 
-NAMESPACES = [
-    "accelerator",
-    "amp",
-    "autograd",
-    "backends",
-    "compiler",
-    "cuda",
-    "distributed",
-    "distributions",
-    "fft",
-    "func",
-    "futures",
-    "jit",
-    "library",
-    "linalg",
-    "multiprocessing",
-    "nn",
-    "optim",
-    "overrides",
-    "profiler",
-    "random",
-    "serialization",
-    "signal",
-    "sparse",
-    "special",
-    "storage",
-    "testing",
-    "types",
-    "utils",
-    "version",
-]
-__all__ = [*(name for name in globals() if not name.startswith("_")), *NAMESPACES]
-
-
-def __getattr__(name: str) -> dtype:
-    """Return `bfloat16`, whose package is imported when it is first asked for."""
-    if name != "bfloat16":
-        raise AttributeError(name)
-    return from_name(name)
+__all__ = [name for name in globals() if not name.startswith("_")]
