@@ -58,3 +58,10 @@ Tensor._fx_attach(**SPACES["method"])
 globals().update(SPACES["function"] | PUBLIC)
 
 __all__ = [name for name in globals() if not name.startswith("_")]
+
+
+def __getattr__(name: str) -> dtype:
+    """Return `bfloat16`, whose package is imported when it is first asked for."""
+    if name != "bfloat16":
+        raise AttributeError(name)
+    return from_name(name)
