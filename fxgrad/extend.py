@@ -46,195 +46,155 @@ Namespaces:
 from __future__ import annotations
 
 from importlib import import_module
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-# Where each name has its home.
-_HOMES = {
-    # values
-    "core.aval": "Aval PLAIN SCALARS aval_of is_differentiable kind_of",
-    "core.arrays": "CONSTANTS_FOLLOW as_value has_own_operations namespace_of use_device_of",
-    "core.devices": "CPU Device device_in_use device_of is_on_cuda",
-    "core.snapshot": "SINGLE_REFCOUNT",
-    "core.typing": "Array ArrayLike Axis PyTree",
-    # levels
-    "core.interpreter": "CURRENT EVAL Context PrimalTracer Tracer acting_level api_boundary concretize ensure_open "
-    "escaped_tracer_error is_plain leave_library levels opened use_context",
-    "core.user_level": "Interpreter",
-    "core.source_info": "code_kinds",
-    "core.observer": "Observer pull_observed",
-    "core.fp_errors": "DEFAULT ERROR_STATE IGNORE",
-    "transforms.jvp": "JVPInterpreter JVPTracer jvp jvp_flat linearize",
-    "transforms.reverse": "ReverseTracer",
-    "transforms.vmap": "BatchInterpreter BatchTracer vmap vmap_flat",
-    # primitives and their rules
-    "core.primitive": "HigherOrder Primitive register",
-    "core.pullback": "OperandPullback PullbackRule RematPullback",
-    "ops.kinds": "Bilinear Elementwise General Linear ensure_batched namespace_function promote_tangent",
-    "ops.masked": "Masked",
-    "control.stepwise": "run_scan",
-    # kernels
-    "kernels.registry": "native_function",
-    "kernels.special": "real_kernel",
-    "ops.activation": "blockwise_kernel",
-    "kernels.normal_cdf": "normal_cdf_kernel",
-    "kernels.power": "real_power",
-    "kernels.space": "reduces_an_end",
-    "kernels.memory": "keep_freed_memory",
-    # staged functions
-    "core.graph": "Graph",
-    "core.staging": "stage",
-    "passes": "compact",
-    "kernels.codegen.source": "compile_graph",
-    "kernels.codegen.observed": "observe_code",
-    "core.cache": "Cache",
-    "core.key": "EXACT key_of params_key",
-    # surfaces: objects that stand for values
-    "core.surface": "SurfaceObject TRACERS call_on_values first_object is_object",
-    "core.face": "LazyPackage",
-    # transforms
-    "transforms.arguments": "restrict_arguments",
-    "transforms.callback": "pure_callback",
-    "transforms.curvature": "LinearOperator",
-    "transforms.custom.jvp_vjp": "custom_jvp",
-    "transforms.debug_nans": "has_nan",
-    "transforms.jacobian": "hessian jacobian unit_vectors",
-    "transforms.jit": "closure_convert jit",
-    "transforms.shape_struct": "ShapeDtypeStruct",
-    "transforms.sparse_matrix": "SparseMatrix",
-    "transforms.vjp": "grad linear_transpose value_and_grad",
-    # messages
-    "core.errors": "ConcretizationError DTypeError FxgradError NotDifferentiableError ShapeError StructureError "
-    "UnsupportedError",
-    "core.common_errors": "unknown_option wrong_ndim wrong_shape",
-    "core.advice": "fit_broadcast fit_product",
-    "core.library": "load_library",
-    "core.docstrings": "insert_before_example",
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
-_NAMESPACES = {
-    "bessel_kernels": "kernels.bessel",
-    "beta_kernels": "kernels.beta",
-    "costs": "core.costs",
-    "derive": "ops.derive",
-    "devices": "core.devices",
-    "errors": "core.errors",
-    "finite_differences": "checking.finite_differences",
-    "graph_text": "core.graph_text",
-    "masked": "ops.masked",
-    "normalization_kernels": "kernels.normalization",
-    "ops": "ops",
-    "orthogonal_polynomials": "kernels.orthogonal_polynomials",
-    "pictures": "core.picture",
-    "projection": "ops.projection",
-    "pytree": "core.pytree",
-    "source_info": "core.source_info",
-}
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the names and their homes, which `core.face` reads here
     from . import ops
-    from .checking import finite_differences
-    from .control.stepwise import run_scan
-    from .core import costs, devices, errors, graph_text, pytree, source_info
+    from .checking import finite_differences as finite_differences
+    from .control.stepwise import run_scan as run_scan
+    from .core import costs as costs
+    from .core import devices as devices
+    from .core import errors as errors
+    from .core import graph_text as graph_text
     from .core import picture as pictures
-    from .core.advice import fit_broadcast, fit_product
-    from .core.arrays import CONSTANTS_FOLLOW, as_value, has_own_operations, namespace_of, use_device_of
-    from .core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable, kind_of
-    from .core.cache import Cache
-    from .core.common_errors import unknown_option, wrong_ndim, wrong_shape
-    from .core.devices import CPU, Device, device_in_use, device_of, is_on_cuda
-    from .core.docstrings import insert_before_example
-    from .core.errors import (
-        ConcretizationError,
-        DTypeError,
-        FxgradError,
-        NotDifferentiableError,
-        ShapeError,
-        StructureError,
-        UnsupportedError,
-    )
-    from .core.face import LazyPackage
-    from .core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
-    from .core.graph import Graph
-    from .core.interpreter import (
-        CURRENT,
-        EVAL,
-        Context,
-        PrimalTracer,
-        Tracer,
-        acting_level,
-        api_boundary,
-        concretize,
-        ensure_open,
-        escaped_tracer_error,
-        is_plain,
-        leave_library,
-        levels,
-        opened,
-        use_context,
-    )
-    from .core.key import EXACT, key_of, params_key
-    from .core.library import load_library
-    from .core.observer import Observer, pull_observed
-    from .core.primitive import HigherOrder, Primitive, register
-    from .core.pullback import OperandPullback, PullbackRule, RematPullback
-    from .core.snapshot import SINGLE_REFCOUNT
-    from .core.source_info import code_kinds
-    from .core.staging import stage
-    from .core.surface import TRACERS, SurfaceObject, call_on_values, first_object, is_object
-    from .core.typing import Array, ArrayLike, Axis, PyTree
-    from .core.user_level import Interpreter
+    from .core import pytree as pytree
+    from .core import source_info as source_info
+    from .core.advice import fit_broadcast as fit_broadcast
+    from .core.advice import fit_product as fit_product
+    from .core.arrays import CONSTANTS_FOLLOW as CONSTANTS_FOLLOW
+    from .core.arrays import as_value as as_value
+    from .core.arrays import has_own_operations as has_own_operations
+    from .core.arrays import namespace_of as namespace_of
+    from .core.arrays import use_device_of as use_device_of
+    from .core.aval import PLAIN as PLAIN
+    from .core.aval import SCALARS as SCALARS
+    from .core.aval import Aval as Aval
+    from .core.aval import aval_of as aval_of
+    from .core.aval import is_differentiable as is_differentiable
+    from .core.aval import kind_of as kind_of
+    from .core.cache import Cache as Cache
+    from .core.common_errors import unknown_option as unknown_option
+    from .core.common_errors import wrong_ndim as wrong_ndim
+    from .core.common_errors import wrong_shape as wrong_shape
+    from .core.devices import CPU as CPU
+    from .core.devices import Device as Device
+    from .core.devices import device_in_use as device_in_use
+    from .core.devices import device_of as device_of
+    from .core.devices import is_on_cuda as is_on_cuda
+    from .core.docstrings import insert_before_example as insert_before_example
+    from .core.errors import ConcretizationError as ConcretizationError
+    from .core.errors import DTypeError as DTypeError
+    from .core.errors import FxgradError as FxgradError
+    from .core.errors import NotDifferentiableError as NotDifferentiableError
+    from .core.errors import ShapeError as ShapeError
+    from .core.errors import StructureError as StructureError
+    from .core.errors import UnsupportedError as UnsupportedError
+    from .core.face import LazyPackage as LazyPackage
+    from .core.fp_errors import DEFAULT as DEFAULT
+    from .core.fp_errors import ERROR_STATE as ERROR_STATE
+    from .core.fp_errors import IGNORE as IGNORE
+    from .core.graph import Graph as Graph
+    from .core.interpreter import CURRENT as CURRENT
+    from .core.interpreter import EVAL as EVAL
+    from .core.interpreter import Context as Context
+    from .core.interpreter import PrimalTracer as PrimalTracer
+    from .core.interpreter import Tracer as Tracer
+    from .core.interpreter import acting_level as acting_level
+    from .core.interpreter import api_boundary as api_boundary
+    from .core.interpreter import concretize as concretize
+    from .core.interpreter import ensure_open as ensure_open
+    from .core.interpreter import escaped_tracer_error as escaped_tracer_error
+    from .core.interpreter import is_plain as is_plain
+    from .core.interpreter import leave_library as leave_library
+    from .core.interpreter import levels as levels
+    from .core.interpreter import opened as opened
+    from .core.interpreter import use_context as use_context
+    from .core.key import EXACT as EXACT
+    from .core.key import key_of as key_of
+    from .core.key import params_key as params_key
+    from .core.library import load_library as load_library
+    from .core.observer import Observer as Observer
+    from .core.observer import pull_observed as pull_observed
+    from .core.primitive import HigherOrder as HigherOrder
+    from .core.primitive import Primitive as Primitive
+    from .core.primitive import register as register
+    from .core.pullback import OperandPullback as OperandPullback
+    from .core.pullback import PullbackRule as PullbackRule
+    from .core.pullback import RematPullback as RematPullback
+    from .core.snapshot import SINGLE_REFCOUNT as SINGLE_REFCOUNT
+    from .core.source_info import code_kinds as code_kinds
+    from .core.staging import stage as stage
+    from .core.surface import TRACERS as TRACERS
+    from .core.surface import SurfaceObject as SurfaceObject
+    from .core.surface import call_on_values as call_on_values
+    from .core.surface import first_object as first_object
+    from .core.surface import is_object as is_object
+    from .core.typing import Array as Array
+    from .core.typing import ArrayLike as ArrayLike
+    from .core.typing import Axis as Axis
+    from .core.typing import PyTree as PyTree
+    from .core.user_level import Interpreter as Interpreter
     from .kernels import bessel as bessel_kernels
     from .kernels import beta as beta_kernels
     from .kernels import normalization as normalization_kernels
-    from .kernels import orthogonal_polynomials
-    from .kernels.codegen.observed import observe_code
-    from .kernels.codegen.source import compile_graph
-    from .kernels.memory import keep_freed_memory
-    from .kernels.normal_cdf import normal_cdf_kernel
-    from .kernels.power import real_power
-    from .kernels.registry import native_function
-    from .kernels.space import reduces_an_end
-    from .kernels.special import real_kernel
-    from .ops import derive, masked, projection
-    from .ops.activation import blockwise_kernel
-    from .ops.kinds import (
-        Bilinear,
-        Elementwise,
-        General,
-        Linear,
-        ensure_batched,
-        namespace_function,
-        promote_tangent,
-    )
-    from .ops.masked import Masked
-    from .passes import compact
-    from .transforms.arguments import restrict_arguments
-    from .transforms.callback import pure_callback
-    from .transforms.curvature import LinearOperator
-    from .transforms.custom.jvp_vjp import custom_jvp
-    from .transforms.debug_nans import has_nan
-    from .transforms.jacobian import hessian, jacobian, unit_vectors
-    from .transforms.jit import closure_convert, jit
-    from .transforms.jvp import JVPInterpreter, JVPTracer, jvp, jvp_flat, linearize
-    from .transforms.reverse import ReverseTracer
-    from .transforms.shape_struct import ShapeDtypeStruct
-    from .transforms.sparse_matrix import SparseMatrix
-    from .transforms.vjp import grad, linear_transpose, value_and_grad
-    from .transforms.vmap import BatchInterpreter, BatchTracer, vmap, vmap_flat
-
-__all__ = [*_HOME, *_NAMESPACES]  # pyright: ignore[reportUnsupportedDunderAll]
+    from .kernels import orthogonal_polynomials as orthogonal_polynomials
+    from .kernels.codegen.observed import observe_code as observe_code
+    from .kernels.codegen.source import compile_graph as compile_graph
+    from .kernels.memory import keep_freed_memory as keep_freed_memory
+    from .kernels.normal_cdf import normal_cdf_kernel as normal_cdf_kernel
+    from .kernels.power import real_power as real_power
+    from .kernels.registry import native_function as native_function
+    from .kernels.space import reduces_an_end as reduces_an_end
+    from .kernels.special import real_kernel as real_kernel
+    from .ops import derive as derive
+    from .ops import masked as masked
+    from .ops import projection as projection
+    from .ops.activation import blockwise_kernel as blockwise_kernel
+    from .ops.kinds import Bilinear as Bilinear
+    from .ops.kinds import Elementwise as Elementwise
+    from .ops.kinds import General as General
+    from .ops.kinds import Linear as Linear
+    from .ops.kinds import ensure_batched as ensure_batched
+    from .ops.kinds import namespace_function as namespace_function
+    from .ops.kinds import promote_tangent as promote_tangent
+    from .ops.masked import Masked as Masked
+    from .passes import compact as compact
+    from .transforms.arguments import restrict_arguments as restrict_arguments
+    from .transforms.callback import pure_callback as pure_callback
+    from .transforms.curvature import LinearOperator as LinearOperator
+    from .transforms.custom.jvp_vjp import custom_jvp as custom_jvp
+    from .transforms.debug_nans import has_nan as has_nan
+    from .transforms.jacobian import hessian as hessian
+    from .transforms.jacobian import jacobian as jacobian
+    from .transforms.jacobian import unit_vectors as unit_vectors
+    from .transforms.jit import closure_convert as closure_convert
+    from .transforms.jit import jit as jit
+    from .transforms.jvp import JVPInterpreter as JVPInterpreter
+    from .transforms.jvp import JVPTracer as JVPTracer
+    from .transforms.jvp import jvp as jvp
+    from .transforms.jvp import jvp_flat as jvp_flat
+    from .transforms.jvp import linearize as linearize
+    from .transforms.reverse import ReverseTracer as ReverseTracer
+    from .transforms.shape_struct import ShapeDtypeStruct as ShapeDtypeStruct
+    from .transforms.sparse_matrix import SparseMatrix as SparseMatrix
+    from .transforms.vjp import grad as grad
+    from .transforms.vjp import linear_transpose as linear_transpose
+    from .transforms.vjp import value_and_grad as value_and_grad
+    from .transforms.vmap import BatchInterpreter as BatchInterpreter
+    from .transforms.vmap import BatchTracer as BatchTracer
+    from .transforms.vmap import vmap as vmap
+    from .transforms.vmap import vmap_flat as vmap_flat
 
 
 def __getattr__(name: str) -> Any:
     """Load a name from its home."""
-    home = _HOME.get(name) or _NAMESPACES.get(name)
-    if home is None:
+    homes = import_module(".core.face", __package__).noted_imports(__name__).homes
+    if name == "__all__":
+        return [*homes]
+    if name not in homes:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    for path in accumulate(home.split("."), "{}.{}".format):  # a package before its parts: see `core.face`
-        module = import_module(f".{path}", __package__)
-    return globals().setdefault(name, getattr(module, name) if name in _HOME else module)
+    return globals().setdefault(name, homes[name].load(__package__))
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__getattr__("__all__"), *(name for name in globals() if name.startswith("__"))})

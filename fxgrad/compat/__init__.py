@@ -20,14 +20,48 @@ from typing import TYPE_CHECKING, Any
 from ..extend import LazyPackage
 
 if TYPE_CHECKING:
-    from ._surface import *  # noqa: F403
-    from .accelerator import get_device_module
-    from .amp import GradScaler
-    from .compiler import compile
-    from .cuda import AcceleratorError, OutOfMemoryError
-    from .door.finder import install, uninstall
-    from .serialization import load, save
-    from .utils.dlpack import to_dlpack
+    from . import (
+        accelerator,
+        amp,
+        autograd,
+        backends,
+        compiler,
+        cuda,
+        distributed,
+        distributions,
+        fft,
+        func,
+        futures,
+        jit,
+        library,
+        linalg,
+        multiprocessing,
+        nn,
+        optim,
+        overrides,
+        profiler,
+        random,
+        serialization,
+        signal,
+        sparse,
+        special,
+        storage,
+        testing,
+        types,
+        utils,
+        version,
+    )
+    from ._surface import *
+    from .accelerator import get_device_module as get_device_module
+    from .amp import GradScaler as GradScaler
+    from .compiler import compile as compile
+    from .cuda import AcceleratorError as AcceleratorError
+    from .cuda import OutOfMemoryError as OutOfMemoryError
+    from .door.finder import install as install
+    from .door.finder import uninstall as uninstall
+    from .serialization import load as load
+    from .serialization import save as save
+    from .utils.dlpack import to_dlpack as to_dlpack
 
 
 def _find_otherwise(name: str) -> Any:
@@ -38,16 +72,4 @@ def _find_otherwise(name: str) -> Any:
     return __version__ if name == "__version__" else find_namespace(name)
 
 
-LazyPackage.of(
-    __name__,
-    homes={
-        "accelerator": "get_device_module",
-        "amp": "GradScaler",
-        "compiler": "compile",
-        "cuda": "AcceleratorError OutOfMemoryError",
-        "door.finder": "install uninstall",
-        "serialization": "load save",
-        "utils.dlpack": "to_dlpack",
-    },
-    find_otherwise=_find_otherwise,
-)
+LazyPackage.of(__name__, find_otherwise=_find_otherwise)

@@ -2,8 +2,7 @@
 
 from math import e, inf, nan, pi
 
-from ..numpy import methods as _methods  # traced values behave like arrays
-from ..numpy import protocol as _protocol
+from ..numpy import boxes as _boxes  # traced values behave like arrays
 from ._core.absence import make_absent as _make_absent
 from ._core.backward import saved_tensors as _saved_tensors
 from ._core.dtypes import PUBLIC, dtype, from_name, get_default_dtype, set_default_dtype
@@ -58,38 +57,7 @@ Event, Stream = (
 Tensor._fx_attach(**SPACES["method"])
 globals().update(SPACES["function"] | PUBLIC)
 
-NAMESPACES = [
-    "accelerator",
-    "amp",
-    "autograd",
-    "backends",
-    "compiler",
-    "cuda",
-    "distributed",
-    "distributions",
-    "fft",
-    "func",
-    "futures",
-    "jit",
-    "library",
-    "linalg",
-    "multiprocessing",
-    "nn",
-    "optim",
-    "overrides",
-    "profiler",
-    "random",
-    "serialization",
-    "signal",
-    "sparse",
-    "special",
-    "storage",
-    "testing",
-    "types",
-    "utils",
-    "version",
-]
-__all__ = [*(name for name in globals() if not name.startswith("_")), *NAMESPACES]
+__all__ = [name for name in globals() if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> dtype:

@@ -2,34 +2,98 @@
 
 CPython locks a module during its import, and `import package.part` locks the part before the package. If a package
 imported its parts, one thread could hold the package and wait for a part, while another holds the part and waits for
-the package. A lazy package therefore imports nothing itself. Its names are loaded on first use, when no lock is held:
-from the module given as the home of a name, or else from the first of its parts, usually a module `_surface`, that
-has the name.
+the package. A lazy package therefore imports nothing itself. What it imports under `if TYPE_CHECKING:`, for type
+checkers, is what it has: it is loaded on first use, when no lock is held. `from .module import name as name` gives a
+name its home. `from .module import *` gives the package a part; other names are looked for in the parts, in their
+order.
 """
 
 from __future__ import annotations
 
+import builtins
 import sys
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import PathFinder
+from itertools import accumulate
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-class LazyPackage(ModuleType):
-    """A package that has the names of its parts, and its submodules.
+class Home(NamedTuple):
+    """Where a name is: a module, relative to a package, and the name there. It may be that of a part of the module."""
 
-    `_parts` are the modules whose public names it has, in the order in which they are looked through, `_homes` says of
-    further names in which module each of them is, and `_listed` are names that it has beside them. `_shadowed` are the
+    module: str
+    name: str
+
+    def load(self, package: str) -> Any:
+        """Carry out the import in a package."""
+        path = self.module.lstrip(".")
+        dots = self.module[: len(self.module) - len(path)]
+        found = None
+        for part in accumulate(path.split("."), "{}.{}".format) if path else ():
+            found = import_module(dots + part, package)  # a package before its parts
+        if hasattr(found, self.name):
+            return getattr(found, self.name)
+        return import_module(f"{self.module}.{self.name}" if path else dots + self.name, package)
+
+
+class Names(NamedTuple):
+    """What a module imports from its own package: names with their homes, and the parts that it imports as a whole."""
+
+    homes: dict[str, Home]
+    parts: tuple[str, ...]
+
+
+class Noted:
+    """What an import statement gives where imports are noted instead of carried out."""
+
+    __slots__ = ("_fx_home",)
+    __all__ = ()  # for `import *`
+
+    def __init__(self, module: str, name: str = ""):
+        self._fx_home = Home(module, name)
+
+    def __getattr__(self, name: str) -> Noted:
+        return Noted(self._fx_home.module, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Noted:
+        return self
+
+
+@cache
+def noted_imports(name: str) -> Names:
+    """Return what a module imports, for type checkers too.
+
+    Its code runs once more, with an `__import__` that notes what it is asked for, and to which `TYPE_CHECKING` is true.
+    """
+    parts: list[str] = []
+
+    def note(module: str, _: Any = None, __: Any = None, names: Any = (), level: int = 0) -> Noted:
+        if level and names == ("*",):
+            parts.append(module)
+        return Noted("." * level + module)
+
+    spec: Any = sys.modules[name].__spec__
+    namespace = {"__name__": name, "__builtins__": {**vars(builtins), "__import__": note}}
+    exec(spec.loader.get_code(name), namespace)
+    found = {key: value._fx_home for key, value in namespace.items() if type(value) is Noted}
+    homes = {key: home for key, home in found.items() if home.module.startswith(".") and home.name}
+    return Names(homes, tuple(parts))
+
+
+class LazyPackage(ModuleType):
+    """A package that has the names which it imports for type checkers, and its submodules.
+
+    `_listed` are further names that it lists. `_homes` are modules in which further names are. `_shadowed` are the
     submodules that have the name of a function: as an attribute it is the function. `_find_otherwise` is asked for a
     name that is nowhere.
     """
 
-    _parts: tuple[str, ...] = ()
+    _own: frozenset[str] = frozenset()
     _homes: Mapping[str, str] = {}
     _listed: tuple[str, ...] = ()
     _shadowed: tuple[str, ...] = ()
@@ -39,15 +103,15 @@ class LazyPackage(ModuleType):
     def of(
         package: str,
         shadowed: tuple[str, ...] = (),
-        parts: tuple[str, ...] = ("_surface",),
         homes: Mapping[str, str] | None = None,
         listed: tuple[str, ...] = (),
         find_otherwise: Callable[[str], Any] | None = None,
     ) -> None:
-        """Make a package lazy; `homes` are modules, with the names that are there as one text."""
+        """Make a package lazy. `homes` are modules with the names that are in each as one text: those of which the
+        package imports everything for type checkers, but which are not to be searched one after another."""
         module: Any = sys.modules[package]
         module.__class__ = LazyPackage
-        module._shadowed, module._parts, module._listed = shadowed, parts, listed
+        module._shadowed, module._listed, module._own = shadowed, listed, frozenset(vars(module))
         module._homes = {name: home for home, names in (homes or {}).items() for name in names.split()}
         module._find_otherwise = find_otherwise
         # A class that defines these would make every attribute three times as slow.
@@ -62,18 +126,28 @@ class LazyPackage(ModuleType):
         return import_module, (self.__name__,)
 
 
+@cache
+def names_of(package: LazyPackage) -> Names:
+    """Return the homes of the names of a package, and the parts in which others are looked for."""
+    found = noted_imports(package.__name__)
+    homes = {name: home for name, home in found.homes.items() if name not in package._own}
+    homes |= {name: Home(f".{home}", name) for name, home in package._homes.items()}
+    known = {home.partition(".")[0] for home in package._homes.values()}
+    return Names(homes, tuple([part for part in found.parts if part not in known]))
+
+
 def load_attribute(package: LazyPackage, name: str) -> Any:
     """Load the attribute of this name, which the package has not had yet."""
+    homes, parts = names_of(package)
     if name == "__all__":
-        names = (name for part in package._parts for name in public_names(load(package, part)))
-        return [*package._listed, *package._homes, *names]
-    if name in package._homes:
-        home = import_module(f"{package.__name__}.{package._homes[name]}")
-        return vars(package).setdefault(name, getattr(home, name))
+        names = (name for part in parts for name in public_names(load(package, part)))
+        return [*package._listed, *homes, *names]
+    if name in homes:
+        return vars(package).setdefault(name, homes[name].load(package.__name__))
     if not name.startswith("__"):
         if name not in package._shadowed and has_submodule(package, name):
             return import_module(f"{package.__name__}.{name}")
-        for part in package._parts:
+        for part in parts:
             surface = load(package, part)
             if name in vars(package):
                 return vars(package)[name]
@@ -91,7 +165,9 @@ def list_names(package: LazyPackage) -> list[str]:
     from pkgutil import iter_modules
 
     names = {name for name in vars(package) if name.startswith("__")} | {*load_attribute(package, "__all__")}
-    if package._homes or package._parts == ("_surface",):
+    homes, parts = names_of(package)
+    has_names_of_parts = any(home.module.strip(".") and home.module[1] != "." for home in homes.values())
+    if parts == ("_surface",) or has_names_of_parts:
         names |= {*vars(package), *(part.name for part in iter_modules(package.__path__))}
     return sorted(name for name in names if name.startswith("__") or not name.startswith("_"))
 

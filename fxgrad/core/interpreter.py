@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 VALUES: set[type] = set(PLAIN)
 
 
-# Makes of an array one that traced values can be written into: set by `numpy.boxes`.
+# Set by `numpy.boxes`: what makes of an array one that traced values can be written into, and of a traced value, in its
+# place, one that is.
 make_buffer: Callable[[Any], Any] = lambda array: array  # noqa: E731
+become_box: Callable[[Tracer], None]
 
 
 class Context:

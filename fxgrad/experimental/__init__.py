@@ -2,4 +2,4 @@
 
 from ..core.face import LazyPackage
 
-LazyPackage.of(__name__, parts=())
+LazyPackage.of(__name__)

@@ -5,32 +5,26 @@ Sizes and axes are static, indices may be traced.
 
 The families of functions are loaded on first use.
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
 from ..core.face import LazyPackage
 from ..numpy import boxes  # traced values behave like arrays
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # those that programs use most come first: a name is looked for in one after another
     from . import linalg
-    from .associative import *
-    from .collectives import *
     from .control import *
-    from .convolution import *
-    from .gather_scatter import *
     from .operations import *
     from .reductions import *
     from .shaping import *
-    from .solves import *
     from .sorting import *
-    from .special import *
+    from .convolution import *
     from .windows import *
+    from .gather_scatter import *
+    from .associative import *
+    from .collectives import *
+    from .solves import *
+    from .special import *
 
-# Those that programs use most come first: a name is looked for in one after another.
-_FAMILIES = (
-    "control", "operations", "reductions", "shaping", "sorting", "convolution", "windows", "gather_scatter",
-    "associative", "collectives", "solves", "special",
-)  # fmt: skip
-
-LazyPackage.of(__name__, parts=_FAMILIES, listed=("linalg",))
+LazyPackage.of(__name__)

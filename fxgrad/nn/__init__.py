@@ -2,7 +2,7 @@
 
 Networks are functions of pytrees of parameters; there are no layers here.
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from ..numpy import boxes  # traced values behave like arrays
 if TYPE_CHECKING:
     from . import initializers
     from .activations import *
-    from .attention import *
     from .rows import *
+    from .attention import *
 
-LazyPackage.of(__name__, parts=("activations", "rows", "attention"), listed=("initializers",))
+LazyPackage.of(__name__)

@@ -8,7 +8,7 @@ Traced arrays can be written into (see `boxes`).
 
 The families of functions are loaded on first use.
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: I001
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,37 +22,30 @@ from numpy import pi as pi
 
 from ..core.face import LazyPackage
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # those that programs use most come first: a name is looked for in one after another
     from ..core.array_type import Array as ndarray
     from . import emath, fft, linalg
-    from .at_index import at as at
-    from .contraction import *
-    from .creation import *
-    from .dtypes import *
+    from .ufuncs import *
     from .elementwise import *
-    from .functional import *
-    from .histograms import *
-    from .indexing import *
-    from .inspection import *
-    from .joining import *
-    from .manipulation import *
-    from .nan_reductions import *
-    from .padding import *
-    from .polynomial import *
     from .reductions import *
-    from .sets import *
-    from .signal import *
+    from .creation import *
+    from .manipulation import *
+    from .joining import *
+    from .contraction import *
+    from .dtypes import *
+    from .indexing import *
+    from .at_index import *
     from .sorting import *
     from .statistics import *
-    from .ufuncs import *
+    from .nan_reductions import *
+    from .signal import *
     from .updates import *
-
-# Those that programs use most come first: a name is looked for in one after another.
-_FAMILIES = (
-    "ufuncs", "elementwise", "reductions", "creation", "manipulation", "joining", "contraction", "dtypes", "indexing",
-    "at_index", "sorting", "statistics", "nan_reductions", "signal", "updates", "padding", "sets", "histograms",
-    "polynomial", "functional", "inspection",
-)  # fmt: skip
+    from .padding import *
+    from .sets import *
+    from .histograms import *
+    from .polynomial import *
+    from .functional import *
+    from .inspection import *
 
 
 def _find_otherwise(name: str) -> Any:
@@ -72,10 +65,6 @@ def _find_otherwise(name: str) -> Any:
         return {
             n: f.__doc__ for n, f in functions.items() if getattr(f, "__module__", "").startswith(__name__)
         }
-    if name == "ndarray":
-        from ..core.array_type import Array
-
-        return Array
     if name != "bfloat16":
         raise missing_name_error(name)
     import ml_dtypes
@@ -85,7 +74,6 @@ def _find_otherwise(name: str) -> Any:
 
 LazyPackage.of(
     __name__,
-    parts=_FAMILIES,
-    listed=("e", "emath", "euler_gamma", "fft", "inf", "linalg", "nan", "ndarray", "newaxis", "pi"),
+    listed=("e", "euler_gamma", "inf", "nan", "newaxis", "pi"),
     find_otherwise=_find_otherwise,
 )

@@ -420,8 +420,7 @@ def in_place(function: Callable[..., Any], sign: str) -> Callable[..., Any]:
 
 # What traced values are asked by levels, and boxes are not.
 TRACERS_OWN = {
-    "attach", "become_box", "concretize", "contents", "interpreter", "is_differentiated", "radicand", "serial", "shown",
-    "views",
+    "attach", "concretize", "contents", "interpreter", "is_differentiated", "radicand", "serial", "shown", "views",
 }  # fmt: skip
 
 
@@ -519,5 +518,4 @@ def level_of(box: Box) -> Any:
     return value.interpreter if isinstance(value, Tracer) else EVAL.interpreter
 
 
-interpreter.make_buffer = Buffer
-Tracer.attach(become_box=become_box)
+interpreter.make_buffer, interpreter.become_box = Buffer, become_box

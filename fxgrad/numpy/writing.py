@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import numpy as fnp
 from .. import ops
+from ..core import interpreter
 from ..core.aval import aval_of
 from ..core.common_errors import BUFFER_REMEDY
 from ..core.errors import ArrayConversionError, DTypeError, FxgradError, ImmutableError
@@ -35,7 +36,7 @@ def as_box(x: Any) -> Any:
                 f"a write into a traced value {x.aval!r} of {x.interpreter.name}, which is immutable",
                 hint="x = x.at[…].set(values)",
             )
-        x.become_box()
+        interpreter.become_box(x)
     return x
 
 

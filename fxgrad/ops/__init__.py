@@ -3,7 +3,6 @@
 Code outside uses the package to call primitives (`ops.where`, `ops.reshape`); the rules of the families call them
 through `vocabulary`. Families that few programs use are loaded when one of their names is first used.
 """
-# ruff: noqa: F403
 
 from importlib import import_module
 from types import ModuleType

@@ -8,7 +8,7 @@
 
 Parameters, gradients and states are pytrees; a step may be jitted, mapped and differentiated.
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,10 @@ from ..core.face import LazyPackage
 from ..numpy import boxes  # traced values behave like arrays
 
 if TYPE_CHECKING:
-    from .moments import *
     from .optimizers import *
-    from .quasi_newton import *
-    from .schedules import *
     from .transformations import *
+    from .schedules import *
+    from .moments import *
+    from .quasi_newton import *
 
-LazyPackage.of(__name__, parts=("optimizers", "transformations", "schedules", "moments", "quasi_newton"))
+LazyPackage.of(__name__)

@@ -5,7 +5,7 @@
 
 `loss(params, *example)` is the loss of one example, as for `fx.vmap(fx.grad(loss), (None, 0, 0))`.
 """
-# ruff: noqa: F401, F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from ..core.face import LazyPackage
 from ..numpy import boxes  # traced values behave like arrays
 
 if TYPE_CHECKING:
-    from .curvature import *
     from .statistics import *
+    from .curvature import *
 
-LazyPackage.of(__name__, parts=("statistics", "curvature"))
+LazyPackage.of(__name__)

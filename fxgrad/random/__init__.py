@@ -7,7 +7,6 @@
 The same key gives the same numbers: alone, under `vmap` and `jit`, in chunks, on every machine and for every array
 library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` is.
 """
-# ruff: noqa: F401, F403
 
 from ..core.surface import takes_objects as _takes_objects
 from ..numpy import boxes  # traced values behave like arrays

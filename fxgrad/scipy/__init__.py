@@ -4,12 +4,24 @@
 SciPy is imported when a function first needs it. The namespaces are loaded on first use.
 """
 
+from typing import TYPE_CHECKING
+
 from ..extend import LazyPackage
-from ..numpy import boxes  # traced values behave like arrays  # noqa: F401
+from ..numpy import boxes  # traced values behave like arrays
 
-_NAMESPACES = (
-    "cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special",
-    "stats",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from . import (
+        cluster,
+        fft,
+        integrate,
+        interpolate,
+        linalg,
+        ndimage,
+        optimize,
+        signal,
+        sparse,
+        special,
+        stats,
+    )
 
-LazyPackage.of(__name__, parts=(), listed=_NAMESPACES)
+LazyPackage.of(__name__)

@@ -352,7 +352,7 @@ def common_size(
                 f"vmap: in_axes has an entry {axis!r}; axes are integers or None",
                 hint="in_axes=0, None for what is not mapped, or a tuple of these",
             )
-        shape = getattr(leaf, "shape", ())  # which Python's numbers lack
+        shape: Any = getattr(leaf, "shape", ())  # which Python's numbers lack
         if not -len(shape) <= axis < len(shape):
             raise AxisError(
                 f"vmap: axis {axis} is out of bounds for argument {parameter_path(fun, structure, index)} of "

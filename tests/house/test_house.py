@@ -223,9 +223,10 @@ def test_a_circle_between_files_has_its_reason_beside_the_import():
 
 
 def shows_names(module: Path) -> bool:
-    """Whether a module lists for type checkers what it loads lazily."""
+    """Whether what a module imports for type checkers is what it has, and loads lazily."""
     source = (PACKAGE / module).read_text(encoding="utf-8")
-    return module.name == "__init__.py" and ("LazyPackage" in source or "def __getattr__" in source)
+    lazy = "LazyPackage.of(" in source or "noted_imports(" in source
+    return lazy and module != Path("core/face.py")
 
 
 def test_few_files_lead_to_one_another():
@@ -251,11 +252,20 @@ def test_other_surfaces_take_from_the_foundations_what_the_contract_names(module
     } == set()
 
 
-def test_the_contract_is_small_and_what_type_checkers_see():
+def test_the_contract_is_small():
     assert len({*extend.__all__} - {*fxgrad.__all__}) <= LARGEST_CONTRACT
-    shown = {n.partition(".")[2] for n, _, _ in found_imports(Path("extend.py"), annotations=True)}
-    homes = {f"{home}.{name}" for name, home in extend._HOME.items()} | {*extend._NAMESPACES.values()}
-    assert {name for name in shown if name} >= homes
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if shows_names(m)], ids=str)
+def test_what_a_package_has_is_exported(module):
+    """Type checkers take `from .module import name` for private, unless it says `as name`."""
+    tree = ast.parse((PACKAGE / module).read_text(encoding="utf-8"))
+    shown = [
+        node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    ]
+    imports = [n for block in shown for n in ast.walk(block) if isinstance(n, ast.ImportFrom) and n.module]
+    names = [a for node in imports if node.level for a in node.names if a.name != "*" and a.asname is None]
+    assert [alias.name for alias in names] == []
 
 
 def test_the_contract_loads_nothing_by_itself():

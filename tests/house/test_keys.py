@@ -76,6 +76,7 @@ MEMORIES = {
     "kernels/native/threads.py": "the number of threads",
     "kernels/registry.py": "functions of machine code by their names",
     "kernels/windows.py": "places of taps by shapes and params",
+    "core/face.py": "what packages import, by the names of these; what lazy packages have",
     "numpy/contraction.py": "einsum: texts and shapes",
     "numpy/elementwise.py": "nodes of a quadrature",
     "numpy/protocol.py": "functions by ufuncs, which are compared by identity",

@@ -150,8 +150,8 @@ def check(seed, mode=None):
         set_way(patch, mode)
         for name, value in (
             ("SCANNED_ENTRIES", 2),
-            ("RATIO", 1),
-            ("LOOKING", 0),
+            ("COEFFICIENT_RATIO", 1),
+            ("LOOKING_PASSES", 0),
         ):  # as for arrays that are large
             patch.setattr(gather, name, value)
         got = [np.asarray(v) for v in fx.jit(program)(*operands)]

@@ -9,6 +9,8 @@ stores, device_mesh        shared keys and values, groups along the axes of a me
 The examples run in a group of one process, which `dist.init_process_group("gloo")` has opened.
 """
 
+# ruff: noqa: I001
+
 from typing import TYPE_CHECKING, Any
 
 from ...extend import LazyPackage
@@ -16,18 +18,19 @@ from .._core.absence import is_asked, make_absent
 
 if TYPE_CHECKING:
     from . import algorithms, nn
-    from .backends import *  # noqa: F403
-    from .collectives import *  # noqa: F403
-    from .device_mesh import *  # noqa: F403
-    from .exchanges import *  # noqa: F403
-    from .groups import *  # noqa: F403
-    from .initialization import *  # noqa: F403
-    from .messages import *  # noqa: F403
-    from .objects import *  # noqa: F403
-    from .reducer import GradBucket
-    from .reductions import *  # noqa: F403
-    from .stores import *  # noqa: F403
-    from .work import *  # noqa: F403
+    from .groups import *
+    from .backends import *
+    from .initialization import *
+    from .collectives import *
+    from .exchanges import *
+    from .messages import *
+    from .objects import *
+    from .reductions import *
+    from .work import *
+    from .stores import *
+    from .device_mesh import *
+    from .reducer import BuiltinCommHookType as BuiltinCommHookType
+    from .reducer import GradBucket as GradBucket
 
 # What torch has beside, in a reason that is told when it is used.
 ABSENT = {
@@ -53,22 +56,4 @@ def find_absent(name: str) -> Any:
     return make_absent(f"torch.distributed.{name}", reason)
 
 
-LazyPackage.of(
-    __name__,
-    parts=(
-        "groups",
-        "backends",
-        "initialization",
-        "collectives",
-        "exchanges",
-        "messages",
-        "objects",
-        "reductions",
-        "work",
-        "stores",
-        "device_mesh",
-    ),
-    homes={"reducer": "BuiltinCommHookType GradBucket"},
-    listed=("algorithms", "nn"),
-    find_otherwise=find_absent,
-)
+LazyPackage.of(__name__, find_otherwise=find_absent)

@@ -6,9 +6,12 @@ from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from . import functional, init, modules, parallel, utils
-    from .modules import *  # noqa: F403
-    from .parallel import DataParallel
-    from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+    from .modules import *
+    from .parallel import DataParallel as DataParallel
+    from .parameter import Buffer as Buffer
+    from .parameter import Parameter as Parameter
+    from .parameter import UninitializedBuffer as UninitializedBuffer
+    from .parameter import UninitializedParameter as UninitializedParameter
 
 # The families of Modules: the files of `modules`, and what is in each.
 FAMILIES = {
@@ -58,13 +61,4 @@ FAMILIES = {
     "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
 }
 
-LazyPackage.of(
-    __name__,
-    parts=(),
-    homes={
-        **{f"modules.{file}": names for file, names in FAMILIES.items()},
-        "parallel": "DataParallel",
-        "parameter": "Buffer Parameter UninitializedBuffer UninitializedParameter",
-    },
-    listed=("functional", "init", "modules", "parallel", "utils"),
-)
+LazyPackage.of(__name__, homes={f"modules.{file}": names for file, names in FAMILIES.items()})

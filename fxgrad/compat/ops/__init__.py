@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ...extend import LazyPackage
 
 if TYPE_CHECKING:
-    from ._surface import *  # noqa: F403
+    from ._surface import *
 
 
 def _find_namespace(name: str) -> Any:

@@ -6,43 +6,21 @@ from ...extend import LazyPackage
 
 if TYPE_CHECKING:
     from . import lr_scheduler, swa_utils
-    from ._adafactor import Adafactor
-    from ._muon import Muon
-    from .adadelta import Adadelta
-    from .adagrad import Adagrad
-    from .adam import Adam
-    from .adamax import Adamax
-    from .adamw import AdamW
-    from .asgd import ASGD
-    from .lbfgs import LBFGS
-    from .nadam import NAdam
-    from .optimizer import Optimizer
-    from .radam import RAdam
-    from .rmsprop import RMSprop
-    from .rprop import Rprop
-    from .sgd import SGD
-    from .sparse_adam import SparseAdam
+    from ._adafactor import Adafactor as Adafactor
+    from ._muon import Muon as Muon
+    from .adadelta import Adadelta as Adadelta
+    from .adagrad import Adagrad as Adagrad
+    from .adam import Adam as Adam
+    from .adamax import Adamax as Adamax
+    from .adamw import AdamW as AdamW
+    from .asgd import ASGD as ASGD
+    from .lbfgs import LBFGS as LBFGS
+    from .nadam import NAdam as NAdam
+    from .optimizer import Optimizer as Optimizer
+    from .radam import RAdam as RAdam
+    from .rmsprop import RMSprop as RMSprop
+    from .rprop import Rprop as Rprop
+    from .sgd import SGD as SGD
+    from .sparse_adam import SparseAdam as SparseAdam
 
-LazyPackage.of(
-    __name__,
-    parts=(),
-    homes={
-        "_adafactor": "Adafactor",
-        "_muon": "Muon",
-        "adadelta": "Adadelta",
-        "adagrad": "Adagrad",
-        "adam": "Adam",
-        "adamax": "Adamax",
-        "adamw": "AdamW",
-        "asgd": "ASGD",
-        "lbfgs": "LBFGS",
-        "nadam": "NAdam",
-        "optimizer": "Optimizer",
-        "radam": "RAdam",
-        "rmsprop": "RMSprop",
-        "rprop": "Rprop",
-        "sgd": "SGD",
-        "sparse_adam": "SparseAdam",
-    },
-    listed=("lr_scheduler", "swa_utils"),
-)
+LazyPackage.of(__name__)

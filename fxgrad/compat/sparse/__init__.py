@@ -15,6 +15,6 @@ from typing import TYPE_CHECKING
 from ...extend import LazyPackage
 
 if TYPE_CHECKING:
-    from ._surface import *  # noqa: F403
+    from ._surface import *
 
 LazyPackage.of(__name__)

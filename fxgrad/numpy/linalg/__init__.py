@@ -4,7 +4,7 @@ Everything is differentiable to any order in both modes. Where NumPy assumes a H
 it reads one triangle; the derivative is that of a function of Hermitian matrices, so gradients are Hermitian.
 `fxgrad.ops.spectral` defines derivatives at repeated eigenvalues and singular values.
 """
-# ruff: noqa: F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ from numpy.linalg import LinAlgError as LinAlgError
 from ...core.face import LazyPackage
 
 if TYPE_CHECKING:
-    from .decompositions import *
     from .norms import *
-    from .products import *
     from .solving import *
+    from .products import *
+    from .decompositions import *
 
-LazyPackage.of(__name__, parts=("norms", "solving", "products", "decompositions"), listed=("LinAlgError",))
+LazyPackage.of(__name__, listed=("LinAlgError",))

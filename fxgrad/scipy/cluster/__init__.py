@@ -1,5 +1,10 @@
 """`fxgrad.scipy.cluster`: vector quantization and k-means, in `vq`."""
 
+from typing import TYPE_CHECKING
+
 from ...extend import LazyPackage
 
-LazyPackage.of(__name__, parts=(), listed=("vq",))
+if TYPE_CHECKING:
+    from . import vq
+
+LazyPackage.of(__name__)

@@ -2,16 +2,16 @@
 
 Interpolants are differentiable in the points of evaluation, in the values, and in the points of the values.
 """
-# ruff: noqa: F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
 from ...extend import LazyPackage
 
 if TYPE_CHECKING:
-    from .grids import *
-    from .lines import *
     from .piecewise import *
     from .splines import *
+    from .lines import *
+    from .grids import *
 
-LazyPackage.of(__name__, parts=("piecewise", "splines", "lines", "grids"))
+LazyPackage.of(__name__)

@@ -5,7 +5,7 @@ triangle; the derivative is that of a function of Hermitian matrices, so gradien
 makes by values (orders of rows and columns, places of blocks) count as constants. `overwrite_a` and similar options are
 accepted, and nothing traced is overwritten; `check_finite` is honoured where values are known.
 """
-# ruff: noqa: F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +14,13 @@ from numpy.linalg import LinAlgError as LinAlgError
 from ...extend import LazyPackage
 
 if TYPE_CHECKING:
-    from .equations import *
+    from .systems import *
     from .factors import *
-    from .forms import *
+    from .spectra import *
     from .matrix_functions import *
     from .special_matrices import *
-    from .spectra import *
-    from .systems import *
+    from .equations import *
+    from .forms import *
 
     LinAlgWarning: type[Warning]
 
@@ -36,7 +36,6 @@ def find_warning(name: str) -> Any:
 
 LazyPackage.of(
     __name__,
-    parts=("systems", "factors", "spectra", "matrix_functions", "special_matrices", "equations", "forms"),
     listed=("LinAlgError", "LinAlgWarning"),
     find_otherwise=find_warning,
 )

@@ -3,15 +3,15 @@
 Solvers automatically receive gradients, Jacobians and products with Hessians. A solution is differentiated by the
 implicit function theorem with respect to everything that the user's function reads, in both modes and to any order.
 """
-# ruff: noqa: F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
 from ...extend import LazyPackage
 
 if TYPE_CHECKING:
-    from .fitting import *
     from .minimization import *
     from .roots import *
+    from .fitting import *
 
-LazyPackage.of(__name__, parts=("minimization", "roots", "fitting"))
+LazyPackage.of(__name__)

@@ -2,7 +2,6 @@
 
 Designs of filters and windows are constants: they are SciPy's own functions.
 """
-# ruff: noqa: F403
 
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,4 @@ _DESIGNS = (
     "iirnotch iirpeak remez sos2tf sos2zpk tf2sos tf2zpk windows zpk2sos zpk2tf"
 )
 
-LazyPackage.of(
-    __name__, parts=("convolution", "recursive", "sampling", "spectra"), homes={"designs": _DESIGNS}
-)
+LazyPackage.of(__name__, homes={"designs": _DESIGNS})

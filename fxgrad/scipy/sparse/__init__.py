@@ -3,7 +3,6 @@
 The sparse arrays of scipy.sparse are constants here: `S @ x` and `x @ S` with a traced x are differentiated. If the
 entries themselves are traced, use `coo_array`, `csr_array`, `csc_array` and `diags_array` of this package.
 """
-# ruff: noqa: F401, F403
 
 from typing import TYPE_CHECKING
 
@@ -13,4 +12,4 @@ if TYPE_CHECKING:
     from . import linalg
     from .arrays import *
 
-LazyPackage.of(__name__, parts=("arrays",), listed=("linalg",))
+LazyPackage.of(__name__)

@@ -7,7 +7,7 @@ are accepted where SciPy accepts them. Half precision stays half; other dtypes a
 
 If x is traced, `scipy.special.erf(x)` itself calls the function of this namespace.
 """
-# ruff: noqa: F403
+# ruff: noqa: I001
 
 from typing import TYPE_CHECKING
 
@@ -15,27 +15,21 @@ from ...extend import LazyPackage
 from .constants import find_constant
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from .airy_functions import *
-    from .bessel_functions import *
-    from .distributions import *
-    from .elementary import *
-    from .elliptic_integrals import *
     from .error_functions import *
-    from .exponential_integrals import *
     from .gamma_functions import *
-    from .hypergeometric import *
-    from .mathieu_functions import *
-    from .polynomials import *
+    from .elementary import *
     from .rows import *
+    from .bessel_functions import *
+    from .exponential_integrals import *
+    from .hypergeometric import *
+    from .distributions import *
+    from .elliptic_integrals import *
+    from .polynomials import *
+    from .airy_functions import *
+    from .mathieu_functions import *
+    from typing import Any
 
     def __getattr__(name: str) -> Any: ...  # SciPy's own functions
 
 
-_PARTS = (
-    "error_functions", "gamma_functions", "elementary", "rows", "bessel_functions", "exponential_integrals",
-    "hypergeometric", "distributions", "elliptic_integrals", "polynomials", "airy_functions", "mathieu_functions",
-)  # fmt: skip
-
-LazyPackage.of(__name__, parts=_PARTS, find_otherwise=find_constant)
+LazyPackage.of(__name__, find_otherwise=find_constant)

@@ -4,7 +4,6 @@ A distribution is an object with SciPy's methods, which are differentiable in th
 `stats.gamma.logpdf(x, a, loc=0, scale=1)`, or frozen `stats.gamma(a, scale=2.0).logpdf(x)`. Results have the common
 dtype of the arguments, float64 for integers (SciPy's are always float64).
 """
-# ruff: noqa: F403
 
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,7 @@ if TYPE_CHECKING:
 
 LazyPackage.of(
     __name__,
-    parts=(),
     homes={
-        "density": "rv_continuous",
-        "mass": "rv_discrete",
         "normal": "norm halfnorm lognorm skewnorm truncnorm johnsonsu johnsonsb",
         "exponential": "expon weibull_min invweibull rayleigh pareto lomax powerlaw gumbel_l gumbel_r laplace",
         "elementary": "uniform loguniform reciprocal triang logistic fisk cauchy halfcauchy hypsecant halflogistic",
@@ -38,7 +34,6 @@ LazyPackage.of(
         "betas": "beta arcsine betaprime f t",
         "circular": "vonmises vonmises_line wrapcauchy",
         "counts": "binom bernoulli poisson geom nbinom betabinom hypergeom randint zipf dlaplace",
-        "kernel_density": "gaussian_kde",
         "samples": "gmean hmean pmean moment skew kurtosis variation sem zscore zmap iqr median_abs_deviation "
         "trim_mean entropy",
         "ranks": "rankdata mode pearsonr spearmanr linregress",

@@ -1,5 +1,10 @@
 """torch.distributed.algorithms: uneven inputs, and hooks of communication."""
 
+from typing import TYPE_CHECKING
+
 from ....extend import LazyPackage
 
-LazyPackage.of(__name__, parts=("join",))
+if TYPE_CHECKING:
+    from .join import *
+
+LazyPackage.of(__name__)

@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from ....extend import LazyPackage
 
 if TYPE_CHECKING:
-    from .functional import *  # noqa: F403
+    from .functional import *
 
-LazyPackage.of(__name__, parts=("functional",))
+LazyPackage.of(__name__)

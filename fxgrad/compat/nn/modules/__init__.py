@@ -8,28 +8,22 @@ from ....extend import LazyPackage
 from .. import FAMILIES
 
 if TYPE_CHECKING:
-    from .adaptive import AdaptiveLogSoftmaxWithLoss
-    from .attention import MultiheadAttention
-    from .container import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
-    from .convolution import *  # noqa: F403
-    from .embedding import Embedding, EmbeddingBag
-    from .functional_modules import *  # noqa: F403
-    from .lazy import *  # noqa: F403
-    from .linear import Bilinear, Flatten, Identity, Linear, PReLU, Unflatten
-    from .losses import *  # noqa: F403
-    from .module import Module
-    from .normalization import *  # noqa: F403
-    from .padding import *  # noqa: F403
-    from .pooling import *  # noqa: F403
-    from .rnn import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
-    from .transformer import (
-        Transformer,
-        TransformerDecoder,
-        TransformerDecoderLayer,
-        TransformerEncoder,
-        TransformerEncoderLayer,
-    )
-    from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+    from .adaptive import *
+    from .attention import *
+    from .container import *
+    from .convolution import *
+    from .embedding import *
+    from .functional_modules import *
+    from .lazy import *
+    from .linear import *
+    from .losses import *
+    from .module import *
+    from .normalization import *
+    from .padding import *
+    from .pooling import *
+    from .rnn import *
+    from .transformer import *
+    from .upsampling import *
 
 # torch's files that are not ours, and ours that have their classes.
 _FILES = {
@@ -58,4 +52,4 @@ def _find_otherwise(name: str) -> Any:
     return globals().setdefault(name, found)
 
 
-LazyPackage.of(__name__, parts=(), homes=FAMILIES, find_otherwise=_find_otherwise)
+LazyPackage.of(__name__, homes=FAMILIES, find_otherwise=_find_otherwise)

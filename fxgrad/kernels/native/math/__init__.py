@@ -160,7 +160,7 @@ def definitions(functions: Iterable[Function]) -> str:
 
 def load_all() -> None:
     """Load the files that declare functions."""
-    from . import (  # noqa: F401
+    from . import (
         arithmetic,
         division,
         exponential,
