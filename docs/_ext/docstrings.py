@@ -208,13 +208,22 @@ def docstring_of(value: Any) -> str:
 def add_imports(text: str, module: str) -> str:
     """Begin the first example of a docstring with the import of the given names that its examples use."""
     code = "\n".join(re.findall(r"^ *(?:>>>|\.\.\.) (.*)$", text, re.MULTILINE))
-    used = [
-        f"{module} as {name}"
+    used = {
+        name: module
         for name, module in example_names(module).items()
-        if re.search(rf"\b{name}\.", code) and not re.search(rf"\bimport .*\b{name}\b", code)
+        if re.search(rf"(?<![\w.]){name}\.", code) and not re.search(rf"\bimport .*\b{name}\b", code)
+    }
+    renamed = [f"{module} as {name}" for name, module in used.items() if not module.endswith(f".{name}")]
+    lines = [f">>> import {', '.join(renamed)}"] if renamed else []
+    lines += [
+        f">>> from {module.rpartition('.')[0]} import {name}"
+        for name, module in used.items()
+        if module.endswith(f".{name}")
     ]
-    line = f">>> import {', '.join(used)}\n"
-    return re.sub(r"^( *)(?=>>> )", rf"\g<0>{line}\g<0>", text, count=1, flags=re.MULTILINE) if used else text
+    first = re.search(r"^ *(?=>>> )", text, re.MULTILINE)
+    if first is None:
+        return text
+    return text[: first.start()] + "".join(f"{first[0]}{line}\n" for line in lines) + text[first.start() :]
 
 
 def in_table(text: str) -> str:

@@ -14,53 +14,18 @@ import numpy as np
 
 from . import source_info
 from .advice import advise
-from .machine_errors import (
-    CheckpointError,
-    CollectiveMismatchError,
-    CollectiveTimeoutError,
-    DeviceError,
-    MissingLibraryError,
-)
-from .message import FxgradError, describe
-from .rule_errors import (
-    CheckError,
-    CustomRuleError,
-    NotCheckableError,
-    NotDifferentiableError,
-    NotLinearError,
-)
-
-__all__ = [
-    "ArrayConversionError",
-    "AxisError",
-    "CheckError",
-    "CheckpointError",
-    "CollectiveMismatchError",
-    "CollectiveTimeoutError",
-    "ConcretizationError",
-    "CustomRuleError",
-    "DTypeError",
-    "DeviceError",
-    "EscapedTracerError",
-    "FxgradError",
-    "GraphError",
-    "ImmutableError",
-    "IndexingError",
-    "LinAlgError",
-    "MissingLibraryError",
-    "NonFiniteError",
-    "NonScalarError",
-    "NotCheckableError",
-    "NotDifferentiableError",
-    "NotLinearError",
-    "ShapeError",
-    "StaticArgumentError",
-    "StructureError",
-    "UnboundAxisError",
-    "UnsupportedError",
-    "describe",
-    "reword",
-]
+from .machine_errors import CheckpointError as CheckpointError
+from .machine_errors import CollectiveMismatchError as CollectiveMismatchError
+from .machine_errors import CollectiveTimeoutError as CollectiveTimeoutError
+from .machine_errors import DeviceError as DeviceError
+from .machine_errors import MissingLibraryError as MissingLibraryError
+from .message import FxgradError as FxgradError
+from .message import describe as describe
+from .rule_errors import CheckError as CheckError
+from .rule_errors import CustomRuleError as CustomRuleError
+from .rule_errors import NotCheckableError as NotCheckableError
+from .rule_errors import NotDifferentiableError as NotDifferentiableError
+from .rule_errors import NotLinearError as NotLinearError
 
 
 class ShapeError(FxgradError, ValueError):

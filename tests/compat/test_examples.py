@@ -6,6 +6,7 @@ import doctest
 import inspect
 import io
 import re
+import subprocess
 import sys
 from enum import Enum
 from functools import cache
@@ -227,3 +228,27 @@ def test_results_have_the_shapes_and_dtypes_that_the_declarations_imply():
             assert result.dtype is torch.bool, case
         checked += bool(said)
     assert checked > 500
+
+
+def test_a_package_completes_its_docstrings():
+    text = inspect.getdoc(torch.optim.lr_scheduler.LinearLR)
+    described = re.findall(r"(?m)^    (\w+): ", text.partition("Raises:")[0])
+    assert described == ["optimizer", "total_iters", "last_epoch"], "in the order of the signature"
+    _, _, example = text.partition("\n\n>>> ")
+    assert example.startswith("optimizer = ") and "LinearLR(optimizer" in example, (
+        "in the frame of its package"
+    )
+    assert example.endswith("\n>>> rates\n[0.25, 0.5, 0.75, 1.0]") and "ExponentialLR" not in example
+    assert "\n\nReturns:\n    A bool.\n\n>>> " in inspect.getdoc(torch.cuda.is_available)
+
+
+def test_no_text_is_put_together_at_import():
+    program = """
+import sys
+import fxgrad.compat as torch
+torch.nn.Module, torch.nn.init, torch.nn.utils.prune, torch.optim.Adam, torch.optim.lr_scheduler.StepLR
+torch.distributed.all_reduce, torch.cuda.is_available, torch.library, torch.jit, torch.overrides
+print("fxgrad.compat.texts" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

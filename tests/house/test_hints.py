@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 import fxgrad.compat.errors
-from fxgrad.core import errors
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = ROOT / "fxgrad"
 # Built-in exceptions, which the protocols of Python ask for, and NumPy's take no hint.
-TAKE_A_HINT = {name for name in (*errors.__all__, *fxgrad.compat.errors.__all__) if name.endswith("Error")}
+TAKE_A_HINT = {name for name in (*fxgrad.__all__, *fxgrad.compat.errors.__all__) if name.endswith("Error")}
 # The percentage that has a hint, at least. What has none is mostly a bug found, about which users can do nothing.
 FLOORS = {"functional": 99, "compat/ops": 100, "compat/nn": 100, "compat": 99}
 

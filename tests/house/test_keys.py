@@ -92,6 +92,7 @@ MEMORIES = {
     "compat/texts/__init__.py": "files of the package",
     "compat/_declare/documentation.py": "the forms of functions",
     "compat/_declare/module_documentation.py": "docstrings by their subject and what is declared of it",
+    "compat/_declare/package_documentation.py": "docstrings by their package, subject and what is declared of it",
     "distributed/mpi.py": "operations of MPI by names and dtypes",
     "distributed/processes.py": "the group of all processes",
     "distributed/requests.py": "the library",

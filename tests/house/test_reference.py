@@ -77,6 +77,15 @@ def test_a_docstring_becomes_fields_and_examples():
     assert written.endswith("```python-console\n>>> 1 + 1\n2\n```")
 
 
+def test_an_example_begins_with_the_imports_of_what_it_takes_as_given():
+    text = "Text.\n\n>>> linalg.inv(np.eye(2)), fx.scipy.fft\n"
+    imports = ">>> import fxgrad as fx, numpy as np\n>>> from fxgrad.scipy import linalg\n"
+    assert docstrings.add_imports(text, "fxgrad.scipy.linalg.systems") == text.replace(
+        ">>> ", f"{imports}>>> "
+    )
+    assert docstrings.add_imports("Text.", "fxgrad.lax") == "Text."
+
+
 @pytest.mark.parametrize(
     ("text", "first"),
     [

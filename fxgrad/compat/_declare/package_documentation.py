@@ -56,17 +56,15 @@ def describe_all(parameters: list[Parameter], described: str, known: dict[str, s
     """Return the descriptions of parameters, those that are given and those that are known, in the order of the
     signature."""
     items = [item.rstrip("\n") for item in re.split(r"(?m)^(?=\S)", described) if item]
-    places: dict[str, int] = {parameter.name: i for i, parameter in enumerate(parameters)}
     said = {name for item in items for name in names_of(item)}
-    for parameter in parameters:
-        if parameter.name in known and parameter.name not in said:
-            items.append(wrap(f"{parameter.name}: {known[parameter.name]}", 1))
-    return "\n".join(
-        sorted(
-            items,
-            key=lambda item: min([places.get(name, len(places)) for name in names_of(item)], default=-1),
-        )
-    )
+    lacking = [p.name for p in parameters if p.name in known and p.name not in said]
+    items += [wrap(f"{name}: {known[name]}", 1) for name in lacking]
+    places = {parameter.name: i for i, parameter in enumerate(parameters)}
+
+    def place(item: str) -> int:
+        return min([places.get(name, len(places)) for name in names_of(item)], default=-1)
+
+    return "\n".join(sorted(items, key=place))
 
 
 def names_of(item: str) -> list[str]:

@@ -1,5 +1,7 @@
 """Docstrings that take what is the same throughout a package from its entry in `texts/packages.txt`: what parameters
 mean, what is returned, and frames of examples. What a function returns may also follow from its annotation.
+
+The last line of a module calls `complete_module(globals(), "cuda")`; what its docstrings say themselves remains.
 """
 
 from __future__ import annotations

@@ -66,28 +66,13 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors) -> None:
         """Keep inputs and outputs (Tensors or None) for `backward`, to be had from `saved_tensors`. Before they are, it
-        is checked that they were not modified in place.
+        is checked that they were not modified in place. `FunctionCtx` has an example.
 
         Args:
             tensors: the Tensors, or None; a second call replaces those of the first.
 
         Raises:
             TypeError: one is neither a Tensor nor None.
-
-        >>> class Square(torch.autograd.Function):
-        ...     @staticmethod
-        ...     def forward(ctx, x):
-        ...         ctx.save_for_backward(x)
-        ...         return x * x
-        ...
-        ...     @staticmethod
-        ...     def backward(ctx, grad):
-        ...         (x,) = ctx.saved_tensors
-        ...         return 2 * x * grad
-        >>> x = torch.tensor(3.0, requires_grad=True)
-        >>> Square.apply(x).backward()
-        >>> x.grad
-        tensor(6.)
         """
         self.to_save = tensors
 
