@@ -153,8 +153,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     (1.0, True)
     """
 
-    has_rsample = True
-
     def rsample(self, sample_shape=()) -> Tensor:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
