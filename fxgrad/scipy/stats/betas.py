@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import random as fxrandom
 from ...extend import ops
 from ...random import laws
 from ...random.laws import CONTINUOUS_2, chapter
@@ -29,6 +28,7 @@ class Beta(rv_continuous):
     _source = chapter(CONTINUOUS_2, 25)
     a: Any = 0.0
     b: Any = 1.0
+    _sampler = "beta"
 
     def _logpdf(self, x: Any, a: Any, b: Any) -> Any:
         return special.xlog1py(b - 1, -x) + special.xlogy(a - 1, x) - special.betaln(a, b)
@@ -62,9 +62,6 @@ class Beta(rv_continuous):
     def _entropy(self, a: Any, b: Any) -> Any:
         inner = (a - 1) * special.digamma(a) + (b - 1) * special.digamma(b)
         return special.betaln(a, b) - inner + (a + b - 2) * special.digamma(a + b)
-
-    def _rvs(self, key: Any, size: tuple[int, ...], a: Any, b: Any) -> Any:
-        return fxrandom.beta(key, a, b, size)
 
 
 beta: Beta = Beta()

@@ -144,6 +144,7 @@ class Distribution:
     _holds_at_infinity = False  # whether the hooks are right at ±∞, too
     _law: str = ""  # the hook whose signature names the shapes
     _source: str = ""  # of its formulas, for the docstring
+    _sampler: str = ""  # of `fxgrad.random`, where that is not the inverse of the distribution function
     _f = Functions(ops, special)  # over which the formulas of `fxgrad.random.laws` are computed
 
     def __init__(self, a: float | None = None, b: float | None = None, name: str | None = None):
@@ -285,6 +286,8 @@ class Distribution:
         )
 
     def _rvs(self, key: Any, size: tuple[int, ...], *shapes: Any) -> Any:
+        if self._sampler:
+            return getattr(fxrandom, self._sampler)(key, *shapes, size)
         return self._ppf(uniform_open(key, size), *shapes)
 
     def _ppf(self, q: Any, *shapes: Any) -> Any:

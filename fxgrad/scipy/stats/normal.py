@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import random as fxrandom
 from ...extend import ops
 from ...random import laws
 from ...random.laws import CONTINUOUS_1, chapter
@@ -29,15 +28,13 @@ class Norm(laws.Normal, Symmetric):
     """
 
     _holds_at_infinity = True
+    _sampler = "normal"
 
     def _logcdf(self, x: Any) -> Any:
         return special.log_ndtr(x)
 
     def _munp(self, n: int) -> Any:
         return 0.0 if n % 2 else float(math.prod(range(1, n, 2)))
-
-    def _rvs(self, key: Any, size: tuple[int, ...]) -> Any:
-        return fxrandom.normal(key, size)
 
 
 norm: Norm = Norm()
