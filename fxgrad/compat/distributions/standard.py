@@ -6,6 +6,7 @@ promotion and overloads.
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -17,8 +18,7 @@ from .utils import torch
 
 def log_beta(a: Tensor, b: float) -> Tensor:
     """The logarithm of the beta function."""
-    b = torch.as_tensor(b, dtype=a.dtype, device=a.device)
-    return torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
+    return torch.lgamma(a) + math.lgamma(b) - torch.lgamma(a + b)
 
 
 FUNCTIONS = Functions(torch, torch.special, SimpleNamespace(betaln=log_beta))

@@ -15,6 +15,7 @@ from ...random.laws import CONTINUOUS_2, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, magnitude
+from .normal import norm
 
 
 class Beta(rv_continuous):
@@ -212,6 +213,10 @@ class T(laws.StudentT, Symmetric):
     2.570582 0.018653
     """
 
+    def _logpdf(self, x: Any, df: Any) -> Any:
+        normal = ops.isinf(df)
+        return ops.where(normal, norm._logpdf(x), super()._logpdf(x, ops.where(normal, 1.0, df)))
+
     def _cdf(self, x: Any, df: Any) -> Any:
         normal = ops.isinf(df)
         df = ops.where(normal, 1.0, df)
@@ -237,6 +242,10 @@ class T(laws.StudentT, Symmetric):
         skew = ops.where(ops.greater(df, 3), 0.0, math.nan)
         kurtosis = ops.where(ops.greater(n, 4), 6 / (n - 4), ops.where(ops.greater(n, 2), INFINITY, math.nan))
         return mean, ops.where(normal, 1.0, var), skew, ops.where(normal, 0.0, kurtosis)
+
+    def _entropy(self, df: Any) -> Any:
+        normal = ops.isinf(df)
+        return ops.where(normal, norm._entropy(), super()._entropy(ops.where(normal, 1.0, df)))
 
 
 arcsine: Arcsine = Arcsine()
