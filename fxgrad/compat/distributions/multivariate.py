@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...extend import FxgradError
-from ...random.laws import VECTORS, chapter
+from ...random import laws
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
@@ -125,7 +125,7 @@ class MultivariateNormal(MatrixParameter):
     tensor(-1.8379)
     """
 
-    _fx_source = chapter(VECTORS, 45)
+    _fx_source = laws.chapter(laws.VECTORS, 45)
     loc = parameter("the mean, (…, n)", constraints.real_vector)
     support = constraints.real_vector
 

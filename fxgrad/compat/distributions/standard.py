@@ -10,7 +10,7 @@ import math
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from ...random.laws import Functions, Law
+from ...random import laws
 from .._core.tensor import Tensor
 from .distribution import Distribution
 from .utils import torch
@@ -21,7 +21,7 @@ def log_beta(a: Tensor, b: float) -> Tensor:
     return torch.lgamma(a) + math.lgamma(b) - torch.lgamma(a + b)
 
 
-FUNCTIONS = Functions(torch, torch.special, SimpleNamespace(betaln=log_beta))
+FUNCTIONS = laws.Functions(torch, torch.special, SimpleNamespace(betaln=log_beta))
 
 
 class LocationScale(Distribution):
@@ -29,7 +29,7 @@ class LocationScale(Distribution):
 
     loc: Any
     scale: Any
-    _fx_law: ClassVar[Law]
+    _fx_law: ClassVar[laws.Law]
     _fx_shapes: ClassVar[tuple[str, ...]] = ()  # the parameters that are the law's
 
     def _fx_standardize(self, x: Tensor) -> Tensor:
