@@ -200,7 +200,8 @@ _RARE = {
     "sorting": "argsort searchsorted sort",
     "sparse": "operator_product sparse_matmul sparse_solve",
     "special": "bessel_moment beta_moment_partials erf erf_inv erfc erfcx gamma_density gamma_moment gamma_shift "
-    "incomplete_gamma incomplete_partial_a log_gamma log_normal_cdf normal_cdf normal_quantile polygamma zeta",
+    "incomplete_gamma incomplete_partial_a log_gamma log_normal_cdf middle_difference middle_sum normal_cdf "
+    "normal_quantile polygamma zeta",
     "spectral": "eig eigh eigvalsh singular_quotient spectral_perturbation svd svdvals",
     "systems": "factorization factors_of inv lstsq singular_factors_of solve triangular_solve",
     "unitary": "hessenberg polar_unitary schur space_basis",

@@ -155,6 +155,16 @@ def beta_moment_partials(moment: Callable[..., Any]) -> tuple[Any, ...]:
 
 
 # -- Bessel functions ------------------------------------------
+def middle_difference(function: Callable[..., Any], order: Any, x: Any) -> Any:
+    """(Cᵥ₋₁ − Cᵥ₊₁)/2, the derivative of J, Y and Hankel's functions (https://dlmf.nist.gov/10.6.E1)."""
+    return 0.5 * (function(order - 1, x) - function(order + 1, x))
+
+
+def middle_sum(function: Callable[..., Any], order: Any, x: Any) -> Any:
+    """(Cᵥ₋₁ + Cᵥ₊₁)/2, the derivative of I, and but for its sign of K (https://dlmf.nist.gov/10.29.E1)."""
+    return 0.5 * (function(order - 1, x) + function(order + 1, x))
+
+
 def bessel_moment_partial(t: Any, y: Any, x: Any, *, order: int, power: int, degree: int) -> Any:
     slope = -ops.sign(x) * bessel_moment(x, order=order, power=power + 1, degree=degree)
     if degree:

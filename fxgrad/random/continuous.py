@@ -14,9 +14,8 @@ import numpy as np
 from .. import ops
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
-from . import laws
 from .keys import as_shape, check_one_key, split
-from .laws import CONTINUOUS_1, CONTINUOUS_2, chapter
+from .laws import CONTINUOUS_1, CONTINUOUS_2, Cauchy, Exponential, Gumbel, Laplace, Pareto, Weibull, chapter
 from .parameters import (
     floating_dtype,
     prepare_arguments,
@@ -122,7 +121,7 @@ def truncated_normal(
     return cast(ops.where(nowhere, math.nan, x), dtype)
 
 
-@sampler(laws.Exponential)
+@sampler(Exponential)
 def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Exponential numbers of mean 1, of density e⁻ˣ.
 
@@ -132,7 +131,7 @@ def exponential(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     return standard_exponential(key, shape)
 
 
-@sampler(laws.Laplace)
+@sampler(Laplace)
 def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Laplace numbers, of density e^(−|x|)/2.
 
@@ -143,7 +142,7 @@ def laplace(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     return -ops.sign(u) * ops.log1p(-ops.absolute(u))
 
 
-@sampler(laws.Gumbel)
+@sampler(Gumbel)
 def gumbel(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Gumbel numbers, of distribution function exp(−e⁻ˣ), the limit law of maxima.
 
@@ -164,7 +163,7 @@ def logistic(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     return ops.log(u) - ops.log1p(-u)
 
 
-@sampler(laws.Cauchy)
+@sampler(Cauchy)
 def cauchy(key: Key, shape: Shape = (), dtype: DType = None) -> Array:
     """Cauchy numbers, of density 1/(π·(1 + x²)).
 
@@ -220,7 +219,7 @@ def lognormal(key: Key, sigma: ArrayLike = 1.0, shape: Shape = None, dtype: DTyp
     return ops.exp(sigma * standard_normal(key, shape))
 
 
-@sampler(laws.Pareto, b="the exponent, positive")
+@sampler(Pareto, b="the exponent, positive")
 def pareto(key: Key, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Pareto numbers, of density b·x^(−b−1) for x ≥ 1.
 
@@ -230,7 +229,7 @@ def pareto(key: Key, b: ArrayLike, shape: Shape = None, dtype: DType = None) -> 
     return ops.exp(standard_exponential(key, shape) / positive_or_nan(b))
 
 
-@sampler(laws.Weibull, scale="the unit of x", concentration="the exponent, positive")
+@sampler(Weibull, scale="the unit of x", concentration="the exponent, positive")
 def weibull_min(
     key: Key, scale: ArrayLike, concentration: ArrayLike, shape: Shape = (), dtype: DType = None
 ) -> Array:

@@ -13,10 +13,9 @@ from ..core.aval import aval_of
 from ..core.errors import ShapeError
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
-from . import laws
 from .continuous import positive_or_nan
 from .keys import as_shape, check_one_key, split
-from .laws import CONTINUOUS_1, CONTINUOUS_2, chapter
+from .laws import CONTINUOUS_1, CONTINUOUS_2, Gamma, StudentT, chapter
 from .parameters import (
     as_real_parameter,
     broadcast_if_needed,
@@ -34,7 +33,7 @@ def draw_log_gammas(key: Any, a: Any, shape: tuple[int, ...]) -> Any:
     return ops.random_log_gamma(key, broadcast_if_needed(a, shape))
 
 
-@sampler(laws.Gamma, a="the shape parameter of the gamma distribution, positive")
+@sampler(Gamma, a="the shape parameter of the gamma distribution, positive")
 def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """The logarithms of gamma variables. For small `a` the variables themselves underflow.
 
@@ -46,7 +45,7 @@ def loggamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -
     return draw_log_gammas(key, a, shape)
 
 
-@sampler(laws.Gamma, a="the shape parameter: positive; 0 gives 0, negative numbers give NaN")
+@sampler(Gamma, a="the shape parameter: positive; 0 gives 0, negative numbers give NaN")
 def gamma(key: Key, a: ArrayLike, shape: Shape = None, dtype: DType = None) -> Array:
     """Gamma variables, of density x^(a−1)·e⁻ˣ/Γ(a).
 
@@ -121,7 +120,7 @@ def dirichlet(key: Key, alpha: ArrayLike, shape: Shape = None, dtype: DType = No
     return cast(x / ops.restore_axes(ops.reduce_sum(x, axes=last), shape, last), dtype)
 
 
-@sampler(laws.StudentT, df="degrees of freedom, positive")
+@sampler(StudentT, df="degrees of freedom, positive")
 def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     """Numbers of Student's t distribution with `df` degrees of freedom.
 

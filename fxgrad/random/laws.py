@@ -120,24 +120,20 @@ class Cauchy(Law):
 
 
 class StudentT(Law):
-    """The law of Student, of density proportional to (1 + x²/df)^(−(df + 1)/2); the normal one for df = ∞."""
+    """The law of Student, of density proportional to (1 + x²/df)^(−(df + 1)/2)."""
 
     _source = chapter(CONTINUOUS_2, 28)
 
     def _logpdf(self, x: Any, df: Any) -> Any:
-        f, normal = self._f, self._f.isinf(df)
-        df = f.where(normal, 1.0, df)
+        f = self._f
         # log(√df·B(df/2, 1/2)) does not cancel for large df as two gamma functions would.
         norm = 0.5 * f.log(df) + f.betaln(0.5 * df, 0.5)
-        heavy = -0.5 * (df + 1) * f.log1p(f.square(x) / df) - norm
-        return f.where(normal, -0.5 * f.square(x) - HALF_LOG_2PI, heavy)
+        return -0.5 * (df + 1) * f.log1p(f.square(x) / df) - norm
 
     def _entropy(self, df: Any) -> Any:
-        f, normal = self._f, self._f.isinf(df)
-        df = f.where(normal, 1.0, df)
-        half = 0.5 * (df + 1)
-        heavy = half * (f.digamma(half) - f.digamma(0.5 * df)) + 0.5 * f.log(df)
-        return f.where(normal, HALF_LOG_2PI + 0.5, heavy + f.betaln(0.5 * df, 0.5))
+        f, half = self._f, 0.5 * (df + 1)
+        spread = half * (f.digamma(half) - f.digamma(0.5 * df))
+        return spread + 0.5 * f.log(df) + f.betaln(0.5 * df, 0.5)
 
 
 class VonMises(Law):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...random.laws import DISCRETE_VECTORS, chapter
+from ...random import laws
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
@@ -25,7 +25,7 @@ class Categorical(OddsWithShape):
     tensor([0.2500, 0.7500])
     """
 
-    _fx_source = chapter(DISCRETE_VECTORS, 35)
+    _fx_source = laws.chapter(laws.DISCRETE_VECTORS, 35)
     probs = computed_parameter(
         "(…, categories), not negative; they are divided by their sum; or", constraints.simplex
     )(probs_of)
@@ -108,7 +108,7 @@ class OneHotCategorical(OverCategorical):
     (tensor(-0.2877), tensor([0.2500, 0.7500]))
     """
 
-    _fx_source = chapter(DISCRETE_VECTORS, 35)
+    _fx_source = laws.chapter(laws.DISCRETE_VECTORS, 35)
     support = constraints.one_hot
     has_enumerate_support = True
 
@@ -153,8 +153,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     (1.0, True)
     """
 
-    has_rsample = True
-
     def rsample(self, sample_shape=()) -> Tensor:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
 
@@ -170,7 +168,7 @@ class Multinomial(OverCategorical):
     (tensor(-0.9808), tensor([1.5000, 1.5000]))
     """
 
-    _fx_source = chapter(DISCRETE_VECTORS, 35)
+    _fx_source = laws.chapter(laws.DISCRETE_VECTORS, 35)
     total_count: Any = parameter("the number of draws, an int")
 
     def __init__(self, total_count: int = 1, probs=None, logits=None, validate_args: bool | None = None):

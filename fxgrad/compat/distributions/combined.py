@@ -111,7 +111,6 @@ class MixtureSameFamily(Distribution):
     """
 
     arg_constraints: ClassVar = {}
-    has_rsample = False
 
     def __init__(self, mixture_distribution, component_distribution, validate_args: bool | None = None):
         if not isinstance(mixture_distribution, Categorical):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
-from .utils import attribute_of, part_lengths, torch
+from .utils import attribute_of, insert_arguments, is_ours, part_lengths, torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +66,12 @@ class Constraint:
     is_discrete: Any = False
     event_dim: Any = 0
     _fx_text: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls._fx_text and cls.__doc__ and is_ours(cls):
+            lines = [f"    {name}: the {name.replace('_', ' ')}." for name in cls._fx_text]
+            cls.__doc__ = insert_arguments(cls.__doc__, "\n".join(lines))
 
     def check(self, value: Tensor) -> Tensor:
         """Decide for every event of `value` whether it satisfies the constraint: a Tensor of booleans, of the shape of
@@ -276,9 +282,6 @@ class Bounded(Constraint):
 class _GreaterThan(BoundedBelow):
     """Numbers above a bound.
 
-    Args:
-        lower_bound: the lower bound.
-
     >>> torch.distributions.constraints.greater_than(1.0).check(torch.tensor([0.0, 2.0]))
     tensor([False,  True])
     """
@@ -289,9 +292,6 @@ class _GreaterThan(BoundedBelow):
 
 class _GreaterThanEq(BoundedBelow):
     """Numbers not below a bound.
-
-    Args:
-        lower_bound: the lower bound.
 
     >>> torch.distributions.constraints.greater_than_eq(1.0).check(torch.tensor([1.0, 0.5]))
     tensor([ True, False])
@@ -304,9 +304,6 @@ class _GreaterThanEq(BoundedBelow):
 class _LessThan(BoundedAbove):
     """Numbers below a bound.
 
-    Args:
-        upper_bound: the upper bound.
-
     >>> torch.distributions.constraints.less_than(1.0).check(torch.tensor([0.0, 2.0]))
     tensor([ True, False])
     """
@@ -317,9 +314,6 @@ class _LessThan(BoundedAbove):
 
 class _Interval(Bounded):
     """Numbers between two bounds, these included.
-
-    Args:
-        lower_bound, upper_bound: the bounds.
 
     >>> torch.distributions.constraints.interval(0.0, 1.0).check(torch.tensor([1.0, 1.5]))
     tensor([ True, False])
@@ -332,9 +326,6 @@ class _Interval(Bounded):
 class _HalfOpenInterval(Bounded):
     """Numbers between two bounds, of which the upper one is not included.
 
-    Args:
-        lower_bound, upper_bound: the bounds.
-
     >>> torch.distributions.constraints.half_open_interval(0.0, 1.0).check(torch.tensor([0.0, 1.0]))
     tensor([ True, False])
     """
@@ -345,9 +336,6 @@ class _HalfOpenInterval(Bounded):
 
 class _IntegerInterval(Bounded):
     """Whole numbers between two bounds, these included.
-
-    Args:
-        lower_bound, upper_bound: the bounds.
 
     >>> torch.distributions.constraints.integer_interval(0, 2).check(torch.tensor([1.0, 1.5]))
     tensor([ True, False])
@@ -488,7 +476,21 @@ class _PositiveDefinite(_Symmetric):
 
 
 # -- several at once ------------------------------------------
-class _Cat(Constraint):
+class Several(Constraint):
+    """The base of constraints that are several others along a dimension."""
+
+    cseq: list[Constraint]
+
+    @property
+    def is_discrete(self) -> bool:
+        return any(c.is_discrete for c in self.cseq)
+
+    @property
+    def event_dim(self) -> int:
+        return max(c.event_dim for c in self.cseq)
+
+
+class _Cat(Several):
     """Constraints on parts of a dimension, one after another.
 
     Args:
@@ -507,20 +509,12 @@ class _Cat(Constraint):
         self.cseq, self.dim = list(cseq), dim
         self.lengths = part_lengths(lengths, len(self.cseq), "constraints")
 
-    @property
-    def is_discrete(self) -> bool:
-        return any(c.is_discrete for c in self.cseq)
-
-    @property
-    def event_dim(self) -> int:
-        return max(c.event_dim for c in self.cseq)
-
     def check(self, value: Tensor) -> Tensor:
         parts = value.split(self.lengths, self.dim)
         return torch.cat([c.check(part) for c, part in zip(self.cseq, parts)], self.dim)
 
 
-class _Stack(Constraint):
+class _Stack(Several):
     """Constraints on the entries of a dimension, one each.
 
     Args:
@@ -535,12 +529,8 @@ class _Stack(Constraint):
         self.cseq, self.dim = list(cseq), dim
 
     @property
-    def is_discrete(self) -> bool:
-        return any(c.is_discrete for c in self.cseq)
-
-    @property
     def event_dim(self) -> int:
-        dim = max(c.event_dim for c in self.cseq)
+        dim = super().event_dim
         return dim + 1 if self.dim + dim < 0 else dim
 
     def check(self, value: Tensor) -> Tensor:

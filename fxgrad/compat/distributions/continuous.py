@@ -29,7 +29,6 @@ class Normal(LocationScale, ExponentialFamily):
     loc = parameter("the mean", constraints.real)
     scale = parameter("the standard deviation", constraints.positive)
     support = constraints.real
-    has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
@@ -66,7 +65,6 @@ class Laplace(LocationScale):
     loc = parameter("the mean", constraints.real)
     scale = parameter("the mean distance from it", constraints.positive)
     support = constraints.real
-    has_rsample = True
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
@@ -100,7 +98,6 @@ class Cauchy(LocationScale):
     loc = parameter("the median", constraints.real)
     scale = parameter("the distance from there to the quartiles", constraints.positive)
     support = constraints.real
-    has_rsample = True
 
     def __init__(self, loc, scale, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale)
@@ -137,7 +134,6 @@ class StudentT(LocationScale):
     loc = parameter("by which its samples are shifted", constraints.real)
     scale = parameter("by which they are stretched", constraints.positive)
     support = constraints.real
-    has_rsample = True
 
     def __init__(self, df, loc=0.0, scale=1.0, validate_args: bool | None = None):
         self._fx_start_with(validate_args, df=df, loc=loc, scale=scale)
@@ -177,7 +173,6 @@ class Uniform(Distribution):
     _fx_source = chapter(CONTINUOUS_2, 26)
     low = parameter("the lower end")
     high = parameter("the upper end")
-    has_rsample = True
 
     def __init__(self, low, high, validate_args: bool | None = None):
         self._fx_start_with(validate_args, low=low, high=high)
@@ -238,7 +233,6 @@ class VonMises(Distribution):
     loc = parameter("the mean direction, an angle", constraints.real)
     concentration = parameter("how closely samples lie about it", constraints.positive)
     support = constraints.real
-    has_rsample = False
     _fx_ROUNDS = (
         64  # of rejections where nobody knows whether all are accepted: 2 in 3 of a round are, or more
     )
@@ -300,7 +294,6 @@ class GeneralizedPareto(Distribution):
         "the shape: 0 is an exponential tail, above it is heavier, below the support is bounded",
         constraints.real,
     )
-    has_rsample = True
 
     def __init__(self, loc, scale, concentration, validate_args: bool | None = None):
         self._fx_start_with(validate_args, loc=loc, scale=scale, concentration=concentration)

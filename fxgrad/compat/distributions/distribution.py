@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .parameters import declare_parameters
-from .utils import absent_member, broadcast_all, is_ours, known_truth, lazy_property, show, torch
+from .utils import (
+    absent_member,
+    absent_property,
+    broadcast_all,
+    is_ours,
+    known_truth,
+    lazy_property,
+    show,
+    torch,
+)
 
 __all__ = ["Distribution"]
 
@@ -39,6 +48,7 @@ class Distribution:
     has_rsample = False
     has_enumerate_support = False
     _validate_args = __debug__
+    _fx_kept: tuple[str, ...] = ()  # Tensors that `expand` leaves as they are
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
         self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
@@ -52,6 +62,8 @@ class Distribution:
         super().__init_subclass__(**options)
         if is_ours(cls):
             declare_parameters(cls)
+            if "rsample" in vars(cls) and "has_rsample" not in vars(cls):
+                cls.has_rsample = True
 
     def _fx_start_with(self, validate_args: bool | None, **parameters) -> None:
         """Set parameters of single numbers, broadcast against one another, and start with their shape."""
@@ -183,12 +195,14 @@ class Distribution:
         """Give another distribution what this one is made of, expanded: parameters that are there, and distributions.
         Other Tensors follow from these, and what is no Tensor has no shape."""
         for name, value in vars(self).items():
-            if name in self.arg_constraints and isinstance(value, Tensor):
-                event = value.shape[value.dim() - self.arg_constraints[name].event_dim :]
+            declared = getattr(type(self), name, None)
+            constraint = self.arg_constraints.get(name, getattr(declared, "constraint", None))
+            if constraint is not None and isinstance(value, Tensor):
+                event = value.shape[value.dim() - constraint.event_dim :]
                 vars(new)[name] = value.expand(batch_shape + event)
             elif isinstance(value, Distribution):
                 vars(new)[name] = value.expand(batch_shape)
-            elif not isinstance(value, Tensor):
+            elif name in self._fx_kept or not isinstance(value, Tensor):
                 vars(new)[name] = value
 
     def _get_checked_instance(self, cls: type, _instance: Distribution | None = None) -> Any:
@@ -202,44 +216,14 @@ class Distribution:
         return type(self).__new__(type(self)) if _instance is None else _instance
 
     # -- what a distribution defines ------------------------------------------
-    if TYPE_CHECKING:
-        arg_constraints: ClassVar[Mapping[str, constraints.Constraint]]
-        support: Any
-        mean: Any
-        mode: Any
-        variance: Any
-        stddev: Any
-    else:
-
-        @property
-        def arg_constraints(self) -> Mapping[str, constraints.Constraint]:
-            """The constraint on each parameter, by its name."""
-            raise absent_member(self, "arg_constraints")
-
-        @property
-        def support(self) -> constraints.Constraint:
-            """The constraint on samples."""
-            raise absent_member(self, "support")
-
-        @property
-        def mean(self) -> Tensor:
-            """The mean."""
-            raise absent_member(self, "mean")
-
-        @property
-        def mode(self) -> Tensor:
-            """The most probable value."""
-            raise absent_member(self, "mode")
-
-        @property
-        def variance(self) -> Tensor:
-            """The variance."""
-            raise absent_member(self, "variance")
-
-        @property
-        def stddev(self) -> Tensor:
-            """The standard deviation."""
-            return self.variance.sqrt()
+    arg_constraints: ClassVar[Mapping[str, constraints.Constraint]] = absent_property(
+        "arg_constraints", "The constraint on each parameter, by its name."
+    )
+    support: Any = absent_property("support", "The constraint on samples.")
+    mean: Any = absent_property("mean", "The mean.")
+    mode: Any = absent_property("mode", "The most probable value.")
+    variance: Any = absent_property("variance", "The variance.")
+    stddev: Any = property(lambda self: self.variance.sqrt(), doc="The standard deviation.")
 
     def sample(self, sample_shape=()) -> Tensor:
         """Draw samples, through which no gradients flow.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.tensor import Tensor
 from .distribution import Distribution
-from .utils import absent_member, sum_rightmost, torch
+from .utils import absent_member, absent_property, sum_rightmost, torch
 
 __all__ = ["ExponentialFamily"]
 
@@ -29,20 +29,11 @@ class ExponentialFamily(Distribution):
     True
     """
 
-    @property
-    def _natural_params(self) -> tuple[Tensor, ...]:
-        raise absent_member(self, "_natural_params")
+    _natural_params: Any = absent_property("_natural_params", "The tuple θ.")
+    _mean_carrier_measure: Any = absent_property("_mean_carrier_measure", "The mean of k.")
 
     def _log_normalizer(self, *natural_params) -> Tensor:
         raise absent_member(self, "_log_normalizer")
-
-    if TYPE_CHECKING:
-        _mean_carrier_measure: Any
-    else:
-
-        @property
-        def _mean_carrier_measure(self) -> Any:
-            raise absent_member(self, "_mean_carrier_measure")
 
     def _fx_normalizer_gradients(self) -> tuple[tuple[Tensor, ...], Tensor, tuple[Tensor, ...]]:
         """Return (θ, F(θ), ∇F(θ)), differentiable in θ."""

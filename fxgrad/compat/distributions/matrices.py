@@ -36,7 +36,6 @@ class Wishart(MatrixParameter, ExponentialFamily):
 
     df = parameter("how many, a number above n - 1 that need not be whole")
     support = constraints.positive_definite
-    has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...extend import FxgradError
-from ...random.laws import VECTORS, chapter
+from ...random import laws
 from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
 from . import constraints
@@ -70,6 +70,7 @@ class MatrixParameter(Distribution):
 
     _fx_given: str
     _unbroadcasted_scale_tril: Tensor
+    _fx_kept = ("_unbroadcasted_scale_tril",)
 
     def _fx_choose_matrix(self, matrices: dict[str, Any], error: type[FxgradError]) -> Tensor:
         """Remember which matrix is given, and its Cholesky factor, and return it."""
@@ -92,10 +93,6 @@ class MatrixParameter(Distribution):
             self._unbroadcasted_scale_tril = torch.linalg.cholesky(matrix)
         else:
             self._unbroadcasted_scale_tril = factor_from_precision(matrix)
-
-    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._fx_expand_parameters(new, batch_shape)
-        new._unbroadcasted_scale_tril = self._unbroadcasted_scale_tril
 
     def _fx_spread(self, matrix: Tensor) -> Tensor:
         """Expand a matrix over the batch."""
@@ -128,10 +125,9 @@ class MultivariateNormal(MatrixParameter):
     tensor(-1.8379)
     """
 
-    _fx_source = chapter(VECTORS, 45)
+    _fx_source = laws.chapter(laws.VECTORS, 45)
     loc = parameter("the mean, (…, n)", constraints.real_vector)
     support = constraints.real_vector
-    has_rsample = True
 
     def __init__(
         self,
@@ -196,8 +192,8 @@ class LowRankMultivariateNormal(Distribution):
     loc = parameter("the mean, (…, n)", constraints.real_vector)
     cov_factor = parameter("W, (…, n, m)", constraints.independent(constraints.real, 2))
     cov_diag = parameter("d, (…, n)", constraints.independent(constraints.positive, 1))
+    _fx_kept = ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril")
     support = constraints.real_vector
-    has_rsample = True
 
     def __init__(self, loc, cov_factor, cov_diag, validate_args: bool | None = None):
         ensure_vector(loc)
@@ -236,11 +232,6 @@ class LowRankMultivariateNormal(Distribution):
     def _fx_scaled_factor(self) -> Tensor:
         """Wᵀ·diag(d)⁻¹."""
         return self._unbroadcasted_cov_factor.mT / self._unbroadcasted_cov_diag.unsqueeze(-2)
-
-    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._fx_expand_parameters(new, batch_shape)
-        for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):
-            vars(new)[name] = vars(self)[name]
 
     mean = mode = attribute_of("loc")
 

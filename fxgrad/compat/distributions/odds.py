@@ -142,7 +142,6 @@ class ContinuousBernoulli(OddsWithShape, ExponentialFamily):
     """
 
     support = constraints.unit_interval
-    has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(self, probs=None, logits=None, lims=(0.499, 0.501), validate_args: bool | None = None):

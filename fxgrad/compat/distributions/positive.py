@@ -7,7 +7,7 @@ import math
 from ...random import laws
 from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, VECTORS, chapter
 from .._core.errors import ArgumentValueError
-from .._core.tensor import Size, Tensor
+from .._core.tensor import Tensor
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
@@ -32,7 +32,6 @@ class Exponential(Rate, ExponentialFamily):
     _fx_law = laws.Exponential.over(FUNCTIONS)
     rate = parameter("of events; the mean is 1/rate", constraints.positive)
     support = constraints.nonnegative
-    has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(self, rate, validate_args: bool | None = None):
@@ -80,7 +79,6 @@ class Gamma(Rate, ExponentialFamily):
     concentration = parameter("the shape", constraints.positive)
     rate = parameter("the inverse of the scale", constraints.positive)
     support = constraints.nonnegative
-    has_rsample = True
     _mean_carrier_measure = 0
 
     def __init__(self, concentration, rate, validate_args: bool | None = None):
@@ -129,9 +127,6 @@ class Chi2(Gamma):
     def __init__(self, df, validate_args: bool | None = None):
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    def _fx_expand_parameters(self, new, batch_shape: Size) -> None:
-        new.concentration, new.rate = (x.expand(batch_shape) for x in (self.concentration, self.rate))
-
 
 class FisherSnedecor(Distribution):
     """The F distribution: of the ratio of two mean squares of normal variables, of df1 and df2 of them. Its density is
@@ -146,7 +141,6 @@ class FisherSnedecor(Distribution):
     df1 = parameter("the degrees of freedom of the first one", constraints.positive)
     df2 = parameter("those of the second one", constraints.positive)
     support = constraints.positive
-    has_rsample = True
 
     def __init__(self, df1, df2, validate_args: bool | None = None):
         self._fx_start_with(validate_args, df1=df1, df2=df2)
@@ -194,7 +188,6 @@ class Dirichlet(ExponentialFamily):
     _fx_source = chapter(VECTORS, 49)
     concentration = parameter("(…, K)", constraints.independent(constraints.positive, 1))
     support = constraints.simplex
-    has_rsample = True
 
     def __init__(self, concentration, validate_args: bool | None = None):
         if concentration.dim() < 1:
@@ -266,7 +259,6 @@ class Beta(ExponentialFamily):
         lambda self: self._dirichlet.concentration[..., 1],
     )
     support = constraints.unit_interval
-    has_rsample = True
 
     def __init__(self, concentration1, concentration0, validate_args: bool | None = None):
         both = torch.stack(broadcast_all(concentration1, concentration0), -1)

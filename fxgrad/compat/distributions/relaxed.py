@@ -7,7 +7,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-from .._core.tensor import Size, Tensor
+from .._core.tensor import Tensor
 from . import constraints
 from .categorical import OverCategorical
 from .odds import Odds
@@ -26,16 +26,12 @@ class LogitRelaxedBernoulli(Odds):
     """The distribution of log odds whose sigmoid is relaxed from a Bernoulli variable."""
 
     temperature: Any = parameter("how far from 0 and 1 samples are")
+    _fx_kept = ("temperature",)
     support = constraints.real
-    has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
         self.temperature = temperature
         self._fx_start_odds(validate_args, probs, logits)
-
-    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._fx_expand_parameters(new, batch_shape)
-        new.temperature = self.temperature
 
     def rsample(self, sample_shape=()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -75,16 +71,12 @@ class ExpRelaxedCategorical(OverCategorical):
     """The distribution of logarithms of what is relaxed from a one-hot vector."""
 
     temperature: Any = parameter("how far from the corners samples are")
+    _fx_kept = ("temperature",)
     support = constraints.real_vector  # whose exponentials add up to 1
-    has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args: bool | None = None):
         self.temperature = temperature
         super().__init__(probs, logits, validate_args=validate_args)
-
-    def _fx_expand_parameters(self, new: Any, batch_shape: Size) -> None:
-        super()._fx_expand_parameters(new, batch_shape)
-        new.temperature = self.temperature
 
     def rsample(self, sample_shape=()) -> Tensor:
         noise = draw_unit(self._extended_shape(sample_shape), self.logits)

@@ -6,10 +6,11 @@ promotion and overloads.
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from ...random.laws import Functions, Law
+from ...random import laws
 from .._core.tensor import Tensor
 from .distribution import Distribution
 from .utils import torch
@@ -17,11 +18,10 @@ from .utils import torch
 
 def log_beta(a: Tensor, b: float) -> Tensor:
     """The logarithm of the beta function."""
-    b = torch.as_tensor(b, dtype=a.dtype, device=a.device)
-    return torch.lgamma(a) + torch.lgamma(b) - torch.lgamma(a + b)
+    return torch.lgamma(a) + math.lgamma(b) - torch.lgamma(a + b)
 
 
-FUNCTIONS = Functions(torch, torch.special, SimpleNamespace(betaln=log_beta))
+FUNCTIONS = laws.Functions(torch, torch.special, SimpleNamespace(betaln=log_beta))
 
 
 class LocationScale(Distribution):
@@ -29,7 +29,7 @@ class LocationScale(Distribution):
 
     loc: Any
     scale: Any
-    _fx_law: ClassVar[Law]
+    _fx_law: ClassVar[laws.Law]
     _fx_shapes: ClassVar[tuple[str, ...]] = ()  # the parameters that are the law's
 
     def _fx_standardize(self, x: Tensor) -> Tensor:

@@ -55,6 +55,15 @@ def absent_member(one: Any, name: str) -> NotSupportedError:
     return NotSupportedError(f"{type(one).__name__} has no `{name}`")
 
 
+def absent_property(name: str, text: str) -> Any:
+    """Return a property, of this docstring, that a distribution or a transform does not define."""
+
+    def refuse(one: Any) -> Any:
+        raise absent_member(one, name)
+
+    return property(refuse, doc=text)
+
+
 def is_ours(cls: type) -> bool:
     """Whether a class is one of this package, not a user's."""
     return cls.__module__.startswith(f"{__package__}.")

@@ -20,12 +20,15 @@ REAL: dict[str, Any] = {"spaces": "special", "inplace": False, "kinds": "biuf"}
 
 # -- Bessel functions ------------------------------------------
 def bessel_slope(t, y, x, *, family: str, order: int, scaled: bool) -> Any:
-    """J and Y: (C₍ₙ₋₁₎ - C₍ₙ₊₁₎)/2, K: -(K₍ₙ₋₁₎ + K₍ₙ₊₁₎)/2, and C₍₋₁₎ = -C₁, K₍₋₁₎ = K₁ (https://dlmf.nist.gov/10.6,
-    10.29)."""
-    below, above = (bessel(x, family=family, order=n, scaled=scaled) for n in (abs(order - 1), order + 1))
+    """The derivative, where C₋₁ = -C₁ of J and Y, and K₋₁ = K₁."""
+
+    def of_order(n, x) -> Any:
+        value = bessel(x, family=family, order=abs(n), scaled=scaled)
+        return -value if n < 0 and family != "K" else value
+
     if family == "K":
-        return t * ((y if scaled else 0) - 0.5 * (below + above))
-    return t * (0.5 * ((below if order else -below) - above))
+        return t * ((y if scaled else 0) - ops.middle_sum(of_order, order, x))
+    return t * ops.middle_difference(of_order, order, x)
 
 
 bessel = declare_primitive(

@@ -25,18 +25,8 @@ bessel = partial(special, source="https://dlmf.nist.gov/10.2")
 modified = partial(special, source="https://dlmf.nist.gov/10.25")
 
 
-def middle_difference(function: Callable[..., Any], v: Any, z: Any) -> Any:
-    """(Cᵥ₋₁ − Cᵥ₊₁)/2, the derivative of J, Y and Hankel's functions."""
-    return 0.5 * (function(v - 1, z) - function(v + 1, z))
-
-
-def middle_sum(function: Callable[..., Any], v: Any, z: Any) -> Any:
-    """(Cᵥ₋₁ + Cᵥ₊₁)/2, the derivative of I, and but for its sign of K."""
-    return 0.5 * (function(v - 1, z) + function(v + 1, z))
-
-
 # -- Bessel functions ------------------------------------------
-@special(REFUSED, lambda t, y, v, z: t * middle_difference(jv, v, z), at=(2, 1.7))
+@special(REFUSED, lambda t, y, v, z: t * ops.middle_difference(jv, v, z), at=(2, 1.7))
 def jv(v: ArrayLike, z: ArrayLike) -> Array:
     """The Bessel function of the first kind of real order v, of real or complex z (https://dlmf.nist.gov/10.2.E2)."""
 
@@ -44,39 +34,39 @@ def jv(v: ArrayLike, z: ArrayLike) -> Array:
 jn = jv
 
 
-@special(REFUSED, lambda t, y, v, z: t * middle_difference(yv, v, z), at=(2, 1.7))
+@special(REFUSED, lambda t, y, v, z: t * ops.middle_difference(yv, v, z), at=(2, 1.7))
 def yv(v: ArrayLike, z: ArrayLike) -> Array:
     """The Bessel function of the second kind of real order v, of real or complex z (https://dlmf.nist.gov/10.2.E3)."""
 
 
-@bessel(REFUSED, lambda t, y, n, x: t * middle_difference(yn, n, x), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, n, x: t * ops.middle_difference(yn, n, x), at=(2, 1.7))
 def yn(n: ArrayLike, x: ArrayLike) -> Array:
     """The Bessel function of the second kind of whole order n, of real x."""
 
 
-@special(REFUSED, lambda t, y, v, z: t * middle_sum(iv, v, z), at=(2, 1.7))
+@special(REFUSED, lambda t, y, v, z: t * ops.middle_sum(iv, v, z), at=(2, 1.7))
 def iv(v: ArrayLike, z: ArrayLike) -> Array:
     """The modified Bessel function of the first kind of real order v, of real or complex z
     (https://dlmf.nist.gov/10.25.E2)."""
 
 
-@special(REFUSED, lambda t, y, v, z: t * -middle_sum(kv, v, z), at=(2, 1.7))
+@special(REFUSED, lambda t, y, v, z: t * -ops.middle_sum(kv, v, z), at=(2, 1.7))
 def kv(v: ArrayLike, z: ArrayLike) -> Array:
     """The modified Bessel function of the second kind of real order v, of real or complex z
     (https://dlmf.nist.gov/10.25.E3)."""
 
 
-@modified(REFUSED, lambda t, y, n, x: t * -middle_sum(kn, n, x), at=(2, 1.7))
+@modified(REFUSED, lambda t, y, n, x: t * -ops.middle_sum(kn, n, x), at=(2, 1.7))
 def kn(n: ArrayLike, x: ArrayLike) -> Array:
     """The modified Bessel function of the second kind of whole order n, of real x."""
 
 
-@bessel(REFUSED, lambda t, y, v, z: t * middle_difference(hankel1, v, z), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * ops.middle_difference(hankel1, v, z), at=(2, 1.7))
 def hankel1(v: ArrayLike, z: ArrayLike) -> Array:
     """Hankel's function of the first kind J + i·Y, complex."""
 
 
-@bessel(REFUSED, lambda t, y, v, z: t * middle_difference(hankel2, v, z), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * ops.middle_difference(hankel2, v, z), at=(2, 1.7))
 def hankel2(v: ArrayLike, z: ArrayLike) -> Array:
     """Hankel's function of the second kind J − i·Y, complex."""
 
@@ -116,15 +106,15 @@ def far_slope(v: Any, x: Any, slope: Any, first: bool) -> Any:
 
 
 def jve_slope(v: Any, z: Any, y: Any) -> Any:
-    return middle_difference(jve, v, z)
+    return ops.middle_difference(jve, v, z)
 
 
 def yve_slope(v: Any, z: Any, y: Any) -> Any:
-    return middle_difference(yve, v, z)
+    return ops.middle_difference(yve, v, z)
 
 
 def ive_slope(v: Any, z: Any, y: Any) -> Any:
-    return far_slope(v, z, middle_sum(ive, v, z) - ops.sign(z) * y, first=True)
+    return far_slope(v, z, ops.middle_sum(ive, v, z) - ops.sign(z) * y, first=True)
 
 
 @bessel(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, jve_slope, "jve"), at=(2, 1.7))
@@ -158,18 +148,18 @@ def ive(v: ArrayLike, z: ArrayLike) -> Array:
 
 
 @modified(
-    REFUSED, lambda t, y, v, z: t * far_slope(v, z, y - middle_sum(kve, v, z), first=False), at=(2, 1.7)
+    REFUSED, lambda t, y, v, z: t * far_slope(v, z, y - ops.middle_sum(kve, v, z), first=False), at=(2, 1.7)
 )
 def kve(v: ArrayLike, z: ArrayLike) -> Array:
     """`kv(v, z)·exp(z)`."""
 
 
-@bessel(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel1e, v, z) - 1j * y), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * (ops.middle_difference(hankel1e, v, z) - 1j * y), at=(2, 1.7))
 def hankel1e(v: ArrayLike, z: ArrayLike) -> Array:
     """`hankel1(v, z)·exp(−i·z)`."""
 
 
-@bessel(REFUSED, lambda t, y, v, z: t * (middle_difference(hankel2e, v, z) + 1j * y), at=(2, 1.7))
+@bessel(REFUSED, lambda t, y, v, z: t * (ops.middle_difference(hankel2e, v, z) + 1j * y), at=(2, 1.7))
 def hankel2e(v: ArrayLike, z: ArrayLike) -> Array:
     """`hankel2(v, z)·exp(i·z)`."""
 

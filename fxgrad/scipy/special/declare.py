@@ -82,13 +82,15 @@ def operand_names(body: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def make_rules(
-    name: str, names: Sequence[str], partials: Sequence[Any], formula: Any, equation: Any
+    name: str, names: Sequence[str], partials: Sequence[Any], formula: Any, equation: Any, native: Any = None
 ) -> list[Any]:
     """Return one rule for each operand of a declaration."""
     if formula is not None:
         rules = [partial_of_formula(formula, i) for i in range(len(names))]
     elif equation is not None:
         rules = [partial_of_solution(equation, i) for i in range(len(names))]
+    elif native is not None and not partials:
+        rules = list(getattr(ops, native).primitive.partials)
     else:
         rules = list(partials)
     for i, rule in enumerate(partials):
@@ -115,14 +117,14 @@ def special(
             `...` for that of the formula or the equation.
         formula: the function in terms of others, for its derivatives.
         equation: (y, *operands) → what is 0.
-        native: the primitive, with `params`, by which machine code knows it.
+        native: the primitive, with `params`, by which machine code knows it; its rules serve where none is given.
         at: a point in the domain, for the example and the tests.
         source: where the formulas are from, unless the docstring names it.
     """
 
     def declare(body: F) -> F:
         name, names = body.__name__, operand_names(body)
-        rules = make_rules(name, names, partials, formula, equation)
+        rules = make_rules(name, names, partials, formula, equation, native)
         kernel = ops.library_kernel(name, native=native, **(params or {}))
         call = ops.library_function(f"scipy_{name}", kernel, rules, computes=None if params else native)
         vars(update_wrapper(call, body)).pop("__signature__", None)  # the body has one

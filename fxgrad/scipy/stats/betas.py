@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import random as fxrandom
 from ...extend import ops
 from ...random import laws
 from ...random.laws import CONTINUOUS_2, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, magnitude
+from .normal import norm
 
 
 class Beta(rv_continuous):
@@ -29,6 +29,7 @@ class Beta(rv_continuous):
     _source = chapter(CONTINUOUS_2, 25)
     a: Any = 0.0
     b: Any = 1.0
+    _sampler = "beta"
 
     def _logpdf(self, x: Any, a: Any, b: Any) -> Any:
         return special.xlog1py(b - 1, -x) + special.xlogy(a - 1, x) - special.betaln(a, b)
@@ -62,9 +63,6 @@ class Beta(rv_continuous):
     def _entropy(self, a: Any, b: Any) -> Any:
         inner = (a - 1) * special.digamma(a) + (b - 1) * special.digamma(b)
         return special.betaln(a, b) - inner + (a + b - 2) * special.digamma(a + b)
-
-    def _rvs(self, key: Any, size: tuple[int, ...], a: Any, b: Any) -> Any:
-        return fxrandom.beta(key, a, b, size)
 
 
 beta: Beta = Beta()
@@ -215,6 +213,10 @@ class T(laws.StudentT, Symmetric):
     2.570582 0.018653
     """
 
+    def _logpdf(self, x: Any, df: Any) -> Any:
+        normal = ops.isinf(df)
+        return ops.where(normal, norm._logpdf(x), super()._logpdf(x, ops.where(normal, 1.0, df)))
+
     def _cdf(self, x: Any, df: Any) -> Any:
         normal = ops.isinf(df)
         df = ops.where(normal, 1.0, df)
@@ -240,6 +242,10 @@ class T(laws.StudentT, Symmetric):
         skew = ops.where(ops.greater(df, 3), 0.0, math.nan)
         kurtosis = ops.where(ops.greater(n, 4), 6 / (n - 4), ops.where(ops.greater(n, 2), INFINITY, math.nan))
         return mean, ops.where(normal, 1.0, var), skew, ops.where(normal, 0.0, kurtosis)
+
+    def _entropy(self, df: Any) -> Any:
+        normal = ops.isinf(df)
+        return ops.where(normal, norm._entropy(), super()._entropy(ops.where(normal, 1.0, df)))
 
 
 arcsine: Arcsine = Arcsine()

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import random as fxrandom
 from ...extend import aval_of, ops
 from ...random import laws
 from ...random.laws import DISCRETE, chapter
@@ -21,6 +20,16 @@ def log_choose(n: Any, k: Any) -> Any:
     return -ops.log(n + 1) - special.betaln(n - k + 1, k + 1)
 
 
+def is_count(n: Any) -> Any:
+    """Whether numbers are whole and not negative."""
+    return ops.logical_and(ops.greater_equal(n, 0), ops.equal(ops.floor(n), n))
+
+
+def is_probability(p: Any) -> Any:
+    """Whether numbers are from 0 to 1."""
+    return ops.logical_and(ops.greater_equal(p, 0), ops.less_equal(p, 1))
+
+
 class Binom(rv_discrete):
     """The binomial distribution, of the number of successes in n trials of probability p.
 
@@ -30,11 +39,10 @@ class Binom(rv_discrete):
 
     _source = chapter(DISCRETE, 3)
     a: Any = 0.0
+    _sampler = "binomial"
 
     def _argcheck(self, n: Any, p: Any) -> Any:
-        return all_of(
-            ops.greater_equal(n, 0), ops.equal(ops.floor(n), n), ops.greater_equal(p, 0), ops.less_equal(p, 1)
-        )
+        return ops.logical_and(is_count(n), is_probability(p))
 
     def _get_support(self, n: Any, p: Any) -> tuple[Any, Any]:
         return 0.0, n
@@ -52,9 +60,6 @@ class Binom(rv_discrete):
         var = n * p * (1 - p)
         return n * p, var, (1 - 2 * p) / ops.sqrt(var), (1 - 6 * p * (1 - p)) / var
 
-    def _rvs(self, key: Any, size: tuple[int, ...], n: Any, p: Any) -> Any:
-        return fxrandom.binomial(key, n, p, size)
-
 
 class Bernoulli(rv_discrete):
     """The distribution of Bernoulli, of 1 with probability p and else 0.
@@ -68,7 +73,7 @@ class Bernoulli(rv_discrete):
     b: Any = 1.0
 
     def _argcheck(self, p: Any) -> Any:
-        return all_of(ops.greater_equal(p, 0), ops.less_equal(p, 1))
+        return is_probability(p)
 
     def _logpmf(self, k: Any, p: Any) -> Any:
         return special.xlogy(k, p) + special.xlog1py(1 - k, -p)
@@ -96,6 +101,7 @@ class Poisson(laws.Poisson, rv_discrete):
     """
 
     a: Any = 0.0
+    _sampler = "poisson"
 
     def _argcheck(self, mu: Any) -> Any:
         return ops.greater_equal(mu, 0)
@@ -121,9 +127,6 @@ class Poisson(laws.Poisson, rv_discrete):
         series = -(1 / 12 + (1 / 24 + (19 / 360 + 9 / (80 * many)) / many) / many) / many
         return ops.where(large, 0.5 * ops.log(2 * math.pi * math.e * many) + series, total)
 
-    def _rvs(self, key: Any, size: tuple[int, ...], mu: Any) -> Any:
-        return fxrandom.poisson(key, mu, size)
-
 
 class Geom(rv_discrete):
     """The geometric distribution, of the number of trials of probability p up to the first success.
@@ -134,6 +137,7 @@ class Geom(rv_discrete):
 
     _source = chapter(DISCRETE, 5)
     a: Any = 1.0
+    _sampler = "geometric"
 
     def _argcheck(self, p: Any) -> Any:
         return all_of(ops.greater(p, 0), ops.less_equal(p, 1))
@@ -155,9 +159,6 @@ class Geom(rv_discrete):
 
     def _entropy(self, p: Any) -> Any:
         return (special.entr(p) + special.entr(1 - p)) / p
-
-    def _rvs(self, key: Any, size: tuple[int, ...], p: Any) -> Any:
-        return fxrandom.geometric(key, p, size)
 
 
 class NBinom(rv_discrete):
@@ -201,9 +202,7 @@ class BetaBinom(rv_discrete):
     a: Any = 0.0
 
     def _argcheck(self, n: Any, a: Any, b: Any) -> Any:
-        return all_of(
-            ops.greater_equal(n, 0), ops.equal(ops.floor(n), n), ops.greater(a, 0), ops.greater(b, 0)
-        )
+        return all_of(is_count(n), ops.greater(a, 0), ops.greater(b, 0))
 
     def _get_support(self, n: Any, a: Any, b: Any) -> tuple[Any, Any]:
         return 0.0, n
@@ -236,9 +235,7 @@ class HyperGeom(rv_discrete):
     _source = chapter(DISCRETE, 6)
 
     def _argcheck(self, M: Any, n: Any, N: Any) -> Any:
-        whole = (ops.equal(ops.floor(v), v) for v in (M, n, N))
-        within = (ops.less_equal(v, M) for v in (n, N))
-        return all_of(*whole, *within, *(ops.greater_equal(v, 0) for v in (M, n, N)))
+        return all_of(*map(is_count, (M, n, N)), *(ops.less_equal(v, M) for v in (n, N)))
 
     def _get_support(self, M: Any, n: Any, N: Any) -> tuple[Any, Any]:
         return ops.maximum(N - (M - n), 0.0), ops.minimum(n, N)

@@ -126,6 +126,14 @@ def as_floats(values: Sequence[Any], name: str) -> tuple[list[Any], np.dtype]:
     return [ops.convert(v, dtype=computed) for v in values], dtype
 
 
+def stats_of_moments(first: Any, second: Any, third: Any, fourth: Any) -> tuple[Any, Any, Any, Any]:
+    """Return mean, variance, skewness and excess kurtosis, given the moments about zero."""
+    var = second - first**2
+    skew = (third - 3 * first * second + 2 * first**3) / var**1.5
+    heavy = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
+    return first, var, skew, heavy / var**2 - 3
+
+
 class Distribution:
     """The base of distributions of one number: parameters, frozen ones, and what continuous and discrete ones share."""
 
@@ -136,6 +144,7 @@ class Distribution:
     _holds_at_infinity = False  # whether the hooks are right at ±∞, too
     _law: str = ""  # the hook whose signature names the shapes
     _source: str = ""  # of its formulas, for the docstring
+    _sampler: str = ""  # of `fxgrad.random`, where that is not the inverse of the distribution function
     _f = Functions(ops, special)  # over which the formulas of `fxgrad.random.laws` are computed
 
     def __init__(self, a: float | None = None, b: float | None = None, name: str | None = None):
@@ -246,11 +255,7 @@ class Distribution:
 
     def _stats(self, *shapes: Any) -> tuple[Any, Any, Any, Any]:
         """Return mean, variance, skewness and excess kurtosis, from the moments about zero."""
-        first, second, third, fourth = (self._munp(n, *shapes) for n in (1, 2, 3, 4))
-        var = second - ops.square(first)
-        central = third - 3 * first * second + 2 * first**3
-        heavy = fourth - 4 * first * third + 6 * ops.square(first) * second - 3 * first**4
-        return first, var, central / var**1.5, heavy / ops.square(var) - 3
+        return stats_of_moments(*(self._munp(n, *shapes) for n in (1, 2, 3, 4)))
 
     def _munp(self, n: int, *shapes: Any) -> Any:
         """Return the moment of order n about zero, from mean, variance, skewness and kurtosis."""
@@ -281,6 +286,8 @@ class Distribution:
         )
 
     def _rvs(self, key: Any, size: tuple[int, ...], *shapes: Any) -> Any:
+        if self._sampler:
+            return getattr(fxrandom, self._sampler)(key, *shapes, size)
         return self._ppf(uniform_open(key, size), *shapes)
 
     def _ppf(self, q: Any, *shapes: Any) -> Any:

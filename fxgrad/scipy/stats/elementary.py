@@ -13,7 +13,7 @@ from ...extend import ops
 from ...random import laws
 from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
 from .density import Symmetric, Transformed, rv_continuous
-from .distribution import all_of, magnitude
+from .distribution import all_of, magnitude, stats_of_moments
 
 LOG_2 = math.log(2)
 LOG_PI = math.log(math.pi)
@@ -301,11 +301,8 @@ class HalfLogistic(rv_continuous):
         return ops.log(2 - q) - ops.log(q)
 
     def _stats(self) -> Any:
-        mean, second = 2 * LOG_2, math.pi**2 / 3
-        third, fourth = 9 * 1.2020569031595942854, 7 * math.pi**4 / 15  # 9·ζ(3)
-        var = second - mean**2
-        skew = (third - 3 * mean * second + 2 * mean**3) / var**1.5
-        return mean, var, skew, (fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4) / var**2 - 3
+        third = 9 * 1.2020569031595942854  # 9·ζ(3)
+        return stats_of_moments(2 * LOG_2, math.pi**2 / 3, third, 7 * math.pi**4 / 15)
 
     def _entropy(self) -> Any:
         return 2 - LOG_2

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import random as fxrandom
 from ...extend import ops
 from ...random import laws
 from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
@@ -29,6 +28,7 @@ class Gamma(laws.Gamma, rv_continuous):
     """
 
     a: Any = 0.0
+    _sampler = "gamma"
 
     def _sf(self, x: Any, a: Any) -> Any:
         return special.gammaincc(a, x)
@@ -50,9 +50,6 @@ class Gamma(laws.Gamma, rv_continuous):
 
     def _stats(self, a: Any) -> Any:
         return a, a, 2 / ops.sqrt(a), 6 / a
-
-    def _rvs(self, key: Any, size: tuple[int, ...], a: Any) -> Any:
-        return fxrandom.gamma(key, a, size)
 
 
 def log_tail(log_part: Any, x: Any, w: Any, a: Any, upper: bool) -> Any:
@@ -86,6 +83,7 @@ class Chi2(Transformed):
     _source = chapter(CONTINUOUS_1, 18)
     a: Any = 0.0
     _base = gamma
+    _sampler = "chisquare"
 
     def _base_shapes(self, df: Any) -> tuple[Any, ...]:
         return (0.5 * df,)
@@ -107,9 +105,6 @@ class Chi2(Transformed):
 
     def _entropy(self, df: Any) -> Any:
         return LOG_2 + gamma._entropy(0.5 * df)
-
-    def _rvs(self, key: Any, size: tuple[int, ...], df: Any) -> Any:
-        return 2 * fxrandom.gamma(key, 0.5 * df, size)
 
 
 class Chi(Transformed):

@@ -7,6 +7,7 @@ number for each point. SciPy's functions allow less: their parameters are those 
 from __future__ import annotations
 
 import math
+from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from ...extend import Array, ArrayLike, ConcretizationError, ShapeError, as_valu
 from ...numpy.composite import cast
 from .. import special
 from .counts import binom
-from .distribution import Frozen, as_floats, method
+from .distribution import F, Frozen, as_floats, method
 from .generator import check_that_all_is_plain, scipy_law
 
 LOG_2PI = math.log(2 * math.pi)
@@ -67,6 +68,18 @@ def factor(cov: Any, allow_singular: bool, name: str) -> Factors:
         fnp.sum(cast(kept, dtype), axis=-1),
         lambda deviation: along(deviation, fnp.where(kept, 0.0, 1.0)),
     )
+
+
+def exponential_of(log_density: F, text: str) -> F:
+    """Return the method, of this docstring, that is the exponential of another with the same arguments."""
+
+    @wraps(log_density)
+    def density(*args: Any, **kwargs: Any) -> Any:
+        return ops.exp(log_density(*args, **kwargs))
+
+    density.__doc__, density.__name__ = text, log_density.__name__.removeprefix("log")
+    density.__qualname__ = log_density.__qualname__.replace(".log", ".")
+    return method(density)  # type: ignore[return-value]
 
 
 class Multivariate:
@@ -145,12 +158,7 @@ class MultivariateNormal(Elliptical):
             value = fnp.where(size > 1e3 * float(np.finfo(aval_of(value).dtype).eps), -math.inf, value)
         return cast(value, dtype)
 
-    @method
-    def pdf(
-        self, x: ArrayLike, mean: ArrayLike | None = None, cov: Any = 1, allow_singular: bool = False
-    ) -> Array:
-        """The density at points [..., n]."""
-        return ops.exp(self.logpdf(x, mean, cov, allow_singular))
+    pdf = exponential_of(logpdf, "The density at points [..., n].")
 
     @method
     def entropy(self, mean: ArrayLike | None = None, cov: Any = 1) -> Array:
@@ -203,17 +211,7 @@ class MultivariateT(Elliptical):
         value = ops.where(normal, -0.5 * (n * LOG_2PI + distance), heavy) - 0.5 * factors.log_det
         return cast(ops.where(ops.greater(df, 0), value, math.nan), dtype)
 
-    @method
-    def pdf(
-        self,
-        x: ArrayLike,
-        loc: ArrayLike | None = None,
-        shape: Any = 1,
-        df: ArrayLike = 1,
-        allow_singular: bool = False,
-    ) -> Array:
-        """The density at points [..., n]."""
-        return ops.exp(self.logpdf(x, loc, shape, df, allow_singular))
+    pdf = exponential_of(logpdf, "The density at points [..., n].")
 
 
 class Dirichlet(Multivariate):
@@ -265,10 +263,7 @@ class Dirichlet(Multivariate):
         """The logarithm of Π Γ(αᵢ)/Γ(Σ αᵢ)."""
         return fnp.sum(special.gammaln(alpha)) - special.gammaln(fnp.sum(alpha))
 
-    @method
-    def pdf(self, x: ArrayLike, alpha: ArrayLike) -> Array:
-        """The density at shares [K, ...] or [K - 1, ...]."""
-        return ops.exp(self.logpdf(x, alpha))
+    pdf = exponential_of(logpdf, "The density at shares [K, ...] or [K - 1, ...].")
 
     @method
     def mean(self, alpha: ArrayLike) -> Array:
@@ -344,10 +339,7 @@ class Multinomial(Multivariate):
         value = special.gammaln(n + 1) + fnp.sum(terms, axis=-1)
         return cast(fnp.where(valid, fnp.where(outside, -math.inf, value), math.nan), dtype)
 
-    @method
-    def pmf(self, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
-        """The probability of counts [..., K]."""
-        return ops.exp(self.logpmf(x, n, p))
+    pmf = exponential_of(logpmf, "The probability of counts [..., K].")
 
     @method
     def cov(self, n: ArrayLike, p: ArrayLike) -> Array:
@@ -403,10 +395,7 @@ class Wishart(Multivariate):
         value = 0.5 * (df - n - 1) * log_x - 0.5 * trace - norm
         return cast(fnp.where(df > n - 1, value, math.nan), dtype)
 
-    @method
-    def pdf(self, x: ArrayLike, df: ArrayLike, scale: ArrayLike) -> Array:
-        """The density at matrices [n, n, ...]."""
-        return ops.exp(self.logpdf(x, df, scale))
+    pdf = exponential_of(logpdf, "The density at matrices [n, n, ...].")
 
     @method
     def mean(self, df: ArrayLike, scale: ArrayLike) -> Array:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ... import random as fxrandom
 from ...extend import ops
 from ...random import laws
 from ...random.laws import CONTINUOUS_1, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
-from .distribution import INFINITY, all_of
+from .distribution import INFINITY, all_of, stats_of_moments
 
 LOG_2 = math.log(2)
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -29,15 +28,13 @@ class Norm(laws.Normal, Symmetric):
     """
 
     _holds_at_infinity = True
+    _sampler = "normal"
 
     def _logcdf(self, x: Any) -> Any:
         return special.log_ndtr(x)
 
     def _munp(self, n: int) -> Any:
         return 0.0 if n % 2 else float(math.prod(range(1, n, 2)))
-
-    def _rvs(self, key: Any, size: tuple[int, ...]) -> Any:
-        return fxrandom.normal(key, size)
 
 
 norm: Norm = Norm()
@@ -187,11 +184,7 @@ class TruncNorm(rv_continuous):
         moments = [1.0, at_a - at_b]
         for n in (2, 3, 4):  # by parts: mₙ = (n - 1)·mₙ₋₂ + aⁿ⁻¹·f(a) - bⁿ⁻¹·f(b)
             moments.append((n - 1) * moments[n - 2] + low ** (n - 1) * at_a - high ** (n - 1) * at_b)
-        _, mean, second, third, fourth = moments
-        var = second - ops.square(mean)
-        skew = (third - 3 * mean * second + 2 * mean**3) / var**1.5
-        heavy = fourth - 4 * mean * third + 6 * ops.square(mean) * second - 3 * mean**4
-        return mean, var, skew, heavy / ops.square(var) - 3
+        return stats_of_moments(*moments[1:])
 
     def _entropy(self, a: Any, b: Any) -> Any:
         mass = log_mass(a, b)

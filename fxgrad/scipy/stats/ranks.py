@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, ShapeError, StructureError, UnsupportedError, ops, unknown_option
-from ...numpy.composite import cast, composite, dtype_of, kind, normalize_axis
+from ...extend import Array, ArrayLike, ShapeError, StructureError, ops, unknown_option
+from ...numpy.composite import cast, dtype_of, kind, normalize_axis
 from .betas import beta, t
 from .distribution import as_floats
-from .samples import ModeResult, keep_axis
+from .samples import ModeResult, ensure_propagates, keep_axis, statistic
 
 
 class CorrelationResult(NamedTuple):
@@ -45,7 +45,7 @@ def runs(ordered: Any) -> tuple[Any, Any]:
     return begins, ops.cummax(ops.where(begins, position, 0), axis=ordered.ndim - 1)
 
 
-@composite(derivative="", origin="scipy.stats.rankdata")
+@statistic
 def rankdata(
     a: ArrayLike, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Array:
@@ -60,15 +60,13 @@ def rankdata(
 
     Raises:
         StructureError: there is no such `method`.
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(fx.scipy.stats.rankdata([0.0, 2.0, 3.0, 2.0]))
     [1.  2.5 4.  2.5]
     """
     if method not in ("average", "min", "max", "dense", "ordinal"):
         raise unknown_option("rankdata", "method", method, ("average", "min", "max", "dense", "ordinal"))
-    if nan_policy != "propagate":
-        raise UnsupportedError(f"rankdata: nan_policy={nan_policy!r}", hint="select the entries first")
+    ensure_propagates(nan_policy, "rankdata")
     a = ops.stop_gradient(fnp.asarray(a))
     a, along = (fnp.ravel(a), 0) if axis is None else (a, normalize_axis(axis, a.ndim))
     rows = fnp.moveaxis(a, along, -1)
@@ -93,7 +91,7 @@ def rankdata(
     return fnp.moveaxis(ranks, -1, along)
 
 
-@composite(derivative="", origin="scipy.stats.mode")
+@statistic
 def mode(
     a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
@@ -101,14 +99,12 @@ def mode(
 
     Raises:
         ShapeError: the axis is empty.
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> value, count = fx.scipy.stats.mode([3, 1, 2, 3, 1])
     >>> print(value, count)
     1 2
     """
-    if nan_policy != "propagate":
-        raise UnsupportedError(f"mode: nan_policy={nan_policy!r}", hint="select the entries first")
+    ensure_propagates(nan_policy, "mode")
     a = fnp.asarray(a)
     sample, along = (fnp.ravel(a), 0) if axis is None else (a, normalize_axis(axis, a.ndim))
     ordered = fnp.sort(fnp.moveaxis(sample, along, -1), axis=-1)
@@ -151,7 +147,7 @@ def correlation(x: Any, y: Any) -> Any:
     return ops.maximum(ops.minimum(product, 1.0), -1.0)
 
 
-@composite(derivative="", origin="scipy.stats.pearsonr")
+@statistic
 def pearsonr(x: ArrayLike, y: ArrayLike, *, axis: int | None = 0) -> CorrelationResult:
     """The linear correlation of two samples, and the probability of one as far from 0 for independent normal samples
     (Student, "Probable error of a correlation coefficient", 1908).
@@ -172,7 +168,7 @@ def pearsonr(x: ArrayLike, y: ArrayLike, *, axis: int | None = 0) -> Correlation
     return CorrelationResult(cast(r, dtype), cast(pvalue, dtype))
 
 
-@composite(derivative="", origin="scipy.stats.spearmanr")
+@statistic
 def spearmanr(
     a: ArrayLike, b: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate"
 ) -> CorrelationResult:
@@ -195,7 +191,7 @@ def spearmanr(
     return CorrelationResult(cast(r, dtype), cast(pvalue, dtype))
 
 
-@composite(derivative="", origin="scipy.stats.linregress")
+@statistic
 def linregress(x: ArrayLike, y: ArrayLike) -> LinregressResult:
     """The line of least squares through points (x, y).
 

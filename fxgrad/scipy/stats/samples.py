@@ -6,15 +6,25 @@ The axis is 0 unless it is given, as in SciPy; None is the whole array. NaN in a
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import Array, ArrayLike, StructureError, UnsupportedError, aval_of, ops, unknown_option
+from ...extend import (
+    Array,
+    ArrayLike,
+    StructureError,
+    UnsupportedError,
+    aval_of,
+    insert_before_example,
+    ops,
+    unknown_option,
+)
 from ...numpy.composite import cast, composite, normalize_axis
 from .. import special
-from .distribution import as_floats
+from .distribution import F, as_floats
 
 
 class ModeResult(NamedTuple):
@@ -24,10 +34,24 @@ class ModeResult(NamedTuple):
     count: Any
 
 
-def as_sample(a: Any, axis: int | None, name: str, nan_policy: str = "propagate") -> tuple[Any, int]:
-    """Return a sample as floating-point numbers, flat where there is no axis, and the axis."""
+def statistic(body: F) -> F:
+    """Declare a statistic of SciPy's; its docstring gets the error that the option `nan_policy` may raise."""
+    if body.__doc__ and "nan_policy" in body.__code__.co_varnames:  # type: ignore[attr-defined]
+        said = 'UnsupportedError: another `nan_policy` than "propagate".'
+        listed, count = re.subn(r"( *)Raises:\n( *)", rf"\1Raises:\n\2{said}\n\2", body.__doc__)
+        body.__doc__ = listed if count else insert_before_example(body.__doc__, f"Raises:\n    {said}")
+    return composite(derivative="", origin=f"scipy.stats.{body.__name__}")(body)
+
+
+def ensure_propagates(nan_policy: str, name: str) -> None:
+    """Raise for another way to treat NaN than to propagate it."""
     if nan_policy != "propagate":
         raise UnsupportedError(f"{name}: nan_policy={nan_policy!r}", hint="select the entries first")
+
+
+def as_sample(a: Any, axis: int | None, name: str, nan_policy: str = "propagate") -> tuple[Any, int]:
+    """Return a sample as floating-point numbers, flat where there is no axis, and the axis."""
+    ensure_propagates(nan_policy, name)
     (a,), dtype = as_floats([a], name)
     a = cast(a, dtype)
     return (fnp.ravel(a), 0) if axis is None else (a, normalize_axis(axis, a.ndim))
@@ -54,7 +78,7 @@ def weighted_mean(a: Any, axis: int | None, weights: Any, keepdims: bool) -> Any
 
 
 # -- means ------------------------------------------
-@composite(derivative="", origin="scipy.stats.gmean")
+@statistic
 def gmean(
     a: ArrayLike,
     axis: int | None = 0,
@@ -73,7 +97,7 @@ def gmean(
         return ops.exp(weighted_mean(ops.log(a), axis, weights, keepdims))
 
 
-@composite(derivative="", origin="scipy.stats.hmean")
+@statistic
 def hmean(
     a: ArrayLike,
     axis: int | None = 0,
@@ -93,7 +117,7 @@ def hmean(
         return 1 / weighted_mean(1 / a, axis, weights, keepdims)
 
 
-@composite(derivative="", origin="scipy.stats.pmean")
+@statistic
 def pmean(
     a: ArrayLike,
     p: ArrayLike,
@@ -123,7 +147,7 @@ def central_moment(a: Any, order: int, axis: int, centre: Any = None) -> Any:
     return fnp.mean((a - centre) ** order, axis=axis)
 
 
-@composite(derivative="", origin="scipy.stats.moment")
+@statistic
 def moment(
     a: ArrayLike,
     order: Any = 1,
@@ -137,7 +161,6 @@ def moment(
 
     Raises:
         StructureError: the order is no whole number.
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(fx.scipy.stats.moment([1.0, 2.0, 6.0], order=3))
     6.0
@@ -160,7 +183,7 @@ def moment(
     return found[0] if orders.ndim == 0 else fnp.stack(found)
 
 
-@composite(derivative="", origin="scipy.stats.skew")
+@statistic
 def skew(
     a: ArrayLike,
     axis: int | None = 0,
@@ -171,9 +194,6 @@ def skew(
 ) -> Array:
     """The skewness m₃/m₂^(3/2); without `bias` that of Joanes and Gill, "Comparing measures of sample skewness and
     kurtosis", 1998. NaN where all entries are equal.
-
-    Raises:
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(f"{fx.scipy.stats.skew([1.0, 2.0, 6.0]):.6f}")
     0.595170
@@ -187,7 +207,7 @@ def skew(
     return keep_axis(ops.where(flat, math.nan, value), a, axis, keepdims)
 
 
-@composite(derivative="", origin="scipy.stats.kurtosis")
+@statistic
 def kurtosis(
     a: ArrayLike,
     axis: int | None = 0,
@@ -199,9 +219,6 @@ def kurtosis(
 ) -> Array:
     """The kurtosis m₄/m₂², with `fisher` less the 3 of a normal distribution; without `bias` that of Joanes and Gill,
     1998. NaN where all entries are equal.
-
-    Raises:
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(f"{fx.scipy.stats.kurtosis([1.0, 2.0, 3.0, 4.0]):.6f}")
     -1.360000
@@ -224,7 +241,7 @@ def variance_or_one(a: Any, axis: int) -> tuple[Any, Any]:
     return ops.where(flat, 1.0, m2), flat
 
 
-@composite(derivative="", origin="scipy.stats.variation")
+@statistic
 def variation(
     a: ArrayLike,
     axis: int | None = 0,
@@ -235,9 +252,6 @@ def variation(
 ) -> Array:
     """The standard deviation divided by the mean.
 
-    Raises:
-        UnsupportedError: another `nan_policy` than "propagate".
-
     >>> print(fx.scipy.stats.variation([1.0, 3.0]))
     0.5
     """
@@ -246,7 +260,7 @@ def variation(
     return keep_axis(value, a, axis, keepdims)
 
 
-@composite(derivative="", origin="scipy.stats.sem")
+@statistic
 def sem(
     a: ArrayLike,
     axis: int | None = 0,
@@ -257,9 +271,6 @@ def sem(
 ) -> Array:
     """The standard error of the mean, the standard deviation divided by √n.
 
-    Raises:
-        UnsupportedError: another `nan_policy` than "propagate".
-
     >>> print(fx.scipy.stats.sem([1.0, 3.0]))
     1.0
     """
@@ -269,7 +280,7 @@ def sem(
 
 
 # -- scores ------------------------------------------
-@composite(derivative="", origin="scipy.stats.zscore")
+@statistic
 def zscore(a: ArrayLike, axis: int | None = 0, ddof: int = 0, nan_policy: str = "propagate") -> Array:
     """The distances from the mean in standard deviations.
 
@@ -279,7 +290,7 @@ def zscore(a: ArrayLike, axis: int | None = 0, ddof: int = 0, nan_policy: str = 
     return zmap(a, a, axis, ddof, nan_policy)
 
 
-@composite(derivative="", origin="scipy.stats.zmap")
+@statistic
 def zmap(
     scores: ArrayLike,
     compare: ArrayLike,
@@ -289,15 +300,11 @@ def zmap(
 ) -> Array:
     """The distances of scores from the mean of another sample, in standard deviations of it: NaN where it has none.
 
-    Raises:
-        UnsupportedError: another `nan_policy` than "propagate".
-
     >>> print(fx.scipy.stats.zmap([0.0, 2.0, 5.0], [1.0, 3.0]))
     [-2.  0.  3.]
     """
     (scores, compare), dtype = as_floats([scores, compare], "zmap")
-    if nan_policy != "propagate":
-        raise UnsupportedError(f"zmap: nan_policy={nan_policy!r}", hint="select the entries first")
+    ensure_propagates(nan_policy, "zmap")
     mean = fnp.mean(compare, axis=axis, keepdims=True)
     var = fnp.var(compare, axis=axis, ddof=ddof, keepdims=True)
     flat = ops.equal(var, 0)
@@ -306,7 +313,7 @@ def zmap(
 
 
 # -- robust statistics ------------------------------------------
-@composite(derivative="", origin="scipy.stats.iqr")
+@statistic
 def iqr(
     x: ArrayLike,
     axis: int | None = None,
@@ -321,7 +328,6 @@ def iqr(
 
     Raises:
         StructureError: `scale` is neither a number nor "normal".
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(fx.scipy.stats.iqr([1.0, 2.0, 3.0, 4.0, 5.0]))
     2.0
@@ -334,7 +340,7 @@ def iqr(
     return keep_axis((high - low) / factor, x, axis, keepdims)
 
 
-@composite(derivative="", origin="scipy.stats.median_abs_deviation")
+@statistic
 def median_abs_deviation(
     x: ArrayLike,
     axis: int | None = 0,
@@ -346,7 +352,6 @@ def median_abs_deviation(
 
     Raises:
         StructureError: `scale` is neither a number nor "normal".
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(fx.scipy.stats.median_abs_deviation([1.0, 2.0, 6.0]))
     1.0
@@ -359,13 +364,12 @@ def median_abs_deviation(
     return fnp.median(distance, axis=along) / factor
 
 
-@composite(derivative="", origin="scipy.stats.trim_mean")
+@statistic
 def trim_mean(a: ArrayLike, proportiontocut: float, axis: int | None = 0, *, keepdims: bool = False) -> Array:
     """The mean without a proportion of the least and of the greatest entries.
 
     Raises:
         StructureError: nothing is left.
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(fx.scipy.stats.trim_mean([1.0, 2.0, 3.0, 100.0], 0.25))
     2.5
@@ -383,7 +387,7 @@ def trim_mean(a: ArrayLike, proportiontocut: float, axis: int | None = 0, *, kee
 
 
 # -- information ------------------------------------------
-@composite(derivative="", origin="scipy.stats.entropy")
+@statistic
 def entropy(
     pk: ArrayLike,
     qk: ArrayLike | None = None,
@@ -398,7 +402,6 @@ def entropy(
 
     Raises:
         StructureError: `base` is not positive.
-        UnsupportedError: another `nan_policy` than "propagate".
 
     >>> print(fx.scipy.stats.entropy([1.0, 1.0], base=2))
     1.0
@@ -408,8 +411,7 @@ def entropy(
             f"entropy: base is a positive number, not {base}", hint="base=2 for bits, None for natural units"
         )
     values, dtype = as_floats([pk, *([] if qk is None else [qk])], "entropy")
-    if nan_policy != "propagate":
-        raise UnsupportedError(f"entropy: nan_policy={nan_policy!r}", hint="select the entries first")
+    ensure_propagates(nan_policy, "entropy")
     values = [v / fnp.sum(v, axis=axis, keepdims=True) for v in values]
     terms = special.entr(*values) if qk is None else special.rel_entr(*values)
     value = fnp.sum(terms, axis=axis, keepdims=keepdims)
