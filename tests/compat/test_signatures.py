@@ -16,8 +16,8 @@ from tests.tables.signatures import Default, kept_signatures
 REASONS = {
     "it refuses, whatever it is given": """
         SymBool SymFloat SymInt Tensor.ccol_indices Tensor.coalesce Tensor.col_indices Tensor.crow_indices
-        Tensor.indices Tensor.is_coalesced Tensor.row_indices Tensor.sparse_resize_ Tensor.sparse_resize_and_clear_ Tensor.values
-        Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_csc sparse_bsc_tensor sparse_bsr_tensor
+        Tensor.indices Tensor.is_coalesced Tensor.row_indices Tensor.sparse_resize_ Tensor.values
+        Tensor.sparse_resize_and_clear_ Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_csc sparse_bsc_tensor sparse_bsr_tensor
         sparse_csc_tensor Tensor.eig Tensor.lstsq Tensor.solve Tensor.symeig cuda.CUDAGraph cuda.MemPool cuda.graph
         library.fallthrough_kernel library.get_ctx library.get_kernel library.wrap_triton
     """,

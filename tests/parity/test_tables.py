@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from tests.tables import answers, namespaces
+from tests.tables import answers, namespaces, signatures
 from tests.tables.documented import VERSIONS
 from tests.tables.peers import AUTOGRAD, TABLES
 from tests.tables.row import is_same
@@ -38,6 +38,11 @@ def test_the_names_of_a_namespace_are_jaxs(space):
 @pytest.mark.parametrize("space", namespaces.kept_names("torch"))
 def test_the_names_of_a_namespace_are_torchs(space):
     assert sorted(public_names(space)) == namespaces.kept_names("torch")[space], answers.COMMAND
+
+
+def test_the_parameters_are_torchs():
+    kept = signatures.FILE.read_text(encoding="utf-8")
+    assert signatures.compose_table().splitlines() == kept.splitlines(), answers.COMMAND
 
 
 def rows(page):
