@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...extend import FxgradError
 from .._core.errors import public
-from .modules import ROOTS, explain, open_module
+from .modules import ROOTS, explain, open_module, say_homes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,5 +165,6 @@ def uninstall() -> None:
     if finder is None:
         return
     sys.meta_path.remove(finder)
+    say_homes()
     for name in loaded_modules():
         del sys.modules[name]
