@@ -368,7 +368,7 @@ from fxgrad.compat.nn import functional as ours
 with fxgrad.compat.install():
     import torch
     F = torch.nn.functional
-    for f in (torch.add, torch.zeros, F.softmax, F.sigmoid, torch.func.vmap, torch.autograd.grad):
+    for f in (torch.add, torch.zeros, F.softmax, F.sigmoid, torch.func.jacrev, torch.autograd.grad):
         print(f.__module__, f.__name__)
     print(*inspect.getfullargspec(F.cross_entropy).args)
     torch.save(F.relu, io.BytesIO())
@@ -379,7 +379,7 @@ print(ours.softmax.__module__)
         "torch zeros",
         "torch.nn.functional softmax",
         "torch.nn.functional sigmoid",
-        "torch.func vmap",
+        "torch.func jacrev",
         "torch.autograd grad",
         "input target weight size_average ignore_index reduce reduction label_smoothing",
         "fxgrad.compat.nn.functional",
