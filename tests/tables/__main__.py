@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from .answers import ask_peers, check, programs
+from .modules import ask_for_modules
 from .namespaces import ask_for_names
 from .pages import pages
 from .peers import TABLES
@@ -25,6 +26,7 @@ def main() -> None:
         ask_peers()
         ask_for_names()
         ask_for_signatures()
+        ask_for_modules()
     for table in TABLES:
         for row in programs(table):
             check(table, row)
