@@ -68,7 +68,7 @@ def forward(name: str) -> Any:
     query.__doc__ = f"""The function `torch.cuda.{name}`, of the accelerator that there is.
 
     Args:
-        args, options: those of `torch.cuda.{name}`.
+        device: the device, by its number; None: the one in use.
 
     Returns:
         What that returns.

@@ -360,6 +360,32 @@ if __name__ == "__main__":
     assert done.stdout.splitlines() == ["['0.txt', '1.txt']", "1 True", "1 3"], done.stderr
 
 
+def test_functions_say_that_they_are_torchs_while_the_door_is_open():
+    program = """
+import inspect, io
+import fxgrad.compat
+from fxgrad.compat.nn import functional as ours
+with fxgrad.compat.install():
+    import torch
+    F = torch.nn.functional
+    for f in (torch.add, torch.zeros, F.softmax, F.sigmoid, torch.func.jacrev, torch.autograd.grad):
+        print(f.__module__, f.__name__)
+    print(*inspect.getfullargspec(F.cross_entropy).args)
+    torch.save(F.relu, io.BytesIO())
+print(ours.softmax.__module__)
+"""
+    assert output(program).splitlines() == [
+        "torch add",
+        "torch zeros",
+        "torch.nn.functional softmax",
+        "torch.nn.functional sigmoid",
+        "torch.func jacrev",
+        "torch.autograd grad",
+        "input target weight size_average ignore_index reduce reduction label_smoothing",
+        "fxgrad.compat.nn.functional",
+    ]
+
+
 def test_a_namespace_of_operations_may_be_the_first_that_is_asked_for(tmp_path):
     (tmp_path / "ask.py").write_text(
         "import fxgrad.compat as torch\n"

@@ -32,7 +32,8 @@ def written_names(node):
 def test_no_parameter_has_a_name_that_a_fast_path_has_taken_when_it_is_left():
     def path(op):
         return ast.parse(
-            f"def path():\n{generated.indent_text(fast_path.format_fast_path(op, {}), 4)}    pass"
+            f"def path():
+{generated.indent_text(fast_path.format_fast_path(op, {}, op.out), 4)}    pass"
         )
 
     taken = {op.name: written_names(path(op)) for op in OPERATIONS.values()}
@@ -382,7 +383,7 @@ def test_a_write_into_a_view_passes_the_gate_unless_a_history_would_change():
 def test_threads_may_be_the_first_to_call_an_entry_point():
     for _ in range(20):
         op = OPERATIONS["add"]
-        made, start, found = entry.make_user_function(op), Barrier(4), []
+        made, start, found = entry.make_user_function(op, op.out), Barrier(4), []
 
         def call(made=made, start=start, found=found):
             start.wait(30)

@@ -16,15 +16,17 @@ from tests.tables.signatures import Default, kept_signatures
 REASONS = {
     "it refuses, whatever it is given": """
         SymBool SymFloat SymInt Tensor.ccol_indices Tensor.coalesce Tensor.col_indices Tensor.crow_indices
-        Tensor.indices Tensor.is_coalesced Tensor.row_indices Tensor.sparse_resize_ Tensor.sparse_resize_and_clear_ Tensor.values
-        Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_csc sparse_bsc_tensor sparse_bsr_tensor
-        sparse_csc_tensor Tensor.eig Tensor.lstsq Tensor.solve Tensor.symeig cuda.CUDAGraph cuda.MemPool cuda.graph
-        library.fallthrough_kernel library.get_ctx library.get_kernel library.wrap_triton
+        Tensor.indices Tensor.is_coalesced Tensor.row_indices Tensor.sparse_resize_ Tensor.values
+        Tensor.sparse_resize_and_clear_ Tensor.to_sparse_bsc Tensor.to_sparse_bsr Tensor.to_sparse_csc
+        sparse_bsc_tensor sparse_bsr_tensor sparse_csc_tensor Tensor.eig Tensor.lstsq Tensor.solve
+        Tensor.symeig cuda.CUDAGraph cuda.MemPool cuda.graph library.fallthrough_kernel library.get_ctx
+        library.get_kernel library.wrap_triton
     """,
     "torch's function takes it, and its stub or schema does not tell": """
-        Tensor.bfloat16 Tensor.bool Tensor.byte Tensor.char Tensor.double Tensor.float Tensor.half Tensor.int
-        Tensor.long Tensor.short fft.fftfreq fft.rfftfreq is_autocast_enabled range sparse_coo_tensor
-        sparse_csr_tensor spmm dsmm hsmm no_grad autograd.no_grad autograd.grad_mode.no_grad
+        Tensor.bfloat16 Tensor.bool Tensor.byte Tensor.char Tensor.double Tensor.float Tensor.half
+        Tensor.int Tensor.long Tensor.short fft.fftfreq fft.rfftfreq is_autocast_enabled range
+        sparse_coo_tensor sparse_csr_tensor spmm dsmm hsmm no_grad autograd.no_grad
+        autograd.grad_mode.no_grad
     """,
     "its stub or schema tells what torch's function refuses": """
         tensor Tensor.new_tensor linalg.matrix_exp sparse.addmm sparse.log_softmax sparse.softmax
@@ -39,8 +41,8 @@ REASONS = {
         mm bmm addmm baddbmm
     """,
     "torch has it without documentation, for nn.functional, with numbers for its words": """
-        binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss kl_div margin_ranking_loss
-        triplet_margin_loss nn.functional.elu_ nn.functional.rrelu_ rrelu rrelu_
+        binary_cross_entropy_with_logits cosine_embedding_loss hinge_embedding_loss kl_div
+        margin_ranking_loss triplet_margin_loss nn.functional.elu_ nn.functional.rrelu_ rrelu rrelu_
     """,
     "it is called with one of two lists of parameters, by position": """
         gru lstm rnn_relu rnn_tanh
@@ -50,8 +52,8 @@ REASONS = {
     """,
     "None, the default here, stands for torch's": """
         signal.windows.bartlett signal.windows.blackman signal.windows.cosine signal.windows.exponential
-        signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming signal.windows.hamming
-        signal.windows.hann signal.windows.kaiser signal.windows.nuttall
+        signal.windows.gaussian signal.windows.general_cosine signal.windows.general_hamming
+        signal.windows.hamming signal.windows.hann signal.windows.kaiser signal.windows.nuttall
     """,
     "the method is the function, of which torch has an overload without it": """
         Tensor.repeat_interleave
@@ -63,8 +65,8 @@ REASONS = {
         TypedStorage dtype memory_format distributed.DeviceMesh autograd.profiler.FunctionEvent Tensor.new
     """,
     "what torch has there is about its own machinery": """
-        func.jacrev random.fork_rng overrides.redispatch_function
-        autograd.profiler.profile profiler.profile profiler.tensorboard_trace_handler
+        func.jacrev random.fork_rng overrides.redispatch_function autograd.profiler.profile profiler.profile
+        profiler.tensorboard_trace_handler
     """,
 }
 MEANT = {f"torch.{name}": reason for reason, names in REASONS.items() for name in names.split()}

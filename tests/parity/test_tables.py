@@ -2,10 +2,13 @@
 
 import importlib
 import inspect
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from tests.tables import answers, namespaces
+from tests.tables import answers, modules, namespaces, signatures
 from tests.tables.documented import VERSIONS
 from tests.tables.peers import AUTOGRAD, TABLES
 from tests.tables.row import is_same
@@ -15,6 +18,7 @@ import torch  # isort: skip
 
 from tests.parity.compat.test_coverage import public_names  # isort: skip
 
+ROOT = Path(__file__).parent.parent.parent
 BY_PAGE = {table.page: table for table in TABLES}
 PROGRAMS = [(page, row) for page, table in BY_PAGE.items() for row in answers.programs(table)]
 # Modules of torch.autograd whose public names have rows.
@@ -38,6 +42,23 @@ def test_the_names_of_a_namespace_are_jaxs(space):
 @pytest.mark.parametrize("space", namespaces.kept_names("torch"))
 def test_the_names_of_a_namespace_are_torchs(space):
     assert sorted(public_names(space)) == namespaces.kept_names("torch")[space], answers.COMMAND
+
+
+def test_the_parameters_are_torchs():
+    kept = signatures.FILE.read_text(encoding="utf-8")
+    assert signatures.compose_table().splitlines() == kept.splitlines(), answers.COMMAND
+
+
+def test_the_modules_are_torchs(tmp_path):
+    """In a process of its own, since all modules of torch are imported."""
+    program = "import sys; from pathlib import Path; from tests.tables import modules\n"
+    program += "Path(sys.argv[1]).write_text(modules.compose_table(), encoding='utf-8')"
+    table = tmp_path / "modules.txt"
+    subprocess.run(
+        [sys.executable, "-c", program, table], cwd=ROOT, check=True, capture_output=True, timeout=300
+    )
+    kept = modules.FILE.read_text(encoding="utf-8")
+    assert table.read_text(encoding="utf-8").splitlines() == kept.splitlines(), answers.COMMAND
 
 
 def rows(page):

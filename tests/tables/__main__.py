@@ -4,9 +4,11 @@ import argparse
 from pathlib import Path
 
 from .answers import ask_peers, check, programs
+from .modules import ask_for_modules
 from .namespaces import ask_for_names
 from .pages import pages
 from .peers import TABLES
+from .signatures import ask_for_signatures
 
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs" / "tables"
@@ -23,6 +25,8 @@ def main() -> None:
     if options.ask:
         ask_peers()
         ask_for_names()
+        ask_for_signatures()
+        ask_for_modules()
     for table in TABLES:
         for row in programs(table):
             check(table, row)

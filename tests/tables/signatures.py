@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -61,7 +62,10 @@ def ask_for_signatures() -> None:
 def compose_table() -> str:
     """Compose the table from the torch that is installed."""
     lines = []
-    for path, value in sorted(dict(public_callables()).items()):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of what is deprecated when it is looked at
+        found = dict(public_callables())
+    for path, value in sorted(found.items()):
         overloads = list(dict.fromkeys(map(format_signature, signatures_of(path, value))))
         if overloads:
             lines.append(f"{path}{' | '.join(overloads)}{tell_place(path, value)}\n")

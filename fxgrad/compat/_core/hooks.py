@@ -115,6 +115,12 @@ def ensure_hooks(node: Node) -> Hooks:
 def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a hook as one that need not come along when its Tensor is pickled or copied: nothing warns of it.
 
+    Args:
+        f: the hook.
+
+    Returns:
+        The hook itself.
+
     >>> import copy
     >>> @torch.utils.hooks.unserializable_hook
     ... def double(gradient):

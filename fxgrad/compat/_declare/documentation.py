@@ -101,13 +101,14 @@ def document_in_place(method: Any, base: Any) -> str:
         "RuntimeError: the Tensor is a leaf that requires a gradient (`torch.no_grad()` allows it), has memory in "
         "which several entries are the same, or cannot hold the shape or dtype of the result."
     )
+    raised = "\n".join([wrap(error, 1) for error in (raises, *of_base.raises)])
     example = entry_example(entry) or rewrite_in_place(
         method.__name__, entry_example(of_base) or declared_example
     )
     parts += [f"Args:\n{indent(args)}"] if args else []
     parts += [
         f"Returns:\n{indent(entry.returns or 'The Tensor itself.')}",
-        f"Raises:\n{indent(wrap(raises, 1))}",
+        f"Raises:\n{indent(raised)}",
         example,
     ]
     return "\n\n".join(part for part in parts if part)

@@ -302,8 +302,8 @@ def zeros(*size, **options: Unpack[OutOptions]) -> Tensor:
 
     Args:
         size: its sizes, as several arguments or as one tuple.
-        options: `dtype` (the default one), `device`, `requires_grad`, `out`; as for all functions that make Tensors.
-            `layout=torch.sparse_coo` or `torch.sparse_csr` gives a sparse Tensor without entries.
+        dtype: the default one unless it is given.
+        layout: `torch.sparse_coo` or `torch.sparse_csr` gives a sparse Tensor without entries.
 
     >>> torch.zeros(2, 3, dtype=torch.int64)
     tensor([[0, 0, 0],

@@ -145,8 +145,6 @@ def rand(*size, **options: Unpack[SampleOptions]) -> Tensor:
 
     Args:
         size: its sizes, as several arguments or as one tuple.
-        options: `generator`, and those of `zeros`.
-
     >>> torch.rand(2, 3, generator=torch.Generator().manual_seed(0)).shape
     torch.Size([2, 3])
     """

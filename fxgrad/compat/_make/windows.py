@@ -128,7 +128,7 @@ def general_cosine(
         M: the length.
         a: the weights of the cosines.
         sym: whether it ends where it began.
-        options: dtype (float32 or float64), device, requires_grad.
+        dtype: float32 or float64.
 
     Raises:
         ValueError: M is negative, `a` empty, or the dtype another one.

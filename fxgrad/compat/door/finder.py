@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LoadedError
-from .modules import ROOTS, explain, open_module
+from .modules import ROOTS, explain, open_module, say_homes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,5 +131,6 @@ def uninstall() -> None:
     if finder is None:
         return
     sys.meta_path.remove(finder)
+    say_homes()
     for name in loaded_modules():
         del sys.modules[name]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from .._core.absence import is_asked, make_absent
@@ -43,6 +43,9 @@ class TorchModule(ModuleType):
             if part not in names:
                 names |= find_elsewhere(name, part)
         self.__dict__.update({n: value for n, value in names.items() if not isinstance(value, ModuleType)})
+        if tree is not NAMESPACES:
+            for value in names.values():
+                say_torch(value, name)
         self.__all__ = sorted(n for n in names if n in self.__dict__ and not n.startswith("_"))
 
     def __getattr__(self, name: str) -> Any:
@@ -64,6 +67,8 @@ class TorchModule(ModuleType):
             raise AttributeError(
                 f"module {self.__name__!r} has no attribute {name!r}{explain(whole)}", name=name, obj=self
             )
+        if self._tree is not NAMESPACES:
+            say_torch(value, self.__name__)
         return self.__dict__.setdefault(name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -80,6 +85,26 @@ class TorchModule(ModuleType):
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *parts_of(self.__name__)})
+
+
+# What functions say of their module when the door is closed.
+HOMES_OF_FUNCTIONS: dict[FunctionType, str] = {}
+
+
+def say_torch(value: Any, name: str) -> None:
+    """Have a function of ours say that it is of torch's module of the same path; where torch has none, of the module of
+    this name. Programs choose libraries by that."""
+    home = value.__module__ if type(value) is FunctionType else None
+    if home is not None and f"{home}.".startswith(f"{COMPAT}."):
+        HOMES_OF_FUNCTIONS[value] = home
+        path = home.replace(COMPAT, "torch", 1)
+        value.__module__ = path if path in LAYOUT else name
+
+
+def say_homes() -> None:
+    """Have functions say again where they are found while the door is closed."""
+    while HOMES_OF_FUNCTIONS:
+        function, function.__module__ = HOMES_OF_FUNCTIONS.popitem()
 
 
 def parts_of(name: str) -> set[str]:

@@ -17,7 +17,7 @@ from .copying import clone
 
 INPUT = Parameter("input", Parameter.POSITIONAL_OR_KEYWORD)
 METHODS = """
-    as_strided detach diagonal expand permute select split split_with_sizes squeeze t transpose unbind unfold unsqueeze
+    as_strided diagonal expand permute select split split_with_sizes squeeze t transpose unbind unfold unsqueeze
 """
 
 
@@ -64,5 +64,6 @@ for name in METHODS.split():
 declare_copy("view_as_complex", SPACES["function"]["view_as_complex"])
 declare_copy("view_as_real", view_resolved)
 declare_copy("alias", lambda input: input.view_as(input))
+declare_copy("detach", lambda input: input.detach())
 declare_copy("slice", take_slice)
 declare_copy("view", view_contiguous)

@@ -7,8 +7,9 @@ Source of the format: https://github.com/python/cpython/blob/3.13/Lib/pickletool
 from __future__ import annotations
 
 import struct
-import sys
+from contextlib import suppress
 from copyreg import __newobj__, __newobj_ex__, dispatch_table  # type: ignore[attr-defined]
+from importlib import import_module
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
@@ -151,7 +152,9 @@ class Writer:
             PicklingError: it is not what the name stands for.
         """
         module = getattr(thing, "__module__", None) or "builtins"
-        found: Any = sys.modules.get(module)
+        found: Any = None
+        with suppress(ImportError):
+            found = import_module(module)
         for part in name.split("."):
             found = getattr(found, part, None)
         if found is not thing:

@@ -172,30 +172,8 @@ ABSENT: dict[str, dict[str, str]] = {
 
 # Parameters of torch's that are not there.
 PARAMETERS: dict[str, list[str]] = {
-    # Documented under names that torch itself does not take.
-    "true_divide": ["dividend", "divisor"],
-    "searchsorted": ["values"],
-    "broadcast_to": ["shape"],
-    "unsafe_split": ["tensor", "split_size_or_sections"],
-    "Tensor.mul_": ["value"],
-    "Tensor.div_": ["value"],
-    "Tensor.matmul": ["tensor2"],
-    "Tensor.bmm": ["batch2"],
-    "Tensor.dot": ["other"],
-    "Tensor.index_copy_": ["tensor"],
-    "nn.functional.one_hot": ["tensor"],
-    # Which torch documents, and refuses.
-    "histogramdd": ["out"],
-    # A word of Python's.
-    "Tensor.uniform_": ["from"],
-    "Tensor.random_": ["from"],
-    # Newer than the documents, and about events that there are not.
-    "autograd.profiler.profile": ["post_processing_timeout_s", "activity_filters"],
+    # Newer than the documents.
     "autograd.profiler.profile.export_chrome_trace": ["metadata", "use_python_export"],
-    # Only as a decorator, where it is given by position.
-    "enable_grad": ["orig_func"],
-    "autograd.enable_grad": ["orig_func"],
-    "autograd.grad_mode.enable_grad": ["orig_func"],
 }
 
 # Operations without a case of their own, and what tests them.
