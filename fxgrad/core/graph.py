@@ -231,23 +231,25 @@ class Graph:
         are those its primitive's rule gives. Returns the graph."""
         bound: set[Var] = set()
 
-        def define(var: Var, what: str) -> None:
+        def label() -> str:
+            return f"equation {number} ({equation.primitive.name}, {equation.site})"
+
+        def define(var: Var, what: Callable[[], str]) -> None:
             if type(var) is not Var or var in bound:
-                raise GraphError(f"{self.name}: {what} binds a variable again or is no variable")
+                raise GraphError(f"{self.name}: {what()} binds a variable again or is no variable")
             bound.add(var)
 
         for var in (*self.inputs, *self.captured):
-            define(var, "an input")
+            define(var, lambda: "an input")
         for number, equation in enumerate(self.equations):
-            label = f"equation {number} ({equation.primitive.name}, {equation.site})"
             for atom in equation.inputs:
                 if type(atom) is not Literal and atom not in bound:
-                    raise GraphError(f"{self.name}: {label} uses a variable before it is bound")
+                    raise GraphError(f"{self.name}: {label()} uses a variable before it is bound")
             avals = equation.primitive.abstract_eval([a.aval for a in equation.inputs], equation.params)
             avals = list(avals) if equation.primitive.multiple_results else [avals]
             if avals != [v.aval for v in equation.outputs]:
                 raise GraphError(
-                    f"{self.name}: {label} has results {[v.aval for v in equation.outputs]}, "
+                    f"{self.name}: {label()} has results {[v.aval for v in equation.outputs]}, "
                     f"its rule gives {avals}"
                 )
             for var in equation.outputs:
