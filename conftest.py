@@ -19,8 +19,8 @@ def give_examples_their_names(doctest_namespace):
 
 
 def pytest_runtest_setup(item):
-    """A test that waits for ever tells where, in every thread, and fails; the others go on. The watch, a thread that is
-    ended and begun, costs more than a short test: it is set once a minute, not for each as by `faulthandler_timeout`."""
+    """A test that waits for ever tells where, in every thread, and fails; the others go on. A watch is a thread, which
+    costs more than a short test: it is set once a minute, not for each test as by `faulthandler_timeout`."""
     stash, now = item.config.stash, time.monotonic()
     if now - stash.get(WATCHED, -PAUSE) >= PAUSE:
         stash[WATCHED] = now
