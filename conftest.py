@@ -1,8 +1,15 @@
-"""Examples in docstrings are run with the names that they take as given."""
+"""For every test and doctest: the names that examples use without an import, and a limit of time."""
+
+import faulthandler
+import time
 
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 from tests.given_names import given_names
+
+LIMIT, PAUSE = 900, 60  # seconds
+WATCHED = pytest.StashKey[float]()
 
 
 @pytest.fixture
@@ -10,3 +17,16 @@ def doctest_namespace(request):
     test = request.node.dtest
     with given_names(test.globs["__name__"], test.docstring) as names:
         yield names
+
+
+def pytest_runtest_setup(item):
+    """A test that waits for ever tells where, in every thread, and fails; the others go on. A watch is a thread, which
+    costs more than a short test: it is set once a minute, not for each test as by `faulthandler_timeout`."""
+    stash, now = item.config.stash, time.monotonic()
+    if now - stash.get(WATCHED, -PAUSE) >= PAUSE:
+        stash[WATCHED] = now
+        faulthandler.dump_traceback_later(LIMIT, exit=True, file=stash[fault_handler_stderr_fd_key])
+
+
+def pytest_sessionfinish():
+    faulthandler.cancel_dump_traceback_later()

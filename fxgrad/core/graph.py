@@ -231,27 +231,31 @@ class Graph:
         are those its primitive's rule gives. Returns the graph."""
         bound: set[Var] = set()
 
-        def define(var: Var, what: str) -> None:
+        def describe(number: int) -> str:
+            equation = self.equations[number]
+            return f"equation {number} ({equation.primitive.name}, {equation.site})"
+
+        def define(var: Var, number: int | None) -> None:
             if type(var) is not Var or var in bound:
+                what = "an input" if number is None else describe(number)
                 raise GraphError(f"{self.name}: {what} binds a variable again or is no variable")
             bound.add(var)
 
         for var in (*self.inputs, *self.captured):
-            define(var, "an input")
+            define(var, None)
         for number, equation in enumerate(self.equations):
-            label = f"equation {number} ({equation.primitive.name}, {equation.site})"
             for atom in equation.inputs:
                 if type(atom) is not Literal and atom not in bound:
-                    raise GraphError(f"{self.name}: {label} uses a variable before it is bound")
+                    raise GraphError(f"{self.name}: {describe(number)} uses a variable before it is bound")
             avals = equation.primitive.abstract_eval([a.aval for a in equation.inputs], equation.params)
             avals = list(avals) if equation.primitive.multiple_results else [avals]
             if avals != [v.aval for v in equation.outputs]:
                 raise GraphError(
-                    f"{self.name}: {label} has results {[v.aval for v in equation.outputs]}, "
+                    f"{self.name}: {describe(number)} has results {[v.aval for v in equation.outputs]}, "
                     f"its rule gives {avals}"
                 )
             for var in equation.outputs:
-                define(var, label)
+                define(var, number)
         for atom in self.outputs:
             if type(atom) is not Literal and atom not in bound:
                 raise GraphError(f"{self.name}: an output is not bound")

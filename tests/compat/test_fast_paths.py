@@ -32,8 +32,7 @@ def written_names(node):
 def test_no_parameter_has_a_name_that_a_fast_path_has_taken_when_it_is_left():
     def path(op):
         return ast.parse(
-            f"def path():
-{generated.indent_text(fast_path.format_fast_path(op, {}, op.out), 4)}    pass"
+            f"def path():\n{generated.indent_text(fast_path.format_fast_path(op, {}, op.out), 4)}    pass"
         )
 
     taken = {op.name: written_names(path(op)) for op in OPERATIONS.values()}

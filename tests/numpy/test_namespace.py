@@ -6,6 +6,7 @@ operands below. Names of operands that the call mentions are what is traced.
 
 import ast
 import inspect
+from functools import cache
 
 import numpy as np
 import pytest
@@ -251,13 +252,16 @@ FORMER = {"fix": np.trunc, "row_stack": np.vstack}
 SPACES = {fnp: vars(fnp), np: {**vars(np), **FORMER}}
 
 
+@cache
 def names_in(call):
     return [n.id for n in ast.walk(ast.parse(call)) if isinstance(n, ast.Name)]
 
 
+@cache
 def function(call, space):
     """(the call as a function of the operands that it mentions, their names)."""
-    names = [n for n in OPERANDS if n in names_in(call)]
+    mentioned = names_in(call)
+    names = [n for n in OPERANDS if n in mentioned]
     code = compile(call, call, "eval")
     return (lambda *args: eval(code, {**SPACES[space], **FIXED, **dict(zip(names, args))})), names
 
