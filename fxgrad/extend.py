@@ -56,7 +56,8 @@ _HOMES = {
     "core.arrays": "CONSTANTS_FOLLOW as_value has_own_operations namespace_of use_device_of",
     "core.devices": "CPU Device device_in_use device_of is_on_cuda",
     "core.snapshot": "SINGLE_REFCOUNT",
-    "core.typing": "Array ArrayLike Axis PyTree",
+    "core.array_type": "Array",
+    "core.typing": "ArrayLike Axis PyTree",
     # levels
     "core.interpreter": "CURRENT EVAL Context PrimalTracer Tracer acting_level api_boundary concretize ensure_open "
     "escaped_tracer_error is_plain leave_library levels opened use_context",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from .core import devices, errors, graph_text, pytree, source_info
     from .core import picture as pictures
     from .core.advice import fit_broadcast, fit_product
+    from .core.array_type import Array
     from .core.arrays import CONSTANTS_FOLLOW, as_value, has_own_operations, namespace_of, use_device_of
     from .core.aval import PLAIN, SCALARS, Aval, aval_of, is_differentiable, kind_of
     from .core.cache import Cache
@@ -182,7 +184,7 @@ if TYPE_CHECKING:
     from .core.source_info import code_kinds
     from .core.staging import stage
     from .core.surface import TRACERS, SurfaceObject, call_on_values, first_object, is_object
-    from .core.typing import Array, ArrayLike, Axis, PyTree
+    from .core.typing import ArrayLike, Axis, PyTree
     from .core.user_level import Interpreter
     from .kernels import bessel as bessel_kernels
     from .kernels import beta as beta_kernels
