@@ -61,6 +61,7 @@ if TYPE_CHECKING:  # the names and their homes, which `core.face` reads here
     from .core import source_info as source_info
     from .core.advice import fit_broadcast as fit_broadcast
     from .core.advice import fit_product as fit_product
+    from .core.array_type import Array as Array
     from .core.arrays import CONSTANTS_FOLLOW as CONSTANTS_FOLLOW
     from .core.arrays import as_value as as_value
     from .core.arrays import has_own_operations as has_own_operations
@@ -129,7 +130,6 @@ if TYPE_CHECKING:  # the names and their homes, which `core.face` reads here
     from .core.surface import call_on_values as call_on_values
     from .core.surface import first_object as first_object
     from .core.surface import is_object as is_object
-    from .core.typing import Array as Array
     from .core.typing import ArrayLike as ArrayLike
     from .core.typing import Axis as Axis
     from .core.typing import PyTree as PyTree

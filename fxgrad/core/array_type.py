@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class ArrayMeta(type):
 
 
 if TYPE_CHECKING:
-    Array: TypeAlias = np.ndarray  # whose members traced values and arrays of other libraries have
+    from .typing import Array as Array
 else:
 
     class Array(metaclass=ArrayMeta):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
-from .array_type import Array as Array
+import numpy as np
 
+Array: TypeAlias = np.ndarray  # whose members traced values have, and the arrays of other libraries
 ArrayLike: TypeAlias = Any  # convertible to one: also numbers, and nested sequences of them
 DType: TypeAlias = Any  # what np.dtype takes
 Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
