@@ -30,7 +30,7 @@ CLASSES = {
 def test_an_error_of_compat_is_defined_where_messages_show_it(name):
     kind = CLASSES[name]
     assert f"{kind.__module__}.{kind.__qualname__}" == name
-    assert inspect.getsource(kind).startswith(f"class {kind.__name__}(")
+    assert f"class {kind.__name__}(" in inspect.getsource(kind)
 
 
 def derived(kind):
