@@ -56,6 +56,14 @@ def fused(n: int) -> Call:
     return lambda: function(x)
 
 
+def called(n: int) -> Call:
+    import fxgrad as fx
+    import fxgrad.numpy as fnp
+
+    function, x = fx.jit(lambda x: fnp.sort(fnp.cumsum(x[::-1]) * x)[1:] - fnp.roll(x, 3)[1:]), row(n)
+    return lambda: function(x)
+
+
 def chained(entries: int, transform: str) -> Callable[[int], Call]:
     def make(n: int) -> Call:
         import fxgrad as fx
@@ -351,6 +359,7 @@ def drawn(n: int) -> Call:
 PROGRAMS: dict[str, Program] = {
     "FUSED_ENTRIES": Program(fused, powers(8, 18)),
     "FUSED_OPERATIONS": Program(chained(256, "jit"), [2, 4, 6, 8, 12]),
+    "CALLED_ENTRIES": Program(called, powers(3, 15)),
     "DEFERRED_ENTRIES": Program(deferred, powers(10, 20)),
     "DEFERRED_OPERATIONS": Program(chained(1 << 17, "grad"), [2, 4, 6, 8, 12]),
     "SPECIAL_ENTRIES": Program(special("erf"), powers(6, 14)),

@@ -15,7 +15,7 @@ from ..core.observer import observed_code
 from ..kernels.codegen.loops import compile_scan, compile_while
 from ..kernels.native import engine
 from ..kernels.native.tier import Tier
-from ..passes.native import copy_graph, gather, numpy_time
+from ..passes import functions
 
 
 class Recurrence:
@@ -24,11 +24,11 @@ class Recurrence:
     __slots__ = ("by_numpy", "carry", "consts", "cost", "native", "tier")
 
     def __init__(self, body: Graph, consts: int, carry: int):
-        body = copy_graph(body)
+        body = functions.copy_graph(body)
         self.consts, self.carry = consts, carry
         self.by_numpy = compile_scan(body, consts, carry)
         self.native: Callable[..., list[Any]] | None = None
-        self.cost = numpy_time(body)
+        self.cost = functions.numpy_time(body)
         make = partial(make_native_scan, body, consts, carry, self.by_numpy)
         self.tier = Tier(make, 2 * COMPILATION, f"a loop of {len(body.equations)} operations")
 
@@ -73,11 +73,11 @@ class Iteration:
     __slots__ = ("by_numpy", "consts", "cost", "max_steps", "native", "round", "tier")
 
     def __init__(self, cond: Graph, body: Graph, consts: int, max_steps: int | None):
-        cond, body = copy_graph(cond), copy_graph(body)
+        cond, body = functions.copy_graph(cond), functions.copy_graph(body)
         self.consts, self.max_steps = consts, max_steps
         self.by_numpy = compile_while(cond, body, consts, None, by_rounds=True)
         self.native: Callable[..., list[Any] | None] | None = None
-        self.cost = numpy_time(cond) + numpy_time(body)
+        self.cost = functions.numpy_time(cond) + functions.numpy_time(body)
         self.round = max(int(ROUND_TIME / self.cost), 1)
         make = partial(make_native_while, cond, body, consts)
         self.tier = Tier(make, 2 * COMPILATION, f"a while loop of {len(body.equations)} operations")
@@ -113,7 +113,7 @@ def make_native_scan(
     """Return a scan as machine code, or `by_numpy` where that is not possible."""
     from ..kernels.native import recurrence
 
-    body = gather(body)
+    body = functions.gather(body)
     if not recurrence.admits(body, consts):
         return by_numpy
     return recurrence.make_scan(body, consts, carry, by_numpy)
@@ -124,7 +124,7 @@ def make_native_while(cond: Graph, body: Graph, consts: int) -> Callable[..., li
     has to compute it."""
     from ..kernels.native import recurrence
 
-    cond, body = gather(cond), gather(body)
+    cond, body = functions.gather(cond), functions.gather(body)
     if not recurrence.admits(body, consts, cond):
         return lambda *operands: None
     return recurrence.make_while(cond, body, consts)

@@ -37,8 +37,6 @@ from ..kernels.row_space import MOVES, RowRules, row_axes
 from ..kernels.space import PAIRWISE, REDUCTIONS, REPEATS, admits_reduction
 from .fused import FUSED
 
-NARROW = 64  # columns up to which NumPy's sums over rows take several times as long
-MOST = 400  # equations of a group: the time of compilation grows faster
 FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
 
 

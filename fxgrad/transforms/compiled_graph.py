@@ -19,8 +19,8 @@ from ..kernels.codegen.direct import makes_memory
 from ..kernels.codegen.source import compile_graph, failing_equation
 from ..kernels.native.tier import Tier
 from ..passes import optimize
+from ..passes.functions import copy_graph, fuse_runs, small_time
 from ..passes.fusion import fuse, relax
-from ..passes.native import copy_graph, fuse_runs, small_time
 from .arguments import unshare_results
 
 if TYPE_CHECKING:

@@ -61,6 +61,7 @@ MEMORIES = {
     "kernels/memory.py": "that the C library has been asked",
     "kernels/cuda/nvrtc.py": "the library",
     "kernels/native/arrays.py": "whether arrays lie in memory as NumPy's headers say",
+    "kernels/native/builtin.py": "CPython's constructor of built-in functions",
     "kernels/native/conv.py": "planes by their numbers",
     "kernels/native/entrywise.py": "functions by the names of primitives and dtypes",
     "kernels/native/engine.py": "the mode, and machine code by its text",

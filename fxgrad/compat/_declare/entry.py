@@ -189,7 +189,7 @@ def separate_numbers(op, given: Sequence[Any], keywords: Sequence[Any]) -> tuple
     return (*operands, *numbers, *keywords[len(numbers) :])
 
 
-def make_user_function(op, out: bool) -> Callable[..., Any]:
+def make_user_function(op, spaces: str, out: bool) -> Callable[..., Any]:
     """Make the function on Tensors, with the parameters of the declared function or of its hook `arguments`, and `out`
     if that is asked for."""
 
@@ -206,15 +206,15 @@ def make_user_function(op, out: bool) -> Callable[..., Any]:
         body += f"return op({call}{', out' if out else ''})\n"
         return signature, reword_errors(body, given)
 
-    made = make_entry_point(op, op.name, op.spaces, write, EntrySignature(op, out))
+    made = make_entry_point(op, op.name, spaces, write, EntrySignature(op, out))
     made.__doc__ = op.function.__doc__
     complete_late(made)
     return made
 
 
-def without_out(function) -> Callable[..., Any]:
+def without_out(function, space: str) -> Callable[..., Any]:
     """Make the function of the same operation that does not take `out`, as torch has it in another namespace."""
-    return make_user_function(function.operation, False)
+    return make_user_function(function.operation, space, False)
 
 
 def inplace_method(function) -> Callable[..., Any]:

@@ -364,7 +364,7 @@ def operation(tensors: str = "input", **options) -> Callable[[Callable[..., Any]
     def declare(function: Callable[..., Any]) -> Any:
         op = Operation(function, tensors, **{"name": function.__name__, **options})
         OPERATIONS[op.name] = op
-        user = make_user_function(op, op.out)
+        user = make_user_function(op, op.spaces, op.out)
         for space in op.spaces.split():
             expose(space, op.name.removeprefix(f"{space}_"))(user)
         if op.inplace:

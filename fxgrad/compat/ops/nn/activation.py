@@ -300,7 +300,7 @@ def gelu(input, *, approximate: str = "none") -> Any:
 
 
 for function in (sigmoid, tanh):
-    expose("nn.functional")(without_out(function))
+    expose("nn.functional")(without_out(function, "nn.functional"))
 
 
 # -- rational and gated ------------------------------------------

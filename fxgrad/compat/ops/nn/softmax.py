@@ -96,7 +96,7 @@ def log_softmax(input, dim: int, dtype=None) -> Any:
 
 
 for function in (softmax, log_softmax):
-    expose("special")(without_out(function))
+    expose("special")(without_out(function, "special"))
 
 
 @expose("nn.functional", "softmax")
