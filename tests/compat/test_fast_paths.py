@@ -382,7 +382,7 @@ def test_a_write_into_a_view_passes_the_gate_unless_a_history_would_change():
 def test_threads_may_be_the_first_to_call_an_entry_point():
     for _ in range(20):
         op = OPERATIONS["add"]
-        made, start, found = entry.make_user_function(op, op.out), Barrier(4), []
+        made, start, found = entry.make_user_function(op, op.spaces, op.out), Barrier(4), []
 
         def call(made=made, start=start, found=found):
             start.wait(30)
