@@ -68,7 +68,8 @@ class Noted:
 def noted_imports(name: str) -> Names:
     """Return what a module imports, for type checkers too.
 
-    Its code runs once more, with an `__import__` that notes what it is asked for, and to which `TYPE_CHECKING` is true.
+    Its code, which has no other effects, runs once more with an `__import__` that notes what it is asked for. In this
+    run `TYPE_CHECKING` is true.
     """
     parts: list[str] = []
 
