@@ -50,7 +50,7 @@ def test_derivatives(name):
     check_grads(f, args, order=2 if args[0].ndim == 2 else 1, modes=("fwd", "rev"))
 
 
-@pytest.mark.parametrize("order", [N, lapack.SMALL_IN_STACKS])
+@pytest.mark.parametrize("order", [N, lapack.STACKED_LAPACK_ORDER])
 @pytest.mark.parametrize("name", ["solve", "inv", "slogdet"])
 def test_stacks_equal_the_loop(name, order):
     """Of the one order matrices are factored alone but not in stacks, of the other also these."""
