@@ -172,8 +172,7 @@ def has_only_full_slices(index: Sequence[Any]) -> bool:
 
 
 def zero_outside(mask: Any, x: Any) -> np.ndarray | None:
-    """Set the entries of x outside the mask to 0 in one pass; None unless both are arrays of one shape, of a size for
-    which it pays."""
+    """Set the entries of x outside the mask to 0 in one pass; None unless both are arrays of one, medium size."""
     if type(x) is not np.ndarray or type(mask) is not np.ndarray or not 256 <= x.size < INDEXED_ENTRIES:
         return None
     word = WORDS.get(x.itemsize)

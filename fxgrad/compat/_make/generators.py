@@ -226,7 +226,7 @@ def draw_tensor(
 
 
 def batch_of(value: Any) -> tuple[Any, list[Any]]:
-    """Return the array of which a value is an entry, and the levels that map its first axes; None if the array is not
+    """Return the array of which a value is an entry, and the levels that map its first axes; None if it is not
     known."""
     found: list[Any] = []
     while not is_array(value):

@@ -174,8 +174,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @expose("method", "as_subclass")
 def as_instance(self: Tensor, cls: type) -> Tensor:
-    """Return the same Tensor as an instance of a subclass of Tensor; operations on it return instances of that class
-    too."""
+    """Return the same Tensor as an instance of a subclass of Tensor; its operations return such instances too."""
     return as_subclass(alias(self) if self.is_leaf and self.requires_grad else self, cls)
 
 

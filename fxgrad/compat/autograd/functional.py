@@ -177,8 +177,7 @@ def enable_recording() -> Any:
 
 
 class FunctionCall:
-    """A call of the user's function on prepared inputs `xs`, with outputs `ys`. Results keep their history where
-    `keep`."""
+    """A call of the user's function on inputs `xs`, with outputs `ys`. Results keep their history where `keep`."""
 
     returned: Any
     ys: tuple[Tensor, ...]

@@ -99,8 +99,7 @@ def tape_of(given: Sequence[Any]) -> Any:
 
 
 def is_graph_recorded(tape, create_graph: bool) -> bool:
-    """Whether gradients on a tape are recorded: on request, and under a transform that differentiates everything inside
-    it."""
+    """Whether gradients on a tape are recorded: on request, and under a transform that differentiates its inside."""
     return create_graph or (tape.is_differentiating and current_modes().is_recording)
 
 

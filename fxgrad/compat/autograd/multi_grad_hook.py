@@ -63,8 +63,7 @@ class FirstGradientHook(MultiGradHook):
 
 
 class AllGradientsHook(MultiGradHook):
-    """The hook in the mode "all": the function gets the list of all gradients of a pass when the last of them
-    arrives."""
+    """The hook in the mode "all": the function gets the list of all gradients of a pass after the last arrives."""
 
     def __init__(self, tensors: Sequence[Tensor], function: Callable[[Any], None]):
         self.nodes = [node_and_index(gradient_edge(t))[0] for t in tensors]

@@ -122,8 +122,7 @@ class NamedOperation:
 
 
 class Derivative(NamedTuple):
-    """The derivative that was registered for an operation: `backward(ctx, *grads)`, and what leaves in `ctx` what it
-    reads."""
+    """The registered derivative of an operation: `backward(ctx, *grads)`, and what leaves in `ctx` what it reads."""
 
     backward: Callable[..., Any]
     setup_context: Callable[..., Any] | None

@@ -32,7 +32,7 @@ BETWEEN_ARGUMENTS = re.compile(r",(?![^\[(]*[\])])")
 
 
 class Schema(NamedTuple):
-    """The signature of an operation: the parameters and results, whose types are texts such as `Tensor`, `Tensor?`,
+    """The signature of an operation: the parameters and results; types are texts such as `Tensor`, `Tensor?`,
     `int[]`."""
 
     name: str

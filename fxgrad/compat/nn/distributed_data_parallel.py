@@ -330,8 +330,7 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _fx_find_source(self, is_active: bool = True) -> int:
-        """Return the rank of the process whose buffers are copied: the first, or, with uneven inputs, the last that
-        still has some."""
+        """Return the rank whose buffers are copied: the first, or, with uneven inputs, the last that still has some."""
         if not self._join_config.enable:
             return 0
         mine = self.process_group.rank() if is_active else -1

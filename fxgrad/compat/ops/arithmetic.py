@@ -142,8 +142,7 @@ nextafter = binary(
 
 
 def logaddexp_of_any(a, b) -> Any:
-    """log(eᵃ + eᵇ), also for complex numbers: the operand with the greater real part, plus a correction from the
-    other."""
+    """log(eᵃ + eᵇ), also for complex numbers: the operand with the greater real part, plus a correction."""
     if "c" not in (kind(a), kind(b)):
         return ops.logaddexp(a, b)
     ahead = ops.greater(ops.real(a), ops.real(b))

@@ -67,8 +67,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @operation("input", out=False)
 def roll(input, shifts, dims=()) -> Any:
-    """The entries shifted along dimensions, with those at the end moved to the beginning; without `dims` in the
-    flattened order."""
+    """The entries shifted along dimensions, from the end to the beginning; without `dims` in the flattened order."""
     shifts, dims = as_sizes(shifts), () if dims is None else as_sizes(dims)
     if not shifts:
         raise TensorError("`shifts` required", hint="shifts=1, or a tuple with one shift for each of dims")

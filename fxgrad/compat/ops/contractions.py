@@ -137,8 +137,7 @@ def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> An
 
 @expose()
 def tensordot(a, b, dims: Any = 2, out=None) -> Any:
-    """The sum over pairs of dimensions: the last `dims` of a and the first of b, or with dims = (dimensions of a,
-    dimensions of b)."""
+    """The sum over pairs of dimensions: the last `dims` of a and the first of b, or dims = (those of a, those of b)."""
     if isinstance(dims, Tensor) and dims.numel() == 1:
         dims = dims.item()
     if isinstance(dims, int):

@@ -108,8 +108,7 @@ def fit_value(src, shape, dtype) -> Any:
 
 
 class Transfer(Composite):
-    """An operation whose result is written into other memory at once, so that the result may be its operand, or a view
-    of it."""
+    """An operation whose result is written into other memory at once, and so may be its operand, or a view of it."""
 
     shares = True
 

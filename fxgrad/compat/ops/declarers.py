@@ -143,8 +143,7 @@ def kind(value) -> str:
 
 
 def number_like(number, x) -> Any:
-    """Convert a number to the dtype of x, or raise RuntimeError if it does not fit; a traced number is returned
-    unchanged."""
+    """Convert a number to the dtype of x, or raise RuntimeError if it does not fit; a traced number is unchanged."""
     known = isinstance(number, int | float | complex | np.generic)
     return cast_number(number, value_dtype(x)).item() if known else number
 

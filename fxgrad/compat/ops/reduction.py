@@ -256,8 +256,7 @@ def take_with_indices(x, places, axis: int, keepdim: bool) -> tuple[Any, Any]:
 
 
 def take_tangent(ys, primals, tangents, params: dict) -> list[Any]:
-    """The tangents of the chosen elements along a dimension; the second result has their places, so that they are not
-    searched again."""
+    """The tangents of the chosen elements along a dimension; the second result has their places."""
     (x,), (t,), (value, places) = primals, tangents, ys
     shape = aval_of(x).shape
     if not shape:

@@ -298,8 +298,7 @@ def saving_by(hooks: PackingHooks) -> use_context:
 
 @contextmanager
 def resume_rng(state: Tensor | None) -> Iterator[None]:
-    """A context manager in which the default generator continues from a given state; afterwards its old state is
-    restored."""
+    """A context manager in which the default generator continues from a given state; then its old state returns."""
     if state is None:
         yield
         return

@@ -65,8 +65,8 @@ def batch_hint(shape: Sequence[int], rank: int) -> str:
 
 
 def image_error(operation: str, shape: Sequence[int], rank: int) -> TensorError:
-    """Return the error for an operand that is neither an image, with `rank` dimensions after its channels, nor a batch
-    of images."""
+    """Return the error for an operand that is neither an image, with `rank` dimensions after its channels, nor a
+    batch."""
     return TensorError(
         f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {operation}, but got input of size: "
         f"{shape}",

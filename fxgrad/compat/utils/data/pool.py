@@ -56,8 +56,7 @@ class Pool:
             raise
 
     def begin(self) -> int:
-        """Begin another pass over the dataset, drop the outstanding samples of the previous one, and return the number
-        of the pass."""
+        """Begin another pass over the dataset, drop the outstanding samples of the last one, and return its number."""
         self.passes += 1
         for number in range(len(self.ends)):
             self.send(number, -1, None)
