@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-EULER = 0.57721566490153286061
+EULER, APERY = 0.57721566490153286061, 1.2020569031595942854  # γ and ζ(3)
 LOG_2, LOG_PI = math.log(2), math.log(math.pi)
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 

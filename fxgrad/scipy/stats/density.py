@@ -171,3 +171,18 @@ class Transformed(rv_continuous):
     def _isf(self, q: Any, *shapes: Any) -> Any:
         inverse = self._base._ppf if self._falling else self._base._isf
         return self._point(inverse(q, *self._base_shapes(*shapes)), *shapes)
+
+
+class HalfSquare(Transformed):
+    """The distribution of a positive variable x of which x²/2 has a known distribution."""
+
+    a: Any = 0.0
+
+    def _variable(self, x: Any, *shapes: Any) -> Any:
+        return 0.5 * ops.square(x)
+
+    def _log_slope(self, x: Any, *shapes: Any) -> Any:
+        return ops.log(x)
+
+    def _point(self, u: Any, *shapes: Any) -> Any:
+        return ops.sqrt(2 * u)

@@ -11,12 +11,9 @@ from typing import Any
 
 from ...extend import ops
 from ...random import laws
-from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
+from ...random.laws import APERY, CONTINUOUS_1, CONTINUOUS_2, LOG_2, LOG_PI, chapter
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import all_of, magnitude, stats_of_moments
-
-LOG_2 = math.log(2)
-LOG_PI = math.log(math.pi)
 
 
 class Uniform(rv_continuous):
@@ -301,8 +298,7 @@ class HalfLogistic(rv_continuous):
         return ops.log(2 - q) - ops.log(q)
 
     def _stats(self) -> Any:
-        third = 9 * 1.2020569031595942854  # 9·ζ(3)
-        return stats_of_moments(2 * LOG_2, math.pi**2 / 3, third, 7 * math.pi**4 / 15)
+        return stats_of_moments(2 * LOG_2, math.pi**2 / 3, 9 * APERY, 7 * math.pi**4 / 15)
 
     def _entropy(self) -> Any:
         return 2 - LOG_2

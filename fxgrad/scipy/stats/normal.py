@@ -11,13 +11,10 @@ from typing import Any
 
 from ...extend import ops
 from ...random import laws
-from ...random.laws import CONTINUOUS_1, chapter
+from ...random.laws import CONTINUOUS_1, HALF_LOG_2PI, LOG_2, chapter
 from .. import special
 from .density import Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, all_of, stats_of_moments
-
-LOG_2 = math.log(2)
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 class Norm(laws.Normal, Symmetric):
