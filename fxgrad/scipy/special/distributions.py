@@ -14,11 +14,10 @@ from typing import Any
 
 from ...extend import Array, ArrayLike, ops
 from .bessel_functions import ive
-from .declare import NO_CLOSED_FORM, slope, special
+from .declare import REFUSED, slope, special
 from .elementary import boxcox, xlog1py
 from .gamma_functions import beta_law, betainc, betaincc, betaln, gamma_law, gammainc, gammaincc
 
-REFUSED = NO_CLOSED_FORM
 noncentral = partial(
     special,
     source="N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29",
