@@ -38,10 +38,10 @@ class Functions:
         self._modules = modules
 
     def __getattr__(self, name: str) -> Any:
-        module = next((m for m in self._modules if hasattr(m, name)), None)
-        if module is None:
-            raise AttributeError(f"no function {name!r} in {', '.join(m.__name__ for m in self._modules)}")
-        return vars(self).setdefault(name, getattr(module, name))
+        found = [] if name.startswith("_") else [m for m in self._modules if hasattr(m, name)]
+        if not found:
+            raise AttributeError(f"none of the modules has a function {name!r}")
+        return vars(self).setdefault(name, getattr(found[0], name))
 
 
 class Law:
