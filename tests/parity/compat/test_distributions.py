@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import warnings
 
 import numpy as np
@@ -590,14 +589,3 @@ def test_packed_triangles():
         if diag <= 0:
             wanted = torch.distributions.utils.vec_to_tril_matrix(theirs, diag)
             assert_alike(array(wanted), array(fxt.distributions.utils.vec_to_tril_matrix(ours, diag)))
-
-
-@pytest.mark.parametrize("kind", sorted({kind for kind, _, _ in CASES.values()}))
-def test_constructors_and_constraints_are_torchs(kind):
-    theirs, ours = (getattr(library.distributions, kind) for library in LIBRARIES)
-    names = [[*inspect.signature(c).parameters] for c in (theirs, ours)]
-    assert names[0] == names[1]
-    if not isinstance(theirs.arg_constraints, property):
-        assert repr(dict(theirs.arg_constraints)) == repr(dict(ours.arg_constraints))
-    said = inspect.getdoc(ours)
-    assert all(f"{name}: " in said or f"`{name}`" in said for name in names[1]), said
