@@ -80,7 +80,7 @@ def is_data(value: Any) -> bool:
     return type(value) is np.ndarray and bool(value.ndim) and value.dtype.kind not in "biu"
 
 
-def evaluate(primitive: Any, args: Any, params: dict) -> Any:
+def evaluate(primitive: Any, args: Any, params: dict[str, Any]) -> Any:
     """The result of a primitive on operands among which are arrays of another library.
 
     NumPy scalars and NumPy arrays of integers and booleans among them (positions, masks made by rules) are moved to
