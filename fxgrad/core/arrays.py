@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from .typing import Array
+
 # Array type → its namespace, None where that is of no use; filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
 
@@ -268,7 +270,7 @@ def read_objects(entries: np.ndarray) -> Any:
     return from_sequence(entries.tolist()) if entries.ndim else entries[()]  # type: ignore[misc]
 
 
-def as_value(value: Any, what: object = "an operand") -> Any:
+def as_value(value: Any, what: object = "an operand") -> Array:
     """Convert an operand to an array, scalar or tracer; sequences and other array-likes are converted as NumPy does."""
     if type(value) in VALUES:
         return read_objects(value) if holds_objects(value) else value

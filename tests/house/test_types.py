@@ -15,4 +15,6 @@ def test_types_of_public_names_are_known():
 
 def test_files_with_strict_types_exist():
     settings = tomllib.loads((type_completeness.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert [p for p in settings["tool"]["pyright"]["strict"] if not (type_completeness.ROOT / p).exists()] == []
+    assert [
+        p for p in settings["tool"]["pyright"]["strict"] if not (type_completeness.ROOT / p).exists()
+    ] == []
