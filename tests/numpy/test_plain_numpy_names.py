@@ -109,7 +109,7 @@ np.polynomial.polynomial.polyval(x, [1., 2, 3]) np.polynomial.polynomial.polyval
 np.polynomial.Polynomial([1., 2, 3])(x) np.polynomial.chebyshev.chebval(x, [1., 2, 3])
 np.polynomial.Polynomial(v).deriv()(.5) np.polynomial.legendre.legval(x, V) np.emath.sqrt(x) np.emath.log(x)
 np.emath.power(x, 2) np.emath.arcsin(x/3) np.emath.arccos(x/3) np.emath.arctanh(x/3) np.emath.log2(x)
-np.emath.log10(x) np.emath.logn(2, x) np.lib.stride_tricks.sliding_window_view(v, 2)
+np.emath.log10(x) np.emath.logn(2, x) np.emath.arcsin(-x) np.emath.arccos(-2*x) np.emath.arctanh(-3*x) np.lib.stride_tricks.sliding_window_view(v, 2)
 np.lib.stride_tricks.sliding_window_view(x, 2, 1) np.array(list(x.flat)) np.array([float(i)*s for i in range(3)])
 np.sum(np.array([s, 2*s])**2) np.array([s, s])@EYE[:2, :2] np.sin(np.array([s, 2*s]))
 np.exp(np.array([[s, s], [s, 1.*s]])).sum() np.array([v, V])@v np.array([s, 1.])*v[:2] np.multiply.outer(v, V)
