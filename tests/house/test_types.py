@@ -1,4 +1,4 @@
-"""Types: the files that pyproject.toml names for strict checking exist. What pyright knows is asked by `nox -s types`."""
+"""Types: the files that are to be checked strictly exist. What pyright knows of them is asked by `nox -s types`."""
 
 import tomllib
 

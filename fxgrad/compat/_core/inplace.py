@@ -25,11 +25,11 @@ from ...extend import (
     use_context,
 )
 from ...numpy import contraction
+from ..errors import TensorError
 from . import duals, inference, strides, views
 from .bits import apply_bits, has_bit, memory_array
 from .dtypes import cast_number, from_numpy_dtype
 from .error_messages import captured_target_error, check_result_dtype
-from .errors import TensorError
 from .layout import layout_array, order_of
 from .memory import (
     VERSIONS,

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...extend import aval_of
 from .._core.dtypes import as_numpy_dtype, dtype_hint, from_name, get_default_dtype, is_dtype, short_name
-from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.layout import (
     channels_last,
     channels_last_3d,
@@ -19,6 +18,7 @@ from .._core.tensor import Tensor, as_subclass
 from .._declare.spaces import expose
 from .._make.devices import as_device, device_of, to_device, with_index
 from .._make.tensor_types import TENSOR_TYPES, TensorType
+from ..errors import ArgumentError, ArgumentValueError
 from ..ops.casting import to_copy
 from ..ops.slicing import alias
 

@@ -18,11 +18,11 @@ from .._core.duals import (
     set_tangent,
 )
 from .._core.error_messages import not_a_tensor_error, tensor_hint
-from .._core.errors import ArgumentError, TensorError
 from .._core.memory import has_overlap, is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes, with_modes
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from ..errors import ArgumentError, TensorError
 from ..ops.slicing import alias
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError
 from .._core.tensor import Tensor
 from .._make.creation import eye
+from ..errors import ArgumentError
 
 
 def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> Any:

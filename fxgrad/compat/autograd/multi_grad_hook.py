@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._core.errors import ArgumentValueError, NoGradientError
 from .._core.hooks import RUNNING, RemovableHandle
 from .._core.tape import node_and_index
 from .._core.tensor import Tensor, gradient_edge
+from ..errors import ArgumentValueError, NoGradientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

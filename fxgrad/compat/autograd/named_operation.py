@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...extend import api_boundary
-from .._core.errors import NotSupportedError, TensorError
 from .._core.tensor import Tensor
+from ..errors import NotSupportedError, TensorError
 from ..ops.joining import stack
 from .function import Function
 from .grad_mode import no_grad

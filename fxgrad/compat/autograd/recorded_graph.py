@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...extend import Aval, FxgradError, aval_of, masked, pytree, stage
 from .._core.backward.engine import reachable_nodes
 from .._core.backward.saved_tensors import find_saved
-from .._core.errors import ArgumentError, TensorError
 from .._core.memory import memory_owner
 from .._core.packing import PackedValue
 from .._core.tape import FREED, AccumulateGrad, Node, node_and_index
 from .._core.tensor import Tensor, gradient_edge, refresh
+from ..errors import ArgumentError, TensorError
 from .function_node import BackwardCFunction, SavedOutput
 from .gradient_edge import GradientEdge
 

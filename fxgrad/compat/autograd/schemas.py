@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from .._core.dtypes import dtype
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from .._make.devices import device
+from ..errors import ArgumentValueError, TensorError
 
 NAMES: dict[Any, str] = {
     Tensor: "Tensor",

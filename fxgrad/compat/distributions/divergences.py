@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError, NotSupportedError
+from ..errors import ArgumentValueError, NotSupportedError
 from .categorical import Categorical, OneHotCategorical
 from .combined import Independent
 from .continuous import LOG_TWO_PI, Cauchy, Laplace, Normal, Uniform

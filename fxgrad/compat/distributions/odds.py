@@ -7,8 +7,8 @@ from typing import Any
 
 from ...random import laws
 from ...random.laws import DISCRETE, chapter
-from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError, NotSupportedError
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily

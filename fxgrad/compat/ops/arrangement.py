@@ -10,7 +10,6 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import BatchTracer, Tracer, aval_of, concretize, ops
 from .._core.dtypes import as_numpy_dtype
-from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -21,6 +20,7 @@ from .._declare.spaces import expose
 from .._make.creation import create_with_options
 from .._make.devices import CPU, device_of, move_array
 from .._make.options import Options
+from ..errors import TensorError
 from .arguments import (
     add_variadic_method,
     as_sizes,

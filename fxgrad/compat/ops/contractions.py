@@ -10,10 +10,10 @@ from ... import numpy as fnp
 from ...extend import FxgradError, aval_of, ops
 from ...numpy import contraction
 from .._core.dtypes import default_numpy_dtype
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import ArgumentValueError, TensorError
 from .arguments import normalize_dims
 from .declarers import add_aliases, expose_with, kind
 from .matmul import check_product_dtypes

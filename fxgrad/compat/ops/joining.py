@@ -12,7 +12,6 @@ import numpy as np
 from ...extend import Cache, Linear, aval_of, ops
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
@@ -21,6 +20,7 @@ from .._declare.operation import operation
 from .._declare.plain import make_result
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
+from ..errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .arguments import dim_index, normalize_dim
 from .casting import to_copy
 from .declarers import add_aliases

@@ -20,13 +20,13 @@ from ...numpy.composite import normalize_axes
 from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, finfo, from_numpy_dtype, short_name
 from .._core.error_messages import matrix_hint
-from .._core.errors import LinAlgError, TensorError
 from .._core.precision import is_number
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import SPACES, expose
+from ..errors import LinAlgError, TensorError
 from .declarers import check_same_dtype, expose_with, step_primitives
 from .entries import entries_of_all
 from .reduction import p_norm

@@ -11,7 +11,6 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import aval_of, is_differentiable, kind_of, ops
 from .._core.dtypes import cast_number
-from .._core.errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
@@ -22,6 +21,7 @@ from .._declare.promotion import convert_value
 from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
 from .._make.devices import device_of, move_array
+from ..errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .arguments import as_sizes, dim_index, infer_shape, normalize_dim, shape_hint
 from .declarers import check_same_dtype, kind, number_like, value_dtype
 from .gathering import check_index, check_index_fits, ensure_integers, scatter_index

@@ -14,7 +14,6 @@ from ...extend import Aval
 from .._core.bits import CONJ, NEG
 from .._core.dtypes import PUBLIC, from_name
 from .._core.dtypes import dtype as torch_dtype
-from .._core.errors import TensorError
 from .._core.layout import contiguous_strides
 from .._core.memory import is_array, memory_owner
 from .._core.meta import MetaTracer
@@ -25,6 +24,7 @@ from .._core.views import set_bits
 from .._make.attributes import MemoryLayout, strided
 from .._make.devices import device, import_cupy
 from .._make.generators import Generator
+from ..errors import TensorError
 from ..nn.parameter import Buffer, Parameter
 from .errors import refuse
 from .machine import Global

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....extend import aval_of, source_info
-from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, refresh, wrap
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
+from ...errors import TensorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

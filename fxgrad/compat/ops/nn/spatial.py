@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....extend import aval_of, ops
-from ..._core.errors import TensorError
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
+from ...errors import TensorError
 
 
 def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:

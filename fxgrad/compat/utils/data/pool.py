@@ -11,7 +11,7 @@ from multiprocessing import connection as pipes
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import TensorError
+from ...errors import TensorError
 from .worker import GRACE, WorkerInfo, work
 
 if TYPE_CHECKING:
