@@ -5,6 +5,6 @@ from typing import TYPE_CHECKING
 from ...extend import LazyPackage
 
 if TYPE_CHECKING:
-    from . import vq
+    from . import vq as vq
 
 LazyPackage.of(__name__)

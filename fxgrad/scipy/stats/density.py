@@ -195,17 +195,17 @@ class Folded(rv_continuous):
     a: Any = 0.0
     _base: Symmetric
 
-    def _logpdf(self, z: Any) -> Any:
-        return laws.LOG_2 + self._base._logpdf(z)
+    def _logpdf(self, z: Any, *shapes: Any) -> Any:
+        return laws.LOG_2 + self._base._logpdf(z, *shapes)
 
-    def _sf(self, z: Any) -> Any:
-        return 2 * self._base._cdf(-z)
+    def _sf(self, z: Any, *shapes: Any) -> Any:
+        return 2 * self._base._cdf(-z, *shapes)
 
-    def _logsf(self, z: Any) -> Any:
-        return laws.LOG_2 + self._base._logcdf(-z)
+    def _logsf(self, z: Any, *shapes: Any) -> Any:
+        return laws.LOG_2 + self._base._logcdf(-z, *shapes)
 
-    def _isf(self, q: Any) -> Any:
-        return -self._base._ppf(0.5 * q)
+    def _isf(self, q: Any, *shapes: Any) -> Any:
+        return -self._base._ppf(0.5 * q, *shapes)
 
-    def _entropy(self) -> Any:
-        return self._base._entropy() - laws.LOG_2
+    def _entropy(self, *shapes: Any) -> Any:
+        return self._base._entropy(*shapes) - laws.LOG_2
