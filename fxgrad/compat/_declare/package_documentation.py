@@ -38,7 +38,7 @@ def document_by_package(package: str, subject: Any, declared: str) -> str:
     args = describe_all(list_parameters(subject), described, entry.parameters)
     if args != described:
         text = insert_section(ARGS.sub("", text), "Args", args, AFTER_ARGS)
-    annotation = str(getattr(subject, "__annotations__", {}).get("return"))
+    annotation = getattr(subject, "__annotations__", {}).get("return", "")
     returns = RESULTS.get(annotation, entry.returns)
     if returns and not SAYS_RESULT.search(text):
         text = insert_section(text, "Returns", wrap(returns), AFTER_RETURNS)
