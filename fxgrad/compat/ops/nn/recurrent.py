@@ -44,14 +44,6 @@ def split_gates(x, count: int) -> list[Any]:
 
 
 # -- a step: (what the input gives, state, weight_hh, bias_hh, weight_hr) → the next state ----------------------
-def tanh_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
-    return [ops.tanh(x + apply_rows(state[0], weight))]
-
-
-def relu_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
-    return [ops.relu(x + apply_rows(state[0], weight))]
-
-
 def lstm_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
     h, c = state
     i, f, g, o = split_gates(x + apply_rows(h, weight), 4)
@@ -71,8 +63,8 @@ def gru_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
 
 
 STEPS: dict[str, Callable[..., list[Any]]] = {
-    "rnn_tanh": tanh_step,
-    "rnn_relu": relu_step,
+    "rnn_tanh": lambda x, state, weight, *rest: [ops.tanh(x + apply_rows(state[0], weight))],
+    "rnn_relu": lambda x, state, weight, *rest: [ops.relu(x + apply_rows(state[0], weight))],
     "lstm": lstm_step,
     "gru": gru_step,
 }

@@ -52,15 +52,11 @@ ELEMENTS = {
 _made: Cache = Cache(512)
 
 
-def kind_of_element(dtype: np.dtype) -> str:
-    return "f" if dtype.name == "bfloat16" else dtype.kind
-
-
 def covers(name: str, dtype: np.dtype | type | str, **params: object) -> bool:
     """Tell whether `apply` has code for a primitive on operands of this dtype."""
     load_all()
     dtype = np.dtype(dtype)
-    kind = kind_of_element(dtype)
+    kind = "f" if dtype.name == "bfloat16" else dtype.kind
     if kind == "c":
         return complex_numbers.covers(name, **params)
     if dtype.name not in ELEMENTS or (dtype.name == "float16" and not converts_half()):
