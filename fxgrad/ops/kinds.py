@@ -318,12 +318,10 @@ class Linear(Primitive, PullbackRule):
         count: int | None = 1,
         structural: bool = True,
     ):
-        self.shape_rule, self.abstract_rule, self.transpose_rule, self.batch_rule = (
-            shape_rule,
-            abstract_rule,
-            transpose_rule,
-            batch_rule,
-        )
+        self.shape_rule = shape_rule
+        self.abstract_rule = abstract_rule
+        self.transpose_rule = transpose_rule
+        self.batch_rule = batch_rule
         self.count, self.structural = count, structural
         self.dtypes = Cache()
         super().__init__(name, make_kernel)
@@ -501,12 +499,10 @@ class General(Primitive):
         reach: Any = None,
         multiple: bool = False,
     ):
-        self.abstract_rule, self.tangent_rule, self.batch_rule, self.transpose_rule = (
-            abstract_rule,
-            tangent_rule,
-            batch_rule,
-            transpose_rule,
-        )
+        self.abstract_rule = abstract_rule
+        self.tangent_rule = tangent_rule
+        self.batch_rule = batch_rule
+        self.transpose_rule = transpose_rule
         self.reach, self.multiple_results = reach, multiple
         self.dtypes = Cache()
         self.pullbacks = Cache()

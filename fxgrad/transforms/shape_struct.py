@@ -12,6 +12,7 @@ from ..core.aval import aval_of
 from ..core.errors import DTypeError
 from ..core.interpreter import VALUES
 from ..core.surface import is_object
+from ..ops.operators import length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,10 +76,7 @@ class ShapeDtypeStruct:
             self.shape if shape is None else shape, self.dtype if dtype is None else dtype
         )
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
+    __len__ = length
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)

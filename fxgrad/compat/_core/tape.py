@@ -217,12 +217,10 @@ class AccumulateGrad(Node):
     def stand_in(self, value) -> Any:
         """Return a Tensor of this value whose gradients are accumulated in the same place."""
         tensor = object.__new__(self.kind)
-        tensor._fx_tape, tensor._fx_value, tensor._fx_node, tensor._fx_view_meta = (
-            self.tape,
-            value,
-            LEAF,
-            None,
-        )
+        tensor._fx_tape = self.tape
+        tensor._fx_value = value
+        tensor._fx_node = LEAF
+        tensor._fx_view_meta = None
         tensor._fx_accumulator = self
         return tensor
 

@@ -97,10 +97,8 @@ class FormattedTimesMixin:
     device_time_total: float
 
     cpu_time_str, cpu_time_total_str = format_time_of("cpu_time"), format_time_of("cpu_time_total")
-    device_time_str, device_time_total_str = (
-        format_time_of("device_time"),
-        format_time_of("device_time_total"),
-    )
+    device_time_str = format_time_of("device_time")
+    device_time_total_str = format_time_of("device_time_total")
     self_cpu_time_total_str = format_time_of("self_cpu_time_total")
     self_device_time_total_str = format_time_of("self_device_time_total")
 

@@ -268,8 +268,6 @@ def mark_as_view(made: Tensor, base: Tensor, chain: ViewChain, creation: str) ->
     if creation != "detached" or base._fx_tape is not BASE_TAPE or not is_array(value):
         tangent = None if made._fx_view_meta is None else made._fx_view_meta.tangent
         made._fx_view_meta = make_chain_meta(base, chain, creation)
-        made._fx_view_meta.tangent, made._fx_view_meta.history_version = (
-            tangent,
-            view_history_version(made._fx_view_meta.base, made),
-        )
+        made._fx_view_meta.tangent = tangent
+        made._fx_view_meta.history_version = view_history_version(made._fx_view_meta.base, made)
     return True

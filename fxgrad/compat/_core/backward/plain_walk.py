@@ -132,12 +132,10 @@ def accumulate_leaves(leaves: dict[AccumulateGrad, Any]) -> None:
                     and getrefcount(ct) <= SINGLE_REFCOUNT
                 ):
                     grad = allocate_tensor(Tensor)
-                    grad._fx_tape, grad._fx_value, grad._fx_node, grad._fx_view_meta = (
-                        BASE_TAPE,
-                        ct,
-                        None,
-                        None,
-                    )
+                    grad._fx_tape = BASE_TAPE
+                    grad._fx_value = ct
+                    grad._fx_node = None
+                    grad._fx_view_meta = None
                     tensor._grad = grad
                     continue
             box = [ct]

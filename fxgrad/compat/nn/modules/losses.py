@@ -30,7 +30,6 @@ class _Loss(FunctionalModule):
     reduction: str
     weight: Any  # of those that have one for each class: a buffer, like `pos_weight`
     _fx_names = ()
-    _fx_shown = ""
 
     def __init__(self, size_average=None, reduce=None, reduction: str = "mean"):
         self._fx_start({"size_average": size_average, "reduce": reduce, "reduction": reduction})
