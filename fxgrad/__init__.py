@@ -11,13 +11,15 @@ Names are loaded when first used. Examples in docstrings take these imports and 
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+_CODE = sys._getframe().f_code
 
-if TYPE_CHECKING:  # what the package has: `core.face` reads it here
+if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from . import (
         ad_checkpoint,
         checkpoint_policies,
@@ -147,7 +149,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it here
 
 def __getattr__(name: str) -> Any:
     face = import_module(".core.face", __name__)
-    homes = face.noted_imports(__name__).homes
+    homes = face.noted_imports(__name__, _CODE).homes
     if name == "__all__":
         return [*homes]
     if name.startswith("_"):

@@ -45,10 +45,13 @@ Namespaces:
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the names and their homes, which `core.face` reads here
+_CODE = sys._getframe().f_code
+
+if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the code
     from . import ops
     from .checking import finite_differences as finite_differences
     from .control.stepwise import run_scan as run_scan
@@ -188,7 +191,7 @@ if TYPE_CHECKING:  # the names and their homes, which `core.face` reads here
 
 def __getattr__(name: str) -> Any:
     """Load a name from its home."""
-    homes = import_module(".core.face", __package__).noted_imports(__name__).homes
+    homes = import_module(".core.face", __package__).noted_imports(__name__, _CODE).homes
     if name == "__all__":
         return [*homes]
     if name not in homes:

@@ -43,6 +43,7 @@ DOMAINS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]]
     "numerator": magnitude(3.1, 3.9),  # of quotients between the integers 2 and 3, or −3 and −2
     "denominator": lambda rng, shape: rng.uniform(1.35, 1.5, shape),
     "distinct": distinct,
+    "apart": lambda rng, shape: distinct(rng, shape) + 0.25,  # from those, too
     "complex": lambda rng, shape: rng.uniform(0.2, 1.2, shape) + 1j * magnitude(0.3, 1.2)(rng, shape),
     "bool": lambda rng, shape: rng.random(shape) < 0.5,
     "int": lambda rng, shape: rng.integers(-5, 6, shape),

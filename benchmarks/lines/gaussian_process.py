@@ -8,14 +8,14 @@ from ..libraries import functional, tape
 from ..line import Contenders, Run, line
 
 
-def _data(quick: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def data(quick: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Logarithms of (scale, amplitude, noise), squared distances, observations."""
     rng, size = np.random.default_rng(0), 20 if quick else 300
     x = np.sort(rng.uniform(0, 10, size))
     return np.array([0.1, 0.2, -1.0]), (x[:, None] - x) ** 2, np.sin(x) + 0.3 * rng.standard_normal(size)
 
 
-def _program(lib: Any) -> Any:
+def marginal_likelihood(lib: Any) -> Any:
     np = lib.np
 
     def solve(factor: Any, y: Any) -> Any:
@@ -36,7 +36,7 @@ def _program(lib: Any) -> Any:
 @line(tolerance=1e-7)
 def gaussian_process(quick: bool) -> Contenders:
     """eager value and gradient of a GP marginal likelihood, n = 300"""
-    data = _data(quick)
+    given = data(quick)
 
     def on_tape(torch: Any, theta: Any, distances: Any, y: Any) -> Run:
         theta.requires_grad_()
@@ -54,10 +54,10 @@ def gaussian_process(quick: bool) -> Contenders:
 
         return run
 
-    return {**functional(_program, *data, by="fxgrad jax autograd"), **tape(on_tape, *data)}
+    return {**functional(marginal_likelihood, *given, by="fxgrad jax autograd"), **tape(on_tape, *given)}
 
 
 @line(tolerance=1e-7)
 def gaussian_process_jit(quick: bool) -> Contenders:
     """jitted value and gradient of a GP marginal likelihood, n = 300"""
-    return functional(_program, *_data(quick), by="fxgrad:jit jax:jit")
+    return functional(marginal_likelihood, *data(quick), by="fxgrad:jit jax:jit")

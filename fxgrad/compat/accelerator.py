@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from . import cuda
-from ._core.errors import TensorError
 from ._declare.signatures import DerivedSignature
 from ._declare.spaces import SPACES
 from ._make.devices import as_device, device, device_count
+from .errors import TensorError
 
 
 def is_available() -> bool:

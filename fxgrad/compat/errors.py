@@ -143,6 +143,17 @@ class ArgumentError(FxgradError, TypeError):
     """
 
 
+def argument_error(
+    function: str, parameter: str, position: int | None, wanted: str, given: object, hint: str | None = None
+) -> ArgumentError:
+    """Return the error for an argument of another kind than the one that is wanted."""
+    place = "" if position is None else f" (position {position})"
+    kind = f"{'numpy.' * (type(given).__module__ == 'numpy')}{type(given).__name__}"
+    return ArgumentError(
+        f"{function}(): argument '{parameter}'{place} must be {wanted}, not {kind}", hint=hint
+    )
+
+
 class ArgumentValueError(FxgradError, ValueError):
     """The error for an argument of the right kind with a value that is not valid: a ValueError, as in torch.
 

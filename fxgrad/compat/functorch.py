@@ -8,8 +8,8 @@ from typing import Any
 
 from . import _surface  # noqa: F401  Tensors have all their methods
 from ._core.absence import make_absent
-from ._core.errors import TensorError
 from ._core.tensor import Tensor
+from .errors import TensorError
 from .func._surface import (
     functional_call,
     functionalize,

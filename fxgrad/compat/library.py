@@ -9,11 +9,11 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from ._core.absence import make_absent
-from ._core.errors import ArgumentValueError, TensorError
 from ._core.operation_names import OPERATIONS, find_operation
 from ._declare.packages import complete_module
 from .autograd.named_operation import EVERYWHERE, Derivative, NamedOperation
 from .autograd.schemas import Schema, infer_schema, read_schema
+from .errors import ArgumentValueError, TensorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

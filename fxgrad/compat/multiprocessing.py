@@ -8,7 +8,7 @@ from collections.abc import Callable
 from multiprocessing import *  # noqa: F403  # pyright: ignore[reportWildcardImportFromLibrary]
 from typing import Any
 
-from ._core.errors import ArgumentValueError
+from .errors import ArgumentValueError
 
 STRATEGY = "file_descriptor"
 # The part of a traceback that fits into a pipe without a reader.

@@ -105,7 +105,7 @@ def integers(text: str) -> list[int]:
 
 
 # NumPy's words → the hint, or what makes it of the words found and the operands.
-_ADVICE: dict[str, str | Callable[[re.Match, Sequence[object]], str]] = {
+_ADVICE: dict[str, str | Callable[[re.Match[str], Sequence[object]], str]] = {
     r"axis -?\d+ is out of bounds for array of dimension (\d+)": lambda found, xs: fit_axis(int(found[1])),
     r"index -?\d+ is out of bounds for (?:axis \d+ with )?size (\d+)": (
         lambda found, xs: fit_index(int(found[1]))

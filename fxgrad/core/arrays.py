@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
+    from .typing import Array
+
 # Array type → its namespace, None where that is of no use; filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
 
@@ -81,7 +83,7 @@ def is_data(value: Any) -> bool:
     return type(value) is np.ndarray and bool(value.ndim) and value.dtype.kind not in "biu"
 
 
-def evaluate(primitive: Any, args: Any, params: dict) -> Any:
+def evaluate(primitive: Any, args: Any, params: dict[str, Any]) -> Any:
     """The result of a primitive on operands among which are arrays of another library.
 
     NumPy scalars and NumPy arrays of integers and booleans among them (positions, masks made by rules) are moved to
@@ -270,7 +272,7 @@ def read_objects(entries: np.ndarray) -> Any:
     return from_sequence(entries.tolist()) if entries.ndim else entries[()]  # type: ignore[misc]
 
 
-def as_value(value: Any, what: object = "an operand") -> Any:
+def as_value(value: Any, what: object = "an operand") -> Array:
     """Convert an operand to an array, scalar or tracer; sequences and other array-likes are converted as NumPy does."""
     if type(value) in VALUES:
         return read_objects(value) if holds_objects(value) else value

@@ -19,7 +19,7 @@ BUFFER_REMEDY = (
 )
 
 
-def unknown_option(operation: str, parameter: str, value: object, options: Collection) -> StructureError:
+def unknown_option(operation: str, parameter: str, value: object, options: Collection[Any]) -> StructureError:
     """What to raise for an option that there is not. The hint begins with the one that is written most like it.
 
     >>> print(unknown_option("pad", "mode", "reflekt", ("constant", "reflect")).hint)

@@ -18,7 +18,7 @@ from .interpreter import Tracer
 from .library import load_library
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
 KINDS = ("cpu", "cuda")
@@ -197,7 +197,7 @@ def device_of(value: Any) -> Device | None:
 
 
 @contextmanager
-def cuda_device(device: Device) -> Iterator[Any]:
+def cuda_device(device: Device) -> Generator[Any]:
     """Context manager in which CuPy, which it gives, works on a device."""
     library = load_cupy(f"the device {device}")
     with library.cuda.Device(device.index):

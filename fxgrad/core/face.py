@@ -16,7 +16,7 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import PathFinder
 from itertools import accumulate
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -65,10 +65,11 @@ class Noted:
 
 
 @cache
-def noted_imports(name: str) -> Names:
-    """Return what a module imports, for type checkers too.
+def noted_imports(name: str, code: CodeType) -> Names:
+    """Return what a module of this name and code imports, for type checkers too.
 
-    Its code runs once more, with an `__import__` that notes what it is asked for, and to which `TYPE_CHECKING` is true.
+    The code, which has no other effects, runs once more with an `__import__` that notes what it is asked for. In this
+    run `TYPE_CHECKING` is true.
     """
     parts: list[str] = []
 
@@ -77,9 +78,8 @@ def noted_imports(name: str) -> Names:
             parts.append(module)
         return Noted("." * level + module)
 
-    spec: Any = sys.modules[name].__spec__
     namespace = {"__name__": name, "__builtins__": {**vars(builtins), "__import__": note}}
-    exec(spec.loader.get_code(name), namespace)
+    exec(code, namespace)
     found = {key: value._fx_home for key, value in namespace.items() if type(value) is Noted}
     homes = {key: home for key, home in found.items() if home.module.startswith(".") and home.name}
     return Names(homes, tuple(parts))
@@ -93,6 +93,7 @@ class LazyPackage(ModuleType):
     name that is nowhere.
     """
 
+    _code: CodeType
     _own: frozenset[str] = frozenset()
     _homes: Mapping[str, str] = {}
     _listed: tuple[str, ...] = ()
@@ -112,6 +113,7 @@ class LazyPackage(ModuleType):
         module: Any = sys.modules[package]
         module.__class__ = LazyPackage
         module._shadowed, module._listed, module._own = shadowed, listed, frozenset(vars(module))
+        module._code = sys._getframe(1).f_code  # of the package: not every loader tells it
         module._homes = {name: home for home, names in (homes or {}).items() for name in names.split()}
         module._find_otherwise = find_otherwise
         # A class that defines these would make every attribute three times as slow.
@@ -129,7 +131,7 @@ class LazyPackage(ModuleType):
 @cache
 def names_of(package: LazyPackage) -> Names:
     """Return the homes of the names of a package, and the parts in which others are looked for."""
-    found = noted_imports(package.__name__)
+    found = noted_imports(package.__name__, package._code)
     homes = {name: home for name, home in found.homes.items() if name not in package._own}
     homes |= {name: Home(f".{home}", name) for name, home in package._homes.items()}
     known = {home.partition(".")[0] for home in package._homes.values()}

@@ -193,7 +193,7 @@ class Graph:
         """Return the graph without the equations and captured values that no output needs. Effects stay if
         `keep_effects`."""
         needed = {v for v in self.outputs if type(v) is Var}
-        kept = []
+        kept: list[Equation] = []
         for equation in reversed(self.equations):
             if any(v in needed for v in equation.outputs) or (keep_effects and equation.effectful):
                 kept.append(equation)
@@ -287,7 +287,7 @@ def letter_names() -> Iterator[str]:
     width = 1
     while True:
         for index in range(26**width):
-            digits = []
+            digits: list[str] = []
             for _ in range(width):
                 index, digit = divmod(index, 26)
                 digits.append(letters[digit])

@@ -131,7 +131,7 @@ def call_text(name: str, *operands: str, **params: Any) -> str:
     )
 
 
-def index_text(index: tuple, arrays: Sequence[str]) -> str:
+def index_text(index: tuple[Any, ...], arrays: Sequence[str]) -> str:
     """An index template (see `ops.indexing`) as it is written between brackets: `[1:, :, b]`."""
     rest = iter(arrays)
     return f"[{', '.join(next(rest) if e is Ellipsis else param_text(e) for e in index) or '()'}]"

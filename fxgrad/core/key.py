@@ -61,7 +61,7 @@ def compared_fields(value: Any) -> list[Any]:
     return [getattr(value, a.name) for a in kind.__dict__.get("__attrs_attrs__", ()) if a.eq]
 
 
-def params_key(params: dict[str, Any]) -> tuple:
+def params_key(params: dict[str, Any]) -> tuple[Any, ...]:
     """The key of the params of an operation."""
     key: list[Any] = []
     for name, value in params.items():

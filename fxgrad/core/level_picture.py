@@ -73,7 +73,7 @@ class Levels:
     def __repr__(self) -> str:
         places = [f"{name} at {site}" if site else name for name, site in zip(self.names, self.sites)]
         wide = max(map(len, places))
-        lines = []
+        lines: list[str] = []
         for number, place in reversed([*enumerate(places)]):
             parts = [part for root in self.roots for part in root.walk() if part.level == number]
             texts = [f"{part.path}: {part.kind} {part.aval}" for part in parts]

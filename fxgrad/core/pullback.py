@@ -36,7 +36,7 @@ class PullbackRule:
         """See the class."""
         raise NotImplementedError
 
-    def map_residuals(self, residuals: Any, operand: Callable, result: Callable) -> Any:
+    def map_residuals(self, residuals: Any, operand: Callable[..., Any], result: Callable[..., Any]) -> Any:
         """See the class; the residuals as they are, where nothing is kept."""
         if self.saved_from is None:
             raise NotImplementedError(f"{type(self).__name__} saves intermediate values: see RematPullback")
@@ -49,7 +49,9 @@ class OperandPullback(PullbackRule):
     __slots__ = ()
     saved_from = (1,)
 
-    def map_residuals(self, residuals: Any, operand: Callable, result: Callable) -> tuple:
+    def map_residuals(
+        self, residuals: Any, operand: Callable[..., Any], result: Callable[..., Any]
+    ) -> tuple[Any, ...]:
         """Map the operands."""
         values, *others = residuals
         return [operand(i, v) for i, v in enumerate(values)], *others
@@ -63,11 +65,15 @@ class RematPullback(PullbackRule):
     saved_from = (0, 1)
 
     def __init__(
-        self, primitive: Primitive, needed: Sequence[Any], params: dict, snapshot: Callable[[Any], Any]
+        self,
+        primitive: Primitive,
+        needed: Sequence[Any],
+        params: dict[str, Any],
+        snapshot: Callable[[Any], Any],
     ):
         self.primitive, self.needed, self.params, self.snapshot = primitive, needed, params, snapshot
 
-    def map_residuals(self, residuals: Any, operand: Callable, result: Callable) -> Any:
+    def map_residuals(self, residuals: Any, operand: Callable[..., Any], result: Callable[..., Any]) -> Any:
         """Map the residuals (results, operands, rule, residuals of that rule)."""
         ys, values, rule, made = residuals
         ys = [result(i, y) for i, y in enumerate(ys)]

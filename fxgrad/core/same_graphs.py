@@ -43,17 +43,17 @@ def intern_graph(graph: Graph) -> Graph:
     return found
 
 
-def graph_key(graph: Graph) -> tuple:
+def graph_key(graph: Graph) -> tuple[Any, ...]:
     """Return all that a closed Graph says as a key, to be compared and hashed. Sub-graphs are interned
     already."""
     numbers: dict[Any, int] = {}
 
-    def number_variables(variables: Sequence[Var]) -> tuple:
+    def number_variables(variables: Sequence[Var]) -> tuple[Any, ...]:
         for v in variables:
             numbers[v] = len(numbers)
         return tuple([v.aval for v in variables])
 
-    def key_atoms(atoms: Sequence[Any]) -> tuple:
+    def key_atoms(atoms: Sequence[Any]) -> tuple[Any, ...]:
         return tuple([key_of(a.value) if type(a) is Literal else numbers[a] for a in atoms])
 
     inputs = number_variables(graph.inputs)
@@ -79,7 +79,7 @@ def lift_constants(graph: Graph) -> tuple[Graph, list[Any]]:
     lifted: dict[Any, Any] = dict(graph.captured)
 
     def lift(atoms: Sequence[Any]) -> list[Any]:
-        found = []
+        found: list[Any] = []
         for a in atoms:
             if type(a) is Literal and isinstance(a.value, np.generic):
                 value, a = a.value, Var(a.aval)

@@ -85,7 +85,7 @@ def snapshot_constants(
 def copy_shared(values: Sequence[Any]) -> list[Any]:
     """Copy those values returned by user code that others can write to: views, and arrays to which user code still
     refers, because it closes over them or was given them. `values` has the only reference of its caller."""
-    found = []
+    found: list[Any] = []
     for value in values:
         if type(value) is np.ndarray and (value.base is not None or getrefcount(value) > SINGLE_REFCOUNT + 1):
             value = value.copy()

@@ -110,7 +110,7 @@ class GraphInterpreter(Interpreter):
         self.notes = {}
         return graph
 
-    def process(self, primitive: Any, args: tuple, params: dict) -> Any:
+    def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
             if type(a) is GraphTracer and a.interpreter is self:
                 break

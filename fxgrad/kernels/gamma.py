@@ -125,8 +125,7 @@ def digamma(xp: Any, x: Any) -> Any:
 
 
 def hurwitz_zeta(xp: Any, s: Any, q: Any, power: int = 0) -> Any:
-    """Σ f(q + k) for f(u) = (−log u)ᵖ·u⁻ˢ, s > 1 and q ≥ 0: the first terms directly, the others by the Euler–Maclaurin
-    formula."""
+    """Σ f(q + k) for f(u) = (−log u)ᵖ·u⁻ˢ, s > 1 and q ≥ 0: the first terms directly, others by Euler–Maclaurin."""
     count = 12 + (s if isinstance(s, int) else 12)
     y = q + count
     log = -xp.log(y) if power else 0 * y
@@ -168,8 +167,7 @@ def zeta(xp: Any, s: Any, q: Any, *, power: int) -> Any:
 
 
 def zeta_negative_q(xp: Any, s: Any, q: Any) -> Any:
-    """Compute Σ (q + k)⁻ˢ for q < 0, as the difference of two sums: the terms with positive base, and the reflected
-    others."""
+    """Compute Σ (q + k)⁻ˢ for q < 0 as the difference of two sums: the terms with positive base, and reflected ones."""
     above, under = xp.ceil(q) - q, q - xp.floor(q)
     sign = xp.where(s % 1 == 0, 1 - 2 * (s % 2), math.nan)
     total = hurwitz_zeta(xp, s, under) + sign * (hurwitz_zeta(xp, s, above) - hurwitz_zeta(xp, s, 1 - q))

@@ -139,6 +139,25 @@ def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
         np.add.at(out, index, u)
 
 
+def combine_at(xp: Any, name: str, out: Any, index: tuple, u: Any) -> None:
+    """Combine out[index] with u by a ufunc of this name, whose order does not matter, where entries may occur several
+    times. NumPy is fast with vectors only: whole rows are combined by segments of equal places."""
+    ufunc = getattr(xp, name)
+    if xp is not np or out.ndim == 1 or not u.size:
+        ufunc.at(out, index, u)
+        return
+    if indexed_axis(index) == 0 and len(index) > 1:
+        rows = np.arange(len(out))[index[0]]
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
+        found = ufunc.reduceat(u[order], starts, axis=0)
+        out[rows[starts]] = ufunc(out[rows[starts]], found)
+        return
+    places = np.arange(out.size).reshape(out.shape)[index]
+    ufunc.at(out.reshape(-1), places.reshape(-1), u.reshape(-1))
+
+
 def indexed_axis(index: Sequence[Any]) -> int | None:
     """Return the axis to which an index with one array of numbers applies, if its other entries are full slices."""
     axes = [axis for axis, e in enumerate(index) if type(e) is not slice]
@@ -153,8 +172,7 @@ def has_only_full_slices(index: Sequence[Any]) -> bool:
 
 
 def zero_outside(mask: Any, x: Any) -> np.ndarray | None:
-    """Set the entries of x outside the mask to 0 in one pass; None unless both are arrays of one shape, of a size for
-    which it pays."""
+    """Set the entries of x outside the mask to 0 in one pass; None unless both are arrays of one, medium size."""
     if type(x) is not np.ndarray or type(mask) is not np.ndarray or not 256 <= x.size < INDEXED_ENTRIES:
         return None
     word = WORDS.get(x.itemsize)

@@ -34,7 +34,7 @@ def finite_max(x: Any, axes: tuple[int, ...]) -> Any:
     return ops.where(ops.isfinite(greatest), greatest, 0.0)
 
 
-def leave_out(x: Any, where: Any) -> Any:
+def leave_out(x: Any, where: Any) -> Array:
     """Return logits with -∞ where a mask does not hold, which has no exponential."""
     return x if where is None else ops.where(where, x, -math.inf)
 

@@ -83,7 +83,7 @@ class IndexedUpdate:
     `mode` says what becomes of integers out of bounds: None raises IndexError, "clip" takes the nearest entry,
     "drop" and "fill" leave out the update (in `get`: give `fill_value`). `unique_indices` is the caller's promise
     that no entry is repeated; without it, indices whose values are not known (staged or batched) make `multiply`,
-    `divide`, `power`, `min`, `max` and `apply` go through the entries one by one. `indices_are_sorted` is accepted
+    `divide`, `power` and `apply` go through the entries one by one. `indices_are_sorted` is accepted
     for JAX's sake and makes no difference.
     """
 
@@ -137,10 +137,10 @@ class IndexedUpdate:
         "power", "apply_in_rounds", ops.power, "raised to the power of `values`"
     )
     min: Callable[..., Any] = update_method(
-        "min", "apply_in_rounds", ops.minimum, "limited from above by `values`"
+        "min", "apply_extreme", ops.minimum, "limited from above by `values`"
     )
     max: Callable[..., Any] = update_method(
-        "max", "apply_in_rounds", ops.maximum, "limited from below by `values`"
+        "max", "apply_extreme", ops.maximum, "limited from below by `values`"
     )
 
     def apply(
@@ -193,6 +193,15 @@ class IndexedUpdate:
             broadcast_values(values, x, arrays, index), *arrays, index=index, shape=aval_of(x).shape
         )
         return self.restore_shape(cast_same_kind(function(x, values), x))
+
+    def apply_extreme(
+        self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
+    ) -> Any:
+        """Return a copy limited by the values; those that limit an entry together share its derivative."""
+        x, arrays, index = self.locate(mode)
+        values = cast_same_kind(broadcast_values(values, x, arrays, index), x)
+        combine = ops.scatter_max if function is ops.maximum else ops.scatter_min
+        return self.restore_shape(combine(x, values, *arrays, index=index))
 
     def apply_in_rounds(
         self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool

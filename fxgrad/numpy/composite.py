@@ -22,6 +22,7 @@ from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ShapeError, reword
 from ..core.interpreter import CURRENT, EVAL, Tracer, acting_level, concretize, twin
 from ..core.surface import OBJECTS, SurfaceObject, first_object
+from ..core.typing import Array
 from ..ops.operators import remember_view
 from .documentation import (
     DIFFERENTIABLE,
@@ -264,7 +265,7 @@ def out_position(body: Callable[..., Any]) -> int:
     return names.index("out") if "out" in names else sys.maxsize
 
 
-def operand(value: Any) -> Any:
+def operand(value: Any) -> Array:
     """Return an argument as NumPy's `asarray` sees it: an array (or tracer) with a dtype of its own, never
     weak."""
     value = as_value(value)
@@ -274,12 +275,12 @@ def operand(value: Any) -> Any:
     return ops.convert(value, dtype=aval.dtype) if aval.weak else value
 
 
-def operands(values: Any) -> list[Any]:
+def operands(values: Any) -> list[Array]:
     """Return several arguments as arrays."""
     return [operand(v) for v in values]
 
 
-def dtype_of(x: Any) -> Any:
+def dtype_of(x: Any) -> np.dtype[Any]:
     """Return NumPy's dtype of an array of any library."""
     return aval_of(x).dtype
 
@@ -289,17 +290,17 @@ def kind(x: Any) -> str:
     return kind_of(aval_of(x).dtype)
 
 
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: Any, dtype: Any) -> Array:
     """Convert x to another dtype; None leaves it as it is."""
     return x if dtype is None or dtype_of(x) == dtype else ops.convert(x, dtype=np.dtype(dtype))
 
 
-def fill_outside(mask: Any, x: Any, number: Any) -> Any:
+def fill_outside(mask: Any, x: Any, number: Any) -> Array:
     """Return x where the mask holds, and a number elsewhere, in the dtype of x."""
     return cast(ops.where(mask, x, NUMBER_OF_KIND[kind(x)](number)), dtype_of(x))
 
 
-def known_value(value: Any, operation: str, hint: str) -> Any:
+def known_value(value: Any, operation: str, hint: str) -> Array:
     """Return the plain value of an argument that determines a shape. If it is unknown, the error says what to write."""
     try:
         return concretize(operand(value), operation)

@@ -213,7 +213,7 @@ def empty_like(
 def arange(
     start_or_stop: ArrayLike,
     /,
-    stop: ArrayLike = None,
+    stop: ArrayLike | None = None,
     step: ArrayLike = 1,
     *,
     dtype: DType = None,

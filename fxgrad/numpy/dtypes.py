@@ -62,7 +62,7 @@ from numpy import (
 from ..core.arrays import as_value
 from ..core.aval import WEAK_TYPES, aval_of
 from ..core.interpreter import Tracer
-from ..core.typing import Array, ArrayLike, Axis, DType
+from ..core.typing import ArrayLike, Axis, DType
 from .composite import composite, dtype_of, is_beyond_numpy, operands
 from .documentation import NO_DERIVATIVE, described
 
@@ -129,7 +129,7 @@ def common_type(*arrays: ArrayLike) -> type[np.inexact[Any]]:
 
 
 @composite(np.min_scalar_type, derivative=NO_DERIVATIVE)
-def min_scalar_type(a: ArrayLike, /) -> Array:
+def min_scalar_type(a: ArrayLike, /) -> np.dtype[Any]:
     """The smallest dtype that can hold a scalar, or the dtype of an array. For traced values it is always the latter.
 
     >>> fnp.min_scalar_type(200)

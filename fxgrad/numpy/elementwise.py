@@ -135,7 +135,7 @@ def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Any, Any]:
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
-def to_floating(x: Any) -> Any:
+def to_floating(x: Any) -> Array:
     """Convert an array to the floating-point dtype in which NumPy's ufuncs compute with it."""
     x = operand(x)
     return x if kind(x) in "fc" else add(x, np.float16(0))
@@ -278,12 +278,12 @@ def move_axis_last(x: Any, axis: Any) -> tuple[int, Any, tuple[int, ...]]:
 @composite(np.clip)
 def clip(
     a: ArrayLike,
-    a_min: ArrayLike = None,
-    a_max: ArrayLike = None,
+    a_min: ArrayLike | None = None,
+    a_max: ArrayLike | None = None,
     out: None = None,
     *,
-    min: ArrayLike = None,
-    max: ArrayLike = None,
+    min: ArrayLike | None = None,
+    max: ArrayLike | None = None,
 ) -> Array:
     """Values limited to an interval; where a value equals a limit, both share the derivative.
 
@@ -323,7 +323,11 @@ def fix(x: ArrayLike, out: None = None) -> Array:
 
 @composite(np.nan_to_num)
 def nan_to_num(
-    x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: ArrayLike = None, neginf: ArrayLike = None
+    x: ArrayLike,
+    copy: bool = True,
+    nan: ArrayLike = 0.0,
+    posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
 ) -> Array:
     """NaN and infinities replaced by numbers; the derivative is 0 where an entry is replaced, and 1 elsewhere. Never in
     place: `copy=False` on traced values makes a new array as well.

@@ -37,7 +37,7 @@ def sum_in_bins(places: Any, inside: Any, weights: Any, count: int) -> Any:
 
 @composite(np.bincount, further=("length",))
 def bincount(
-    x: ArrayLike, /, weights: ArrayLike = None, minlength: int = 0, *, length: int | None = None
+    x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None
 ) -> Array:
     """Count how often each integer occurs, or sum its weights.
 
@@ -166,7 +166,9 @@ def flatten_data(a: Any, weights: Any) -> tuple[Any, Any]:
 
 
 @composite(np.histogram_bin_edges)
-def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike = None) -> Array:
+def histogram_bin_edges(
+    a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None
+) -> Array:
     """The edges of the bins of a histogram. Edges computed from the data vary with its smallest and its largest entry.
 
     Raises:
@@ -184,7 +186,11 @@ def histogram_bin_edges(a: ArrayLike, bins: Any = 10, range: Any = None, weights
 # -- histograms ------------------------------------------
 @composite(np.histogram)
 def histogram(
-    a: ArrayLike, bins: Any = 10, range: Any = None, density: bool | None = None, weights: ArrayLike = None
+    a: ArrayLike,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Any, Any]:
     """Return the number of entries in each bin, and the edges of the bins.
 
@@ -232,7 +238,7 @@ def histogramdd(
     bins: Any = 10,
     range: Any = None,
     density: bool | None = None,
-    weights: ArrayLike = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Any, list[Any]]:
     """The number of points in each box, and the edges along every axis.
 
@@ -279,7 +285,7 @@ def histogram2d(
     bins: Any = 10,
     range: Any = None,
     density: bool | None = None,
-    weights: ArrayLike = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Any, Any, Any]:
     """The number of points in each rectangle, the edges along x, and the edges along y; `bins` may be the edges for
     both axes.

@@ -235,7 +235,9 @@ def where(condition: ArrayLike, /) -> tuple[Array, ...]: ...
 @overload
 def where(condition: ArrayLike, x: ArrayLike, y: ArrayLike, /) -> Array: ...
 @described("numpy.where", "")
-def where(condition: ArrayLike, x: ArrayLike = None, y: ArrayLike = None, /) -> Array | tuple[Array, ...]:
+def where(
+    condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /
+) -> Array | tuple[Array, ...]:
     """Entries of x where the condition is true, of y elsewhere, all broadcast; without x and y, `nonzero(condition)`.
 
     It is linear in x and y: the derivative goes to the chosen entries alone, even if that of the other branch is

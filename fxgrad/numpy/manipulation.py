@@ -303,7 +303,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axis = None) -> Array:
     return take_positions(a, np.repeat(np.arange(size), counts), axis)
 
 
-def take_positions(a: Any, positions: Any, axis: int) -> Any:
+def take_positions(a: Any, positions: Any, axis: int) -> Array:
     """Take the entries at known positions along an axis."""
     return ops.getitem(a, positions, index=at_axis(ops.ARRAY, axis))
 

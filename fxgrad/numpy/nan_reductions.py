@@ -28,7 +28,7 @@ def nansum(
     dtype: DType = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike = None,
+    initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> Array:
     """The sum of the entries along axes, without NaN; NaN entries have derivative 0.
@@ -47,7 +47,7 @@ def nanprod(
     dtype: DType = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike = None,
+    initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> Array:
     """The product of the entries along axes, without NaN; NaN entries have derivative 0.
@@ -87,7 +87,7 @@ def nanvar(
     keepdims: bool = False,
     *,
     where: ArrayLike = True,
-    mean: ArrayLike = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
 ) -> Array:
     """The variance of the entries along axes, without NaN; NaN entries have derivative 0.
@@ -111,7 +111,7 @@ def nanstd(
     keepdims: bool = False,
     *,
     where: ArrayLike = True,
-    mean: ArrayLike = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
 ) -> Array:
     """The standard deviation of the entries along axes, without NaN. As for `std`, its derivative is 0 if the entries
@@ -140,7 +140,7 @@ def nan_extremum(
 
 
 @composite(np.nanmax)
-def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
            where: ArrayLike = True) -> Array:  # fmt: skip
     """The largest entry along axes, without NaN; tied entries share the derivative.
 
@@ -151,7 +151,7 @@ def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
 
 
 @composite(np.nanmin)
-def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
            where: ArrayLike = True) -> Array:  # fmt: skip
     """The smallest entry along axes, without NaN; tied entries share the derivative.
 

@@ -214,12 +214,12 @@ def poly(seq_of_zeros: ArrayLike) -> Array | float:
 # -- fits ------------------------------------------
 @overload
 def polyfit(
-    x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: Literal[False] = False, w: ArrayLike = None,
+    x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: Literal[False] = False, w: ArrayLike | None = None,
     cov: Literal[False] = False,
 ) -> Array: ...  # fmt: skip
 @overload
 def polyfit(
-    x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool = False, w: ArrayLike = None,
+    x: ArrayLike, y: ArrayLike, deg: Any, rcond: Any = None, full: bool = False, w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> tuple[Any, ...]: ...  # fmt: skip
 @composite(np.polyfit)
@@ -229,7 +229,7 @@ def polyfit(
     deg: Any,
     rcond: Any = None,
     full: bool = False,
-    w: ArrayLike = None,
+    w: ArrayLike | None = None,
     cov: bool | str = False,
 ) -> Any:
     """The coefficients of the least-squares polynomial of degree `deg` through points.

@@ -66,7 +66,7 @@ def sum(
     dtype: DType = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike = None,
+    initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> Array:
     """The sum of entries along axes.
@@ -84,7 +84,7 @@ def prod(
     dtype: DType = None,
     out: None = None,
     keepdims: bool = False,
-    initial: ArrayLike = None,
+    initial: ArrayLike | None = None,
     where: ArrayLike = True,
 ) -> Array:
     """The product of the entries along axes. Its derivative is also correct where entries are 0.
@@ -149,7 +149,7 @@ def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial:
 
 
 @composite(np.max)
-def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
     """The largest entry along axes; tied entries share the derivative.
 
@@ -163,7 +163,7 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 
 
 @composite(np.min)
-def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike = None,
+def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
     """The smallest entry along axes; tied entries share the derivative.
 
@@ -285,7 +285,7 @@ def var(
     keepdims: bool = False,
     *,
     where: ArrayLike = True,
-    mean: ArrayLike = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
 ) -> Array:
     """The variance along axes: the mean of |a − mean|², divided by count − ddof. It is real, also for complex numbers.
@@ -311,7 +311,7 @@ def std(
     keepdims: bool = False,
     *,
     where: ArrayLike = True,
-    mean: ArrayLike = None,
+    mean: ArrayLike | None = None,
     correction: Any = None,
 ) -> Array:
     """The standard deviation along axes. It is a norm: if all entries are equal its derivative is 0 by convention, and
@@ -371,14 +371,14 @@ def weights_along(a: Any, weights: Any, axis: Any) -> Any:
 
 @overload
 def average(
-    a: ArrayLike, axis: Axis = None, weights: ArrayLike = None, returned: Literal[False] = False, *,
+    a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: Literal[False] = False, *,
     keepdims: bool = False,
 ) -> Array: ...  # fmt: skip
 @overload
 def average(
     a: ArrayLike,
     axis: Axis = None,
-    weights: ArrayLike = None,
+    weights: ArrayLike | None = None,
     *,
     returned: Literal[True],
     keepdims: bool = False,
@@ -387,7 +387,7 @@ def average(
 def average(
     a: ArrayLike,
     axis: Axis = None,
-    weights: ArrayLike = None,
+    weights: ArrayLike | None = None,
     returned: bool = False,
     *,
     keepdims: bool = False,

@@ -80,18 +80,18 @@ SIZE_OPTIONS = ("size", "fill_value")
 def unique(
     ar: ArrayLike, return_index: Literal[False] = False, return_inverse: Literal[False] = False,
     return_counts: Literal[False] = False, axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True,
-    size: int | None = None, fill_value: ArrayLike = None,
+    size: int | None = None, fill_value: ArrayLike | None = None,
 ) -> Array: ...  # fmt: skip
 @overload
 def unique(
     ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
     axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
-    fill_value: ArrayLike = None,
+    fill_value: ArrayLike | None = None,
 ) -> tuple[Array, ...]: ...  # fmt: skip
 @composite(np.unique, further=SIZE_OPTIONS)
 def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
            axis: Axis = None, *, equal_nan: bool = True, sorted: bool = True, size: int | None = None,
-           fill_value: ArrayLike = None) -> Any:  # fmt: skip
+           fill_value: ArrayLike | None = None) -> Any:  # fmt: skip
     """The distinct entries of an array, sorted.
 
     Args:
@@ -128,7 +128,7 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
 
 @composite(np.unique_all, further=SIZE_OPTIONS)
 def unique_all(
-    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueAllResult[Any]:
     """The tuple (values, indices, inverse_indices, counts) of `unique`; NaN is not equal to NaN.
 
@@ -140,7 +140,7 @@ def unique_all(
 
 @composite(np.unique_counts, further=SIZE_OPTIONS)
 def unique_counts(
-    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueCountsResult[Any]:
     """The pair (values, counts) of `unique`; NaN is not equal to NaN.
 
@@ -154,7 +154,7 @@ def unique_counts(
 
 @composite(np.unique_inverse, further=SIZE_OPTIONS)
 def unique_inverse(
-    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+    x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> UniqueInverseResult[Any]:
     """The pair (values, inverse_indices) of `unique`; NaN is not equal to NaN.
 
@@ -166,7 +166,7 @@ def unique_inverse(
 
 # NumPy's own leaves the order open.
 @composite(partial(np.unique, equal_nan=False), further=SIZE_OPTIONS, origin="numpy.unique_values")
-def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None) -> Array:
+def unique_values(x: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The distinct entries of an array, sorted; NaN is not equal to NaN. `size` and `fill_value` as for `unique`.
 
     >>> fnp.unique_values(fnp.array([3.0, 1.0, 3.0]))
@@ -216,16 +216,16 @@ def members(ar: Any, assume_unique: bool) -> tuple[Any, Any, Any]:
 @overload
 def intersect1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: Literal[False] = False, *,
-    size: int | None = None, fill_value: ArrayLike = None,
+    size: int | None = None, fill_value: ArrayLike | None = None,
 ) -> Array: ...  # fmt: skip
 @overload
 def intersect1d(
     ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, return_indices: Literal[True],
-    size: int | None = None, fill_value: ArrayLike = None,
+    size: int | None = None, fill_value: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]: ...  # fmt: skip
 @composite(np.intersect1d, further=SIZE_OPTIONS)
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False, *,
-                size: int | None = None, fill_value: ArrayLike = None) -> Any:  # fmt: skip
+                size: int | None = None, fill_value: ArrayLike | None = None) -> Any:  # fmt: skip
     """The elements of both arrays, sorted; their derivative is that of the entries of the first.
 
     Args:
@@ -253,7 +253,7 @@ def setdiff1d(
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: ArrayLike = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """The elements of the first array that are not in the second, sorted unless they are unique; `size` and
     `fill_value` as for `unique`.
@@ -274,7 +274,7 @@ def setxor1d(
     assume_unique: bool = False,
     *,
     size: int | None = None,
-    fill_value: ArrayLike = None,
+    fill_value: ArrayLike | None = None,
 ) -> Array:
     """The elements of exactly one of the arrays, sorted; `size` and `fill_value` as for `unique`.
 
@@ -294,7 +294,7 @@ def setxor1d(
 
 @composite(np.union1d, further=SIZE_OPTIONS)
 def union1d(
-    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = None
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None
 ) -> Array:
     """The elements of both arrays, sorted; `size` and `fill_value` as for `unique`.
 

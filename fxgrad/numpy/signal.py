@@ -81,7 +81,11 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Array:
 # -- differences ------------------------------------------
 @composite(np.diff, derivative=LINEAR)
 def diff(
-    a: ArrayLike, n: int = 1, axis: Axis = -1, prepend: ArrayLike = None, append: ArrayLike = None
+    a: ArrayLike,
+    n: int = 1,
+    axis: Axis = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
 ) -> Array:
     """The n-th difference of neighbours along an axis, which becomes n entries shorter. For booleans it tells where
     neighbours differ.
@@ -114,7 +118,7 @@ def diff(
 
 
 @composite(np.ediff1d, derivative=LINEAR)
-def ediff1d(ary: ArrayLike, to_end: ArrayLike = None, to_begin: ArrayLike = None) -> Array:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
     """The differences of neighbours among all entries, with values prepended and appended.
 
     Raises:
@@ -218,7 +222,7 @@ def slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
 
 
 @composite(np.trapezoid)
-def trapezoid(y: ArrayLike, x: ArrayLike = None, dx: Any = 1.0, axis: Axis = -1) -> Array:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: Axis = -1) -> Array:
     """The integral of samples along an axis by the trapezoidal rule, at points `x` or at distances `dx`; differentiated
     by all of these.
 

@@ -156,7 +156,7 @@ def lexsort(keys: Any, axis: Axis = -1) -> Array | np.intp:
 
 # -- searching ------------------------------------------
 @composite(np.searchsorted, derivative=NO_DERIVATIVE)
-def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLike = None) -> Array:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: Any = "left", sorter: ArrayLike | None = None) -> Array:
     """The positions at which values can be inserted into a sorted array so that it stays sorted.
 
     Args:
@@ -257,8 +257,8 @@ def interp(
     x: ArrayLike,
     xp: ArrayLike,
     fp: ArrayLike,
-    left: ArrayLike = None,
-    right: ArrayLike = None,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
     period: Any = None,
 ) -> Array:
     """The piecewise linear function through points, differentiable with respect to all arguments.

@@ -235,7 +235,7 @@ def quantiles(
 
 @composite(np.quantile)
 def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
-             method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
+             method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:  # fmt: skip
     """The values below which fractions q of the entries lie, differentiable with respect to `a` and, where the method
     interpolates, to `q` (from the right at an entry, and 0 at the largest one).
 
@@ -254,7 +254,8 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, ov
 
 @composite(np.nanquantile)
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
-                method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
+                method: str = "linear", keepdims: Any = False, *,
+                weights: ArrayLike | None = None) -> Array:  # fmt: skip
     """The quantiles of the entries along axes, without NaN; `q`, `method` and derivatives as for `quantile`.
 
     Raises:
@@ -270,7 +271,8 @@ def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None,
 
 @composite(np.percentile)
 def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
-               method: str = "linear", keepdims: bool = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
+               method: str = "linear", keepdims: bool = False, *,
+               weights: ArrayLike | None = None) -> Array:  # fmt: skip
     """The percentiles of the entries along axes: `quantile` for q from 0 to 100.
 
     Raises:
@@ -286,7 +288,8 @@ def percentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, 
 
 @composite(np.nanpercentile)
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False,
-                  method: str = "linear", keepdims: Any = False, *, weights: ArrayLike = None) -> Array:  # fmt: skip
+                  method: str = "linear", keepdims: Any = False, *,
+                  weights: ArrayLike | None = None) -> Array:  # fmt: skip
     """The percentiles of the entries along axes, without NaN: `nanquantile` for q from 0 to 100.
 
     Raises:
@@ -324,12 +327,12 @@ def observation_weights(weights: Any, name: str, count: int) -> Any:
 @composite(np.cov)
 def cov(
     m: ArrayLike,
-    y: ArrayLike = None,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: ArrayLike = None,
-    aweights: ArrayLike = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
     *,
     dtype: DType = None,
 ) -> Array:
@@ -375,7 +378,7 @@ def cov(
 
 
 @composite(np.corrcoef)
-def corrcoef(x: ArrayLike, y: ArrayLike = None, rowvar: bool = True, *, dtype: DType = None) -> Array:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DType = None) -> Array:
     """The correlations of variables: covariances divided by both standard deviations. If one of these is 0, the result
     is NaN, without derivative.
 

@@ -577,12 +577,12 @@ def elementwise(name: str, *partials: Any, kernel: Any = None, **options: Any) -
     return register(Elementwise(name, kernel or namespace_function(name), partials, **options)).call
 
 
-def linear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
+def linear(name: str, kernel: Any, **rules: Any) -> Callable[..., Array]:
     """Declare a linear primitive."""
     return register(Linear(name, kernel, **rules)).call
 
 
-def bilinear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
+def bilinear(name: str, kernel: Any, **rules: Any) -> Callable[..., Array]:
     """Declare a bilinear primitive."""
     return register(Bilinear(name, kernel, **rules)).call
 

@@ -6,7 +6,7 @@ Axes in params are non-negative and normalized by the namespace functions.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..core.aval import PLAIN, Aval, aval_of, check_kind
 from ..core.errors import ShapeError
 from .kinds import general, linear, namespace_function
 from .vocabulary import ops
+
+if TYPE_CHECKING:
+    from ..core.typing import Array
 
 
 def reshape_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -237,7 +240,7 @@ def from_sequence(sequence: Any) -> Any:
     return array
 
 
-def promote_dtypes(values: Any) -> list[Any]:
+def promote_dtypes(values: Any) -> list[Array]:
     """Convert values to their common dtype by NumPy's promotion; Python scalars are weak."""
     dtype = result_dtype(values)
     return [

@@ -36,7 +36,7 @@ def check_keys(key: Any, name: str) -> Any:
     return value
 
 
-def check_one_key(key: Any, name: str) -> Any:
+def check_one_key(key: Any, name: str) -> Array:
     """Raise unless this is one key."""
     value = check_keys(key, name)
     shape = aval_of(value).shape

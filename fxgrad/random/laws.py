@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-EULER = 0.57721566490153286061
+EULER, APERY = 0.57721566490153286061, 1.2020569031595942854  # γ and ζ(3)
 LOG_2, LOG_PI = math.log(2), math.log(math.pi)
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -38,10 +38,10 @@ class Functions:
         self._modules = modules
 
     def __getattr__(self, name: str) -> Any:
-        module = next((m for m in self._modules if hasattr(m, name)), None)
-        if module is None:
-            raise AttributeError(f"no function {name!r} in {', '.join(m.__name__ for m in self._modules)}")
-        return vars(self).setdefault(name, getattr(module, name))
+        found = [] if name.startswith("_") else [m for m in self._modules if hasattr(m, name)]
+        if not found:
+            raise AttributeError(f"none of the modules has a function {name!r}")
+        return vars(self).setdefault(name, getattr(found[0], name))
 
 
 class Law:

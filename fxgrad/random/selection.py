@@ -129,7 +129,7 @@ def as_entries(x: Any) -> Any:
 
 
 def choice(
-    key: Key, a: ArrayLike, shape: Shape = (), replace: bool = True, p: ArrayLike = None, axis: int = 0
+    key: Key, a: ArrayLike, shape: Shape = (), replace: bool = True, p: ArrayLike | None = None, axis: int = 0
 ) -> Array:
     """Entries of an array, drawn at random.
 

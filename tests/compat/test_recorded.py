@@ -15,8 +15,8 @@ import fxgrad.compat as torch
 import fxgrad.compat.autograd.forward_ad as fwAD
 from fxgrad.compat import func
 from fxgrad.compat._core import tape
-from fxgrad.compat._core.errors import TensorError
 from fxgrad.compat.autograd import functional
+from fxgrad.compat.errors import TensorError
 from fxgrad.core.errors import CustomRuleError, EscapedTracerError
 from tests.compat.functions import doubled
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import fxgrad.compat as torch
-from fxgrad.compat._core.errors import NotSupportedError
+from fxgrad.compat.errors import NotSupportedError
 
 # Programs that ask whether there is something: they are told no.
 ASKED = {

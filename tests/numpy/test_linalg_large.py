@@ -6,7 +6,6 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import ops
-from fxgrad.core import costs
 from fxgrad.kernels import lapack
 from fxgrad.testing import check_grads
 
@@ -51,7 +50,7 @@ def test_derivatives(name):
     check_grads(f, args, order=2 if args[0].ndim == 2 else 1, modes=("fwd", "rev"))
 
 
-@pytest.mark.parametrize("order", [N, costs.STACKED_LAPACK_ORDER])
+@pytest.mark.parametrize("order", [N, lapack.STACKED_LAPACK_ORDER])
 @pytest.mark.parametrize("name", ["solve", "inv", "slogdet"])
 def test_stacks_equal_the_loop(name, order):
     """Of the one order matrices are factored alone but not in stacks, of the other also these."""

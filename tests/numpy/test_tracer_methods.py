@@ -50,6 +50,7 @@ DIFFERENTIABLE = {
     "round": (X, lambda x: x.round() + x.round(1)),
     "conj": (X, lambda x: x.conj()),
     "conjugate": (X, lambda x: x.conjugate()),
+    "conj of complex numbers": (X, lambda x: ((x * 1j).conj().imag, (x * (2 + 1j)).conjugate().imag)),
     "copy": (X, lambda x: x.copy()),
     "dot": (X, lambda x: (x.dot(np.arange(4.0)), x.dot(x.T))),
     "diagonal": (X, lambda x: (x.diagonal(), x.diagonal(1))),

@@ -246,6 +246,21 @@ def filled(index: tuple, arrays: tuple) -> tuple:
     return tuple(next(rest) if e is ARRAY else e for e in index)
 
 
+def extreme_reference(ufunc: np.ufunc) -> Any:
+    def put(x: np.ndarray, u: np.ndarray, *arrays: np.ndarray, index: tuple) -> Any:
+        out = np.array(x)
+        ufunc.at(out, filled(index, arrays), u)
+        return out
+
+    return put
+
+
+EXTREME_REFERENCES = {
+    "scatter_max": extreme_reference(np.maximum),
+    "scatter_min": extreme_reference(np.minimum),
+}
+
+
 def taken_shape(shape: tuple[int, ...], arrays: list, index: tuple) -> tuple[int, ...]:
     return np.empty(shape)[filled(index, tuple(np.zeros(s, int) for _, s in arrays))].shape
 
@@ -300,6 +315,18 @@ INDEXING = [
         for shape, arrays, index in INDICES
     ),
     written("scatter_add", ("complex", (2,)), ("index3", (2,)), index=(ARRAY,), shape=(3,)),
+    *(
+        written(
+            name,
+            ("apart", shape),
+            ("distinct", taken_shape(shape, arrays, index)),
+            *arrays,
+            index=index,
+            reference=partial(EXTREME_REFERENCES[name], index=index),
+        )
+        for name in ("scatter_max", "scatter_min")
+        for shape, arrays, index in INDICES
+    ),
     *(
         written(
             "update",

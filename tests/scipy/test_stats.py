@@ -87,6 +87,17 @@ def test_values_are_scipys(name, shapes):
             close(ours.std(*args), theirs.std(*args), 1e-7, 1e-9)
 
 
+@pytest.mark.parametrize(("name", "shapes"), LAWS, ids=str)
+@pytest.mark.filterwarnings("ignore")
+def test_parameters_at_the_ends_of_their_range_are_allowed_or_nan_as_scipys(name, shapes):
+    for i in range(len(shapes)):
+        for end in (-1.0, 0.0, 1.0):
+            args = (*shapes[:i], end, *shapes[i + 1 :])
+            allowed = ~np.isnan(getattr(scipy.stats, name).support(*args)[0])
+            assert np.isnan(getattr(stats, name).support(*args)[0]) == ~allowed, args
+            assert allowed or np.isnan(getattr(stats, name).cdf(0.5, *args)), args
+
+
 def varied_arguments(name, count):
     """The positions of arguments after the first that may be any numbers."""
     return [i for i in range(1, count) if i not in WHOLE.get(name, ())]

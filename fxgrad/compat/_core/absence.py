@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NoReturn
 
-from .errors import NotSupportedError
+from ..errors import NotSupportedError
 
 # The instructions of an attribute in the text and of an import; 3.11 has one of its own for methods.
 NAMING = ("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM")

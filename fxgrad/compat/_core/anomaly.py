@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...extend import CURRENT, source_info
-from .errors import TensorError
+from ..errors import TensorError
 from .hooks import RUNNING
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...extend import SCALARS, DTypeError, aval_of, kind_of
-from .errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError, argument_error
+from ..errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError, argument_error
 
 
 class dtype:

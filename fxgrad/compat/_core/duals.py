@@ -27,9 +27,9 @@ from ...extend import (
     ops,
     use_context,
 )
+from ..errors import ArgumentValueError, TensorError
 from . import views
 from .device_level import hide, show
-from .errors import ArgumentValueError, TensorError
 from .memory import is_array, is_writable, memory_owner
 from .modes import current_modes
 from .tape import Edge, TapeTracer, current_tape

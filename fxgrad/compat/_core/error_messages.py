@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...extend import CPU, aval_of, device_of, errors, kind_of, source_info
+from ..errors import (
+    ArgumentError,
+    DimensionError,
+    LinAlgError,
+    NotSupportedError,
+    TensorError,
+    argument_error,
+)
 from .dtypes import can_cast, from_numpy_dtype, short_name
-from .errors import ArgumentError, DimensionError, LinAlgError, NotSupportedError, TensorError, argument_error
 from .tensor import Tensor
 
 if TYPE_CHECKING:

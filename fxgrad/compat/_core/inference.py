@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import TensorError
 from . import views
-from .errors import TensorError
 from .modes import current_modes
 from .tensor import Tensor, recorded_node
 

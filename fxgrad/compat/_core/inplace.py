@@ -25,11 +25,11 @@ from ...extend import (
     use_context,
 )
 from ...numpy import contraction
+from ..errors import TensorError
 from . import duals, inference, strides, views
 from .bits import apply_bits, has_bit, memory_array
 from .dtypes import cast_number, from_numpy_dtype
 from .error_messages import captured_target_error, check_result_dtype
-from .errors import TensorError
 from .layout import layout_array, order_of
 from .memory import (
     VERSIONS,
@@ -104,10 +104,10 @@ def to_inplace(function: Callable[..., Any], name: str | None = None) -> Callabl
     """Return the method that writes the result of `function` into its first argument, and returns that."""
     name = name or function.__name__ + "_"
 
-    def method(self: Tensor, *args, **options) -> Tensor:
-        ensure_modifiable(self, (*args, *options.values()))
-        assign(self, function(self, *args, **options), name)
-        return self
+    def method(input: Tensor, *args, **options) -> Tensor:
+        ensure_modifiable(input, (*args, *options.values()))
+        assign(input, function(input, *args, **options), name)
+        return input
 
     return tell_origin(method, name, function)
 
@@ -116,33 +116,33 @@ def to_inplace_view(function: Callable[..., Tensor], name: str | None = None) ->
     """Return the method that turns a Tensor into the view that `function` makes of it."""
     name = name or function.__name__ + "_"
 
-    def method(self: Tensor, *args, **options) -> Tensor:
-        ensure_modifiable(self, overlap=True)
-        meta, view, context = self._fx_view_meta, views.is_view(self), CURRENT.get()
-        follows = self._fx_node is not None and self._fx_node is not LEAF
+    def method(input: Tensor, *args, **options) -> Tensor:
+        ensure_modifiable(input, overlap=True)
+        meta, view, context = input._fx_view_meta, views.is_view(input), CURRENT.get()
+        follows = input._fx_node is not None and input._fx_node is not LEAF
         follows = follows and not (view and meta.creation in views.NO_REBASE_MESSAGES)
         if follows:  # a history is that of every shape, also where nothing is recorded
             context = with_modes(context, grad=True, inference=False)
         with use_context(context):
-            made = function(self, *args, **options)
+            made = function(input, *args, **options)
             if not view and not is_array(made._fx_value):
-                here = function(make_tensor(self._fx_tape, layout_array(self)), *args, **options)._fx_value
-                self._fx_memory_layout = lambda: here
-        self._fx_value = made._fx_value
+                here = function(make_tensor(input._fx_tape, layout_array(input)), *args, **options)._fx_value
+                input._fx_memory_layout = lambda: here
+        input._fx_value = made._fx_value
         if view:
-            self._fx_view_meta = made._fx_view_meta
+            input._fx_view_meta = made._fx_view_meta
             made._fx_view_meta.creation, made._fx_view_meta.is_inherited = meta.creation, meta.is_inherited
-        elif has_bit(self):
+        elif has_bit(input):
             meta.memory = made._fx_view_meta.memory
         tangent = duals.tangent_cell(made)
         if tangent is not None:
-            duals.set_tangent(self, tangent.tensor, tangent.level)
+            duals.set_tangent(input, tangent.tensor, tangent.level)
         if follows:
-            self._fx_node = made._fx_node
-            attach_retain_hook(self)
-        if is_array(self._fx_value):
-            VERSIONS.record_change(memory_array(self), name, source_info.user_frame())
-        return self
+            input._fx_node = made._fx_node
+            attach_retain_hook(input)
+        if is_array(input._fx_value):
+            VERSIONS.record_change(memory_array(input), name, source_info.user_frame())
+        return input
 
     return tell_origin(method, name, function)
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...extend import CPU, Tracer, device_of, devices, is_on_cuda, namespace_of, use_device_of
+from ..errors import TensorError
 from .dtypes import type_name
-from .errors import TensorError
 from .tape import AccumulateGrad, next_serial, node_and_index
 
 if TYPE_CHECKING:

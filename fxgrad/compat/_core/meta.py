@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...extend import EVAL, Aval, Interpreter, Tracer, aval_of
-from .errors import NotSupportedError, TensorError
+from ..errors import NotSupportedError, TensorError
 
 if TYPE_CHECKING:
     from ...extend import Primitive

@@ -14,8 +14,8 @@ from types import BuiltinFunctionType, EllipsisType, FunctionType, NoneType
 from typing import Any
 
 from ...extend import CURRENT, PLAIN, api_boundary, leave_library, use_context
+from ..errors import ArgumentError
 from .dtypes import dtype
-from .errors import ArgumentError
 from .modes import current_modes, with_modes
 from .tensor import Size, Tensor, as_subclass
 

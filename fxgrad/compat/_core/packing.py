@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...extend import CURRENT, Tracer, use_context
-from .errors import ArgumentError, TensorError, argument_error
+from ..errors import ArgumentError, TensorError, argument_error
 from .memory import is_array
 from .modes import current_modes, with_modes
 from .tape import AccumulateGrad, Edge, Node

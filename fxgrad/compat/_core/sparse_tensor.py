@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .errors import NotSupportedError
+from ..errors import NotSupportedError
 from .sparse_value import SparseValue
 from .tensor import Size, Tensor, allocate_tensor, refresh
 

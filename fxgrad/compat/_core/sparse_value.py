@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...extend import EVAL, Aval, Interpreter, Tracer, aval_of, ops
-from .errors import NotSupportedError
+from ..errors import NotSupportedError
 
 if TYPE_CHECKING:
     from ...extend import Primitive

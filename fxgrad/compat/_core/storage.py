@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...extend import devices, is_on_cuda
+from ..errors import DimensionError, TensorError
 from .bits import memory_array
 from .dtypes import dtype as torch_dtype
 from .dtypes import float32
-from .errors import DimensionError, TensorError
 from .memory import copy_array, is_array, memory_address, memory_owner, strided_view, write_array
 from .tensor import Tensor, refresh
 

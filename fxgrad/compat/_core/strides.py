@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...extend import Aval, Linear, aval_of, ops
-from .errors import TensorError
+from ..errors import TensorError
 from .layout import contained_array, copy_in_order
 from .memory import array_library, restride
 from .primitives import declare_primitive

@@ -30,8 +30,8 @@ from ...extend import (
     keep_freed_memory,
     source_info,
 )
+from ..errors import TensorError
 from .anomaly import note_call
-from .errors import TensorError
 from .hooks import ensure_hooks
 from .modes import current_modes
 from .recorded_call import overload_name

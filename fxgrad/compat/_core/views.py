@@ -25,8 +25,8 @@ from ...extend import (
     ops,
     use_context,
 )
+from ..errors import NotSupportedError, TensorError
 from .bits import has_bit, memory_array, read_with_bits
-from .errors import NotSupportedError, TensorError
 from .memory import VERSIONS, is_array, is_same_view, shares_memory
 from .modes import DEFAULT_MODES, NO_GRAD, current_modes, with_modes
 from .tape import BASE_TAPE, LEAF, Node, TapeTracer, current_tape, node_and_index, record_node

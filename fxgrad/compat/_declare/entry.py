@@ -14,10 +14,10 @@ from typing import Any
 
 from ...extend import SCALARS
 from .._core.error_messages import REWORDED_ERRORS, not_a_tensor_error, reword_error
-from .._core.errors import ArgumentError
 from .._core.inplace import apply_inplace
 from .._core.overriding import NOT_OVERRIDDEN, ORDINARY_CLASSES, call_override, find_overriders
 from .._core.tensor import TENSOR_CLASSES, Tensor
+from ..errors import ArgumentError
 from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leave_torch, public_place
 from .fast_path import format_fast_path, format_inplace_path, format_path
 from .generated import compile_text, indent_text

@@ -13,12 +13,12 @@ import numpy as np
 from ...extend import aval_of
 from .._core import duals, inference
 from .._core.error_messages import check_result_dtype
-from .._core.errors import ArgumentError, NotSupportedError, TensorError, argument_error
 from .._core.inplace import assign
 from .._core.memory import ensure_no_overlap, is_array
 from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from ..errors import ArgumentError, NotSupportedError, TensorError, argument_error
 from .signatures import OUT, DerivedSignature
 
 

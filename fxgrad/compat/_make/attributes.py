@@ -8,11 +8,11 @@ from ...extend import aval_of, devices
 from .._core.dtypes import dtype as torch_dtype
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype, short_name
 from .._core.error_messages import dimension_error
-from .._core.errors import DimensionError, TensorError, argument_error
 from .._core.meta import is_meta
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, unwrap
 from .._declare.spaces import expose
+from ..errors import DimensionError, TensorError, argument_error
 from .devices import CPU, device_count, device_of
 
 

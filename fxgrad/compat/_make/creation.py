@@ -20,7 +20,6 @@ from .._core.dtypes import (
     is_dtype,
 )
 from .._core.error_messages import not_a_tensor_error
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .._core.layout import (
     copy_in_order,
     inverse_order,
@@ -37,6 +36,7 @@ from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.out import write_out_result
 from .._declare.spaces import expose
+from ..errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .attributes import strided
 from .data import as_shareable, copy_data
 from .devices import as_device, device_count, import_cupy, move_array

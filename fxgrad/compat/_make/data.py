@@ -11,9 +11,9 @@ import numpy as np
 
 from ...extend import SCALARS, Tracer, aval_of, concretize, kind_of, ops
 from .._core.dtypes import as_numpy_dtype, check_numpy_dtype, common_dtype, default_numpy_dtype
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 
 KIND_BY_TYPE = {bool: "b", int: "i", float: "f", complex: "c"}
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...extend import Tracer, devices, ops
-from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import is_array
 from .._core.meta import MetaTracer, WrapperTracer, refuse_entries, without_entries
 from .._core.overriding import ORDINARY_CLASSES
 from .._declare.composite import Composite
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import ArgumentError, DeviceError, TensorError
 
 DEVICE_TYPES = ("cpu", "cuda", "meta")
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from ...extend import aval_of, kind_of
 from .._core.dtypes import short_name
-from .._core.errors import NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable
 from .._core.meta import is_meta
 from .._core.tensor import Tensor
 from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
+from ..errors import NotSupportedError, TensorError
 from . import variates
 from .creation import like_order
 from .generators import draw_tensor, ensure_mapped, lies_in_rows

@@ -13,12 +13,12 @@ import numpy as np
 
 from ...extend import BatchTracer, PrimalTracer, levels
 from .._core.error_messages import captured_target_error
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.layout import inverse_order, layout_array, order_of
 from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from .devices import CPU, as_device, device_of, move_array, put_new_array
 from .mersenne_twister import BLOCK, MersenneTwister
 
@@ -226,7 +226,7 @@ def draw_tensor(
 
 
 def batch_of(value: Any) -> tuple[Any, list[Any]]:
-    """Return the array of which a value is an entry, and the levels that map its first axes; None if the array is not
+    """Return the array of which a value is an entry, and the levels that map its first axes; None if it is not
     known."""
     found: list[Any] = []
     while not is_array(value):

@@ -6,8 +6,8 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from .._core.errors import DeviceError
 from .._declare.spaces import expose
+from ..errors import DeviceError
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -11,7 +11,6 @@ from ... import numpy as fnp
 from ...extend import Tracer, aval_of, kind_of, ops
 from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
 from .._core.error_messages import broadcast_error
-from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .._core.layout import contiguous_format, preserve_format
 from .._core.memory import is_array
 from .._core.tape import current_tape
@@ -19,6 +18,7 @@ from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.composite import zero_tangent_rule
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from . import rejection, variates
 from .creation import create_like, create_with_options, like_order, parse_size, size_error
 from .generators import batch_order, draw, draw_for_each, draw_tensor, lies_in_rows, random_levels

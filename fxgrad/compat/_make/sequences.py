@@ -10,9 +10,9 @@ import numpy as np
 
 from ...extend import Tracer, aval_of, kind_of, ops
 from .._core.dtypes import default_numpy_dtype
-from .._core.errors import ArgumentError, TensorError
 from .._core.tensor import Tensor, refresh
 from .._declare.spaces import expose
+from ..errors import ArgumentError, TensorError
 from .creation import create_with_options
 from .options import OutOptions
 

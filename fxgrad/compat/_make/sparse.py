@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.errors import NotSupportedError, TensorError, argument_error
 from .._core.sparse_tensor import SparseTensor
+from ..errors import NotSupportedError, TensorError, argument_error
 from .attributes import MemoryLayout
 
 if TYPE_CHECKING:

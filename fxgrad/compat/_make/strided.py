@@ -9,10 +9,10 @@ import numpy as np
 
 from ...extend import BatchTracer
 from .._core.dtypes import default_numpy_dtype
-from .._core.errors import TensorError
 from .._core.layout import batch_levels, contiguous_strides, first_entry
 from .._core.memory import strided_view
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .creation import create_with_options, options_like, parse_size
 from .options import Options
 

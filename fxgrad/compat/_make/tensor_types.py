@@ -6,9 +6,9 @@ import numpy as np
 
 from .._core.dtypes import SHORT_NAMES, from_name, get_default_dtype
 from .._core.dtypes import dtype as torch_dtype
-from .._core.errors import ArgumentError
 from .._core.tensor import Size, Tensor, as_subclass
 from .._declare.spaces import expose
+from ..errors import ArgumentError
 from .creation import empty, tensor
 from .devices import device_count
 

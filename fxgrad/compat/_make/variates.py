@@ -139,8 +139,7 @@ def normal(
 
 
 def eight_pairs(units: np.ndarray) -> np.ndarray:
-    """Normal numbers from the same number of uniform ones: of each sixteen, the first eight give radii and the others
-    angles."""
+    """Normal numbers from as many uniform ones: of each sixteen, the first eight give radii and the others angles."""
     rows = units.reshape(-1, 2, 8)
     radius = 1 - rows[:, 0]
     np.log(radius, radius)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from .._core.dtypes import default_numpy_dtype
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._declare.spaces import expose
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from .creation import create_with_options
 from .options import Options, SignalOptions
 

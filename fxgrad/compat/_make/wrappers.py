@@ -10,11 +10,11 @@ import numpy as np
 
 from ...extend import Aval
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype
-from .._core.errors import ArgumentError
 from .._core.meta import WrapperTracer
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, as_subclass, make_tensor
 from .._declare.spaces import expose
+from ..errors import ArgumentError
 from .attributes import strided
 from .devices import as_device
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._core.error_messages import not_a_tensor_error
-from .._core.errors import (
+from .._core.tensor import Tensor
+from .._declare.spaces import expose
+from ..errors import (
     ArgumentError,
     ArgumentValueError,
     DimensionError,
     NotSupportedError,
     TensorError,
 )
-from .._core.tensor import Tensor
-from .._declare.spaces import expose
 
 if TYPE_CHECKING:
     from collections.abc import Callable

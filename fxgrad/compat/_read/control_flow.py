@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._core.errors import ArgumentError
 from .._declare.spaces import expose
+from ..errors import ArgumentError
 
 
 @expose()

@@ -6,7 +6,6 @@ from typing import Any
 
 from ...extend import aval_of
 from .._core.dtypes import as_numpy_dtype, dtype_hint, from_name, get_default_dtype, is_dtype, short_name
-from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.layout import (
     channels_last,
     channels_last_3d,
@@ -19,6 +18,7 @@ from .._core.tensor import Tensor, as_subclass
 from .._declare.spaces import expose
 from .._make.devices import as_device, device_of, to_device, with_index
 from .._make.tensor_types import TENSOR_TYPES, TensorType
+from ..errors import ArgumentError, ArgumentValueError
 from ..ops.casting import to_copy
 from ..ops.slicing import alias
 
@@ -174,8 +174,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 @expose("method", "as_subclass")
 def as_instance(self: Tensor, cls: type) -> Tensor:
-    """Return the same Tensor as an instance of a subclass of Tensor; operations on it return instances of that class
-    too."""
+    """Return the same Tensor as an instance of a subclass of Tensor; its operations return such instances too."""
     return as_subclass(alias(self) if self.is_leaf and self.requires_grad else self, cls)
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from ...extend import Tracer, kind_of, levels
 from .._core.dtypes import get_default_dtype
 from .._core.duals import get_tangent
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.meta import MetaTracer
 from .._core.tensor import TENSOR_CLASSES, Tensor, refresh
 from .._declare.spaces import expose
 from .._make.devices import device_of
+from ..errors import ArgumentValueError, TensorError
 
 
 class PrintOptions(NamedTuple):

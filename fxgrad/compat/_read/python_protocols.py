@@ -10,13 +10,13 @@ import numpy as np
 
 from ...extend import concretize
 from .._core.bits import CONJ, NEG, has_bit
-from .._core.errors import ArgumentError, TensorError
 from .._core.memory import copy_array, is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes
 from .._core.tape import current_tape
 from .._core.tensor import LEAF, Tensor, as_subclass, make_tensor, refresh, warn_if_has_hooks
 from .._declare.spaces import expose
 from .._make.devices import as_device, device_of, move_array
+from ..errors import ArgumentError, TensorError
 
 # Each bit, torch's word for it, and the name of what resolves it.
 BITS = ((CONJ, "conjugate", "conj"), (NEG, "negative", "neg"))

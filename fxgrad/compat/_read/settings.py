@@ -9,12 +9,12 @@ import warnings
 from typing import Any
 
 from .._core.dtypes import set_default_dtype
-from .._core.errors import ArgumentError, TensorError
 from .._core.storage import UntypedStorage
 from .._core.tensor import Tensor
 from .._declare.spaces import expose
 from .._make.devices import device_count, set_default_device
 from .._make.tensor_types import TENSOR_TYPES
+from ..errors import ArgumentError, TensorError
 
 SETTINGS: dict[str, Any] = {
     "threads": os.cpu_count() or 1,

@@ -9,7 +9,6 @@ from contextvars import ContextVar
 from typing import Any
 
 from .._core.dtypes import dtype, from_name
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes
 from .._core.tensor import Tensor
 from .._declare.autocast import OFF, Autocast, is_castable
@@ -17,6 +16,7 @@ from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
 from .._make.devices import device_count
 from ..autograd.grad_mode import ModeSwitch, switch_modes
+from ..errors import ArgumentValueError, TensorError
 
 # The devices for which torch may cast.
 DEVICE_TYPES = ("cpu", "cuda", "xpu", "mps", "mtia", "hpu", "ipu", "maia", "privateuseone", "xla")

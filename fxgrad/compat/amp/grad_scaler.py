@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import NoGradientError, TensorError
 from .._core.tensor import Tensor
 from .._make.devices import device_count
 from ..autograd.grad_mode import no_grad
+from ..errors import NoGradientError, TensorError
 
 if TYPE_CHECKING:
     from ..optim.optimizer import Optimizer

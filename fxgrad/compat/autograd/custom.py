@@ -15,7 +15,6 @@ import numpy as np
 
 from ...extend import CURRENT, aval_of, is_differentiable, ops, source_info, use_context
 from .._core import duals
-from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import assign, ensure_modifiable, rebase_history, write_tangent
 from .._core.memory import VERSIONS, is_array
 from .._core.modes import current_modes, with_modes
@@ -39,6 +38,7 @@ from .._core.views import (
     tensor_version,
     view_history_version,
 )
+from ..errors import ArgumentError, TensorError
 from ..func.arguments import flatten_tree
 from .function_node import Ctx, SavedOutput, SingleLevelFunction, has_setup_context
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...extend import Aval, finite_differences, unit_vectors
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.tensor import Tensor, refresh
 from .._make.creation import from_numpy, zeros_like
-from ..errors import GradcheckError
+from ..errors import ArgumentValueError, GradcheckError, TensorError
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
 

@@ -18,11 +18,11 @@ from .._core.duals import (
     set_tangent,
 )
 from .._core.error_messages import not_a_tensor_error, tensor_hint
-from .._core.errors import ArgumentError, TensorError
 from .._core.memory import has_overlap, is_array, memory_address, memory_owner, strided_view
 from .._core.modes import current_modes, with_modes
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from ..errors import ArgumentError, TensorError
 from ..ops.slicing import alias
 
 
@@ -162,8 +162,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def match_layout(tangent: Tensor, tensor: Tensor) -> Tensor:
-    """Return the tangent in the layout of the value, copied if necessary: views of the value must give views of the
-    tangent."""
+    """Return the tangent in the layout of the value, perhaps a copy: views of the value must give views of it."""
     here = memory_array(tensor)
     if not is_array(here) or (is_array(tangent._fx_value) and has_same_layout(memory_array(tangent), here)):
         return tangent
@@ -183,8 +182,8 @@ def has_same_layout(a, b) -> bool:
 
 
 def copy_layout(array) -> Any:
-    """Make zeros with the strides and offset of an array in memory of the same size; row-major zeros if entries of the
-    array overlap."""
+    """Make zeros with the strides and offset of an array in memory of the same size; row-major if its entries
+    overlap."""
     if type(array) is not np.ndarray or has_overlap(array):
         return np.zeros_like(array, order="C")
     start, size = place_in_memory(array)

@@ -9,9 +9,9 @@ from functools import partial, wraps
 from typing import Any
 
 from ...extend import CURRENT, api_boundary, is_object, pytree
-from .._core.errors import NotSupportedError, TensorError
 from .._core.modes import current_modes
 from .._core.tensor import Tensor
+from ..errors import NotSupportedError, TensorError
 from .custom import apply_function
 from .function_node import (
     BackwardCFunction,

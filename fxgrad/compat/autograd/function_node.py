@@ -27,11 +27,11 @@ from .._core.anomaly import note_call
 from .._core.backward.accumulation import to_cotangent, to_gradient
 from .._core.backward.saved_tensors import SavedTensor
 from .._core.error_messages import tensor_hint
-from .._core.errors import NotSupportedError, TensorError
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes, use_user_context, with_modes
 from .._core.tape import BASE_TAPE, FREED, AccumulateGrad, Edge, Node, current_tape, freed_error
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
+from ..errors import NotSupportedError, TensorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

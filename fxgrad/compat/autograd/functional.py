@@ -12,12 +12,12 @@ from typing import Any
 
 from ...extend import CURRENT, api_boundary, use_context
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.modes import current_modes, with_modes
 from .._core.tape import BASE_TAPE, current_tape
 from .._core.tensor import Tensor
 from .._declare.packages import complete_module
 from .._make.creation import ones_like, zeros_like
+from ..errors import ArgumentError, NotSupportedError, TensorError
 from ..func.forward import jvp_at
 from ..func.jacobian import split_columns, split_rows, unit_tensors
 from ..func.vectorize import vmap
@@ -177,8 +177,7 @@ def enable_recording() -> Any:
 
 
 class FunctionCall:
-    """A call of the user's function on prepared inputs `xs`, with outputs `ys`. Results keep their history where
-    `keep`."""
+    """A call of the user's function on inputs `xs`, with outputs `ys`. Results keep their history where `keep`."""
 
     returned: Any
     ys: tuple[Tensor, ...]

@@ -13,10 +13,10 @@ from functools import wraps
 from typing import Any
 
 from ...extend import CURRENT, EVAL
-from .._core.errors import ArgumentError
 from .._core.modes import NO_GRAD, current_modes, with_modes
 from .._core.tensor import Tensor
 from .._declare.spaces import expose
+from ..errors import ArgumentError
 
 
 def switch_modes(**changes) -> dict[str, Any]:

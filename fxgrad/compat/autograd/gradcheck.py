@@ -49,7 +49,7 @@ UNITS = {"real": 1, "imag": 1j}  # the gradient of an output by which its part i
 def jacobian_mismatch(
     analytical, numerical, output: int, input: int, mode: str, part: str, note: str = ""
 ) -> GradcheckError:
-    """Return the error for two Jacobians, or products with them, that are not close; `part` names that of a complex
+    """Return the error for two Jacobians, or products with them, that are not close; `part` is that of a complex
     Tensor."""
     what = "Jacobian computed with forward mode mismatch" if mode == "forward" else "Jacobian mismatch"
     if part:
@@ -215,8 +215,8 @@ def check_linear(problem: Problem) -> None:
 
 
 def check_undefined(problem: Problem) -> None:
-    """Check that missing gradients of outputs count as zero: all of them in the user's own Nodes, one of several in the
-    whole graph."""
+    """Check that missing gradients of outputs count as zero: all in the user's own Nodes, one of several in the
+    graph."""
     for node in function_nodes(problem.outputs):
         check_zero(lambda node=node: node(*[None] * node.num_results))
     count = len(problem.outputs)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...extend import Aval, aval_of
-from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.tape import AccumulateGrad, Edge, Node, node_and_index, show_node
 from .._core.tensor import Tensor, gradient_edge, refresh
+from ..errors import ArgumentError, DimensionError, TensorError
 
 
 class GradientEdge(NamedTuple):

@@ -12,12 +12,12 @@ from ...extend import Aval, api_boundary, aval_of
 from .._core.backward.accumulation import memory_ids, separate_memory, take_tensor
 from .._core.backward.engine import run_backward
 from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent, scalar_seeds
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE, LEAF, current_tape, node_and_index
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from .._declare.spaces import expose
+from ..errors import ArgumentValueError, TensorError
 from .gradient_edge import GradientEdge
 
 TensorOrEdge = Tensor | GradientEdge
@@ -99,8 +99,7 @@ def tape_of(given: Sequence[Any]) -> Any:
 
 
 def is_graph_recorded(tape, create_graph: bool) -> bool:
-    """Whether gradients on a tape are recorded: on request, and under a transform that differentiates everything inside
-    it."""
+    """Whether gradients on a tape are recorded: on request, and under a transform that differentiates its inside."""
     return create_graph or (tape.is_differentiating and current_modes().is_recording)
 
 

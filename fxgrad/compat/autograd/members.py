@@ -17,7 +17,6 @@ from ...extend import (
 from .._core.bits import memory_array
 from .._core.dtypes import from_numpy_dtype
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError, TensorError
 from .._core.hooks import HookList, RemovableHandle, ensure_hooks
 from .._core.memory import alias_memory, is_array
 from .._core.modes import current_modes
@@ -25,6 +24,7 @@ from .._core.tape import LEAF, grad_accumulator, node_and_index
 from .._core.tensor import Tensor, attach_retain_hook, gradient_edge, refresh
 from .._core.views import make_detached, mark_inference, rebind_value, replace_memory, stop_outer_gradient
 from .._declare.spaces import expose
+from ..errors import ArgumentError, TensorError
 
 NO_HOOK = "cannot register a hook on a tensor that doesn't require gradient"
 CHANGE = "you can only change requires_grad flags of leaf variables."

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._core.errors import ArgumentValueError, NoGradientError
 from .._core.hooks import RUNNING, RemovableHandle
 from .._core.tape import node_and_index
 from .._core.tensor import Tensor, gradient_edge
+from ..errors import ArgumentValueError, NoGradientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,8 +63,7 @@ class FirstGradientHook(MultiGradHook):
 
 
 class AllGradientsHook(MultiGradHook):
-    """The hook in the mode "all": the function gets the list of all gradients of a pass when the last of them
-    arrives."""
+    """The hook in the mode "all": the function gets the list of all gradients of a pass after the last arrives."""
 
     def __init__(self, tensors: Sequence[Tensor], function: Callable[[Any], None]):
         self.nodes = [node_and_index(gradient_edge(t))[0] for t in tensors]

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...extend import api_boundary
-from .._core.errors import NotSupportedError, TensorError
 from .._core.tensor import Tensor
+from ..errors import NotSupportedError, TensorError
 from ..ops.joining import stack
 from .function import Function
 from .grad_mode import no_grad
@@ -122,8 +122,7 @@ class NamedOperation:
 
 
 class Derivative(NamedTuple):
-    """The derivative that was registered for an operation: `backward(ctx, *grads)`, and what leaves in `ctx` what it
-    reads."""
+    """The registered derivative of an operation: `backward(ctx, *grads)`, and what leaves in `ctx` what it reads."""
 
     backward: Callable[..., Any]
     setup_context: Callable[..., Any] | None

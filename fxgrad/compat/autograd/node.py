@@ -10,10 +10,10 @@ from ...extend import aval_of
 from .._core import tape
 from .._core.backward.saved_tensors import find_saved
 from .._core.dtypes import dtype, from_numpy_dtype
-from .._core.errors import TensorError
 from .._core.tape import FREED, AccumulateGrad
 from .._core.tensor import Size, Tensor
 from .._make.devices import device_of
+from ..errors import TensorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

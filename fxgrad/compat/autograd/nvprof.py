@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import TensorError
+from ..errors import TensorError
 from .profiler_util import EventList, FunctionEvent
 
 if TYPE_CHECKING:

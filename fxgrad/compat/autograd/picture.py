@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...extend import api_boundary, graph_text, pictures
-from .._core.errors import TensorError
 from .._core.tape import Node
 from .._core.tensor import Tensor
+from ..errors import TensorError
 from .recorded_graph import RecordedGraph
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from ...profiling.devices import device_clock
 from ...profiling.level import ProfileLevel
 from ...profiling.recording import Recording
 from ...profiling.scope import close_scope, open_scope
-from .._core.errors import TensorError
 from .._core.modes import DEFAULT_MODES, with_modes
 from .._core.tape import current_tape
 from .._make.devices import device_count
+from ..errors import TensorError
 from .nvprof import load_nvprof, parse_nvprof_trace
 from .profiler_events import read_events
 from .profiler_modules import module_path

@@ -16,7 +16,7 @@ COUNTED = {*PRODUCTS, *ENTRYWISE, *CONVOLUTIONS}
 
 
 def count_flops(event: FunctionEvent) -> None:
-    """Set the floating-point operations of an event; they include those of the events inside it. Outer events come
+    """Set the floating-point operations of an event, including those of the events inside it. Outer events come
     first."""
     shapes = event.input_shapes or []
     if event.cpu_parent is not None and event.cpu_parent.name in COUNTED:

@@ -9,9 +9,9 @@ from typing import Any
 from ...extend import opened
 from ...profiling.level import ProfileLevel
 from ...profiling.recording import Event, Recording
-from .._core.errors import TensorError
 from .._core.tape import LEAF, grad_accumulator, next_serial
 from .._core.tensor import Tensor
+from ..errors import TensorError
 from .profiler_events import torch_name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._core.errors import ArgumentValueError
+from ..errors import ArgumentValueError
 from .profiler_state import DeviceType
 from .profiler_table import format_table, format_time
 from .profiler_trace import write_chrome_trace

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...extend import Aval, FxgradError, aval_of, masked, pytree, stage
 from .._core.backward.engine import reachable_nodes
 from .._core.backward.saved_tensors import find_saved
-from .._core.errors import ArgumentError, TensorError
 from .._core.memory import memory_owner
 from .._core.packing import PackedValue
 from .._core.tape import FREED, AccumulateGrad, Node, node_and_index
 from .._core.tensor import Tensor, gradient_edge, refresh
+from ..errors import ArgumentError, TensorError
 from .function_node import BackwardCFunction, SavedOutput
 from .gradient_edge import GradientEdge
 
@@ -107,8 +107,8 @@ def root_edges(of: Any) -> Iterator[tuple[Node, int, Aval | None]]:
 
 
 def latest_nodes(roots: Iterable[Node], count: int) -> tuple[list[Node], int]:
-    """Return the first `count` nodes of a graph, latest first but each leaf after its first user, and the number of the
-    remaining nodes."""
+    """Return the first `count` nodes of a graph, latest first but leaves after their first user, and the number of
+    others."""
     heap: list[tuple[int, int, Node]] = []
     met: set[Node] = set()
 
@@ -136,7 +136,7 @@ def latest_nodes(roots: Iterable[Node], count: int) -> tuple[list[Node], int]:
 
 # -- shapes ------------------------------------------
 def infer_avals(nodes: Sequence[Node], known: dict[tuple[Node, int], Aval]) -> dict[tuple[Node, int], Aval]:
-    """Infer the avals of nodes' results, by (Node, number of the result), from the `known` ones; the nodes come latest
+    """Infer the avals of nodes' results, by (Node, number of the result), from the `known` ones; nodes come latest
     first."""
     for node in nodes:
         if type(node) is AccumulateGrad:

@@ -7,12 +7,12 @@ from types import TracebackType
 from typing import Any
 
 from ...extend import api_boundary
-from .._core.errors import TensorError
 from .._core.memory import VERSIONS, ensure_unmodified, is_array, memory_root
 from .._core.modes import current_modes
 from .._core.packing import PackedValue, PackingHooks, ensure_hooks_allowed
 from .._core.tape import current_tape, next_serial
 from .._core.tensor import Tensor, make_tensor
+from ..errors import TensorError
 from .grad_mode import switch_modes
 
 

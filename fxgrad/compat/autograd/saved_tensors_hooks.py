@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...extend import api_boundary
-from .._core.errors import TensorError
 from .._core.modes import current_modes
 from .._core.packing import PackingHooks, ensure_callable, ensure_hooks_allowed
 from .._core.tensor import Tensor
+from ..errors import TensorError
 from .grad_mode import ModeSwitch, switch_modes
 
 

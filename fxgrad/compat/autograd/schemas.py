@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from .._core.dtypes import dtype
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from .._make.devices import device
+from ..errors import ArgumentValueError, TensorError
 
 NAMES: dict[Any, str] = {
     Tensor: "Tensor",
@@ -32,7 +32,7 @@ BETWEEN_ARGUMENTS = re.compile(r",(?![^\[(]*[\])])")
 
 
 class Schema(NamedTuple):
-    """The signature of an operation: the parameters and results, whose types are texts such as `Tensor`, `Tensor?`,
+    """The signature of an operation: the parameters and results; types are texts such as `Tensor`, `Tensor?`,
     `int[]`."""
 
     name: str

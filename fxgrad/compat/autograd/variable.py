@@ -7,9 +7,9 @@ from typing import Any
 
 from .._core.backward.queued import ExecutionEngine
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError
 from .._core.tensor import Tensor
 from .._make.creation import tensor
+from ..errors import ArgumentError
 
 
 class VariableMeta(type):

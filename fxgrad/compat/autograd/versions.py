@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...extend import source_info
-from .._core.errors import TensorError
 from .._core.memory import VERSIONS, is_array
 from .._core.tensor import Tensor, refresh
+from ..errors import TensorError
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

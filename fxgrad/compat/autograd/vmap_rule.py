@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ...extend import aval_of, ops
 from .._core.error_messages import dimension_error
-from .._core.errors import NotSupportedError, TensorError
 from .._core.tensor import Tensor, refresh, unwrap
+from ..errors import NotSupportedError, TensorError
 from ..func.arguments import flatten_tree
 from ..func.transform_levels import wrap_tree
 from ..func.vectorize import broadcast_dims, call_in_batch

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.absence import make_absent
-from .._core.errors import DeviceError
 from .._core.tensor import Tensor
 from .._declare.packages import complete_module
 from .._make import generators
 from .._make.devices import as_device, device_count, import_cupy
+from ..errors import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

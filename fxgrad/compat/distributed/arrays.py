@@ -10,13 +10,13 @@ import numpy as np
 from ...extend import namespace_of
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.meta import is_meta
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE
 from .._core.tensor import Tensor, make_tensor, unwrap
 from ..autograd.grad_mode import no_grad
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

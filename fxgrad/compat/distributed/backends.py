@@ -7,10 +7,17 @@ from enum import Enum
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, TensorError
 from .._declare.packages import complete_module
 from .._make.devices import device_count
-from ..errors import DistBackendError, DistError, DistNetworkError, DistStoreError, QueueEmptyError
+from ..errors import (
+    ArgumentValueError,
+    DistBackendError,
+    DistError,
+    DistNetworkError,
+    DistStoreError,
+    QueueEmptyError,
+    TensorError,
+)
 
 # Served by the communicator on CPUs; "undefined" is what torch calls the choice by itself.
 ON_CPUS = ("gloo", "mpi", "ucc", "undefined")

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...distributed.communicator import Done
-from .._core.errors import ArgumentValueError, TensorError
 from .._declare.packages import complete_module
+from ..errors import ArgumentValueError, TensorError
 from .arrays import (
     check_list,
     choose_rank,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import ArgumentValueError, TensorError
 from .._make.creation import tensor
+from ..errors import ArgumentValueError, TensorError
 from .groups import get_default_group as default_group
 from .groups import get_rank, get_world_size, is_initialized, split_off
 from .initialization import init_process_group

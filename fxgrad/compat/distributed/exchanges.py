@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...distributed.communicator import Done
-from .._core.errors import TensorError
 from .._declare.packages import complete_module
+from ..errors import TensorError
 from .arrays import cut, ensure_one_dtype, ensure_tensor, ensure_tensors, join, read, write
 from .groups import find_member_group
 from .work import Work, conclude

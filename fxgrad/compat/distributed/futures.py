@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._core.errors import TensorError
+from ..errors import TensorError
 
 UNSET = object()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError, TensorError
 from .._declare.packages import complete_module
+from ..errors import ArgumentValueError, TensorError
 from .backends import Backend, BackendConfig
 from .launch import find_variable
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from ...distributed.processes import world
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from .backends import Backend, DebugLevel, ensure_served, get_debug_level
 from .groups import REGISTRY, ProcessGroup, get_default_group
 from .launch import find_variable

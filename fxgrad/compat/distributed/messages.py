@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError
 from .._declare.packages import complete_module
+from ..errors import ArgumentValueError
 from .arrays import choose_rank, ensure_other, read, write
 from .groups import find_group, find_member_group
 from .work import Work

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._declare.packages import complete_module
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from .arrays import check_list, choose_rank, ensure_other
 from .groups import find_member_group
 

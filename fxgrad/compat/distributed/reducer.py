@@ -13,11 +13,11 @@ from ...distributed import communicator
 from ...distributed.buckets import Buckets
 from ...extend import namespace_of
 from .._core.backward.queued import QUEUE, ExecutionEngine
-from .._core.errors import ArgumentError, TensorError
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE
 from .._core.tensor import Tensor, make_tensor
 from ..autograd.grad_mode import no_grad
+from ..errors import ArgumentError, TensorError
 from .arrays import read, write
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...extend import kind_of
 from .._core.dtypes import from_numpy_dtype, short_name
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 
 
 class RedOpType(Enum):

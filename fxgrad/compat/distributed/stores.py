@@ -11,8 +11,7 @@ from datetime import timedelta
 from threading import RLock
 from typing import Any
 
-from .._core.errors import ArgumentError, TensorError
-from ..errors import DistStoreError, QueueEmptyError
+from ..errors import ArgumentError, DistStoreError, QueueEmptyError, TensorError
 
 POLL = 0.01  # seconds between two looks for a key
 

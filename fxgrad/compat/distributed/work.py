@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import TensorError
+from ..errors import TensorError
 from .futures import Future
 
 if TYPE_CHECKING:

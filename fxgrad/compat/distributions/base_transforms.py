@@ -6,8 +6,8 @@ import copy
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError
 from . import constraints
 from .utils import absent_member, attribute_of, insert_arguments, is_ours, known_truth, sum_rightmost, torch
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ...random import laws
-from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError, NotSupportedError
 from . import constraints
 from .distribution import Distribution
 from .odds import Binomial, OddsWithShape, logits_of, probs_of

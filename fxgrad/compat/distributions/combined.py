@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError, NotSupportedError
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
+from ..errors import ArgumentError, ArgumentValueError, NotSupportedError
 from .utils import attribute_of, insert_arguments, is_ours, part_lengths, torch
 
 if TYPE_CHECKING:

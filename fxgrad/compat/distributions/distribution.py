@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError, NotSupportedError
 from . import constraints
 from .parameters import declare_parameters
 from .utils import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError, NotSupportedError
+from ..errors import ArgumentValueError, NotSupportedError
 from .categorical import Categorical, OneHotCategorical
 from .combined import Independent
 from .continuous import LOG_TWO_PI, Cauchy, Laplace, Normal, Uniform
@@ -39,11 +39,6 @@ if TYPE_CHECKING:
 def kl_normal(p, q) -> Tensor:
     ratio = (p.scale / q.scale).square()
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).square() - 1 - ratio.log())
-
-
-@register_kl(HalfNormal, HalfNormal)
-def kl_half_normal(p, q) -> Tensor:
-    return kl_normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Laplace, Laplace)
@@ -105,11 +100,6 @@ def kl_dirichlet(p, q) -> Tensor:
     return q._log_normalizer(b) - p._log_normalizer(a) + ((a - b) * slopes).sum(-1)
 
 
-@register_kl(Beta, Beta)
-def kl_beta(p, q) -> Tensor:
-    return kl_dirichlet(p._dirichlet, q._dirichlet)
-
-
 @register_kl(Bernoulli, Bernoulli)
 def kl_bernoulli(p, q) -> Tensor:
     softplus = torch.nn.functional.softplus
@@ -153,11 +143,6 @@ def kl_categorical(p, q) -> Tensor:
     return torch.where(p.probs == 0, 0.0, torch.where(q.probs == 0, math.inf, each)).sum(-1)
 
 
-@register_kl(OneHotCategorical, OneHotCategorical)
-def kl_one_hot_categorical(p, q) -> Tensor:
-    return kl_categorical(p._categorical, q._categorical)
-
-
 @register_kl(MultivariateNormal, MultivariateNormal)
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
@@ -195,6 +180,11 @@ def kl_exponential_family(p, q) -> Tensor:
 
 
 # -- of distributions made of others ------------------------------------------
+register_kl(HalfNormal, HalfNormal)(lambda p, q: kl_normal(p.base_dist, q.base_dist))
+register_kl(Beta, Beta)(lambda p, q: kl_dirichlet(p._dirichlet, q._dirichlet))
+register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: kl_categorical(p._categorical, q._categorical))
+
+
 @register_kl(Independent, Independent)
 def kl_independent(p, q) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError
 from . import constraints
 from .base_transforms import Transform
 from .number_transforms import sigmoid_inside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentError, NotSupportedError
+from ..errors import ArgumentError, NotSupportedError
 from .distribution import Distribution
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ import math
 import warnings
 from typing import Any
 
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
-from ..errors import MissingMatrixError
+from ..errors import ArgumentValueError, MissingMatrixError
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily

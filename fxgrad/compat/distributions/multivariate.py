@@ -7,8 +7,8 @@ from typing import Any
 
 from ...extend import FxgradError
 from ...random import laws
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError
 from . import constraints
 from .continuous import LOG_TWO_PI
 from .distribution import Distribution

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...random import laws
 from ...random.laws import DISCRETE, chapter
-from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError, NotSupportedError
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
@@ -52,8 +52,11 @@ class Odds(Distribution):
         return logits if probs is None else probs
 
     def _fx_start_odds(self, validate_args: bool | None, probs: Any, logits: Any, **parameters: Any) -> None:
-        """Set the one that is given, and other parameters, broadcast against one another."""
+        """Set the one that is given, and other parameters in its dtype, broadcast against one another."""
         value = self._fx_choose(probs, logits)
+        for name, other in parameters.items():
+            if isinstance(other, Tensor) and isinstance(value, Tensor):
+                parameters[name] = other.to(value.dtype)
         self._fx_start_with(validate_args, **parameters, **{self._fx_given: value})
 
     probs = computed_parameter("the probability p; or", constraints.unit_interval)(probs_of)
@@ -275,10 +278,7 @@ class Binomial(OddsWithShape):
     has_enumerate_support = True
 
     def __init__(self, total_count=1, probs=None, logits=None, validate_args: bool | None = None):
-        value = self._fx_choose(probs, logits)
-        if isinstance(total_count, Tensor) and isinstance(value, Tensor):
-            total_count = total_count.to(value.dtype)
-        self._fx_start_with(validate_args, total_count=total_count, **{self._fx_given: value})
+        self._fx_start_odds(validate_args, probs, logits, total_count=total_count)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> constraints.Constraint:
@@ -341,10 +341,7 @@ class NegativeBinomial(OddsWithShape):
     support = constraints.nonnegative_integer
 
     def __init__(self, total_count, probs=None, logits=None, validate_args: bool | None = None):
-        value = self._fx_choose(probs, logits)
-        if isinstance(total_count, Tensor) and isinstance(value, Tensor):
-            total_count = total_count.to(value.dtype)
-        self._fx_start_with(validate_args, total_count=total_count, **{self._fx_given: value})
+        self._fx_start_odds(validate_args, probs, logits, total_count=total_count)
 
     @property
     def mean(self) -> Tensor:

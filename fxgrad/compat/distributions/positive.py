@@ -6,8 +6,8 @@ import math
 
 from ...random import laws
 from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, VECTORS, chapter
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
+from ..errors import ArgumentValueError
 from . import constraints
 from .distribution import Distribution
 from .exp_family import ExponentialFamily

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Size, Tensor
+from ..errors import ArgumentValueError
 from . import constraints
 from .combined import Independent
 from .distribution import Distribution

@@ -13,9 +13,9 @@ import numpy as np
 
 from ... import compat
 from ...extend import Tracer, insert_before_example
-from .._core.errors import ArgumentValueError, NotSupportedError
 from .._core.overriding import is_tensor_like
 from .._core.tensor import Tensor, refresh
+from ..errors import ArgumentValueError, NotSupportedError
 
 # Distributions are programs over the public names, as a user would write them. These are attached when they are first
 # used, where no checker of types sees them.

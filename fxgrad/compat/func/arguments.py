@@ -7,8 +7,8 @@ from typing import Any
 
 from ...extend import pytree
 from .._core.error_messages import tensor_hint
-from .._core.errors import TensorError
 from .._core.tensor import Tensor
+from ..errors import TensorError
 
 
 def is_leaf(x) -> bool:

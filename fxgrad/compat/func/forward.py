@@ -10,10 +10,10 @@ from ...extend import linearize as linearize_values
 from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.dtypes import from_numpy_dtype
 from .._core.duals import check_tangent, ensure_floating, ensure_no_dual_level
-from .._core.errors import TensorError
 from .._core.memory import VERSIONS, ensure_unmodified
 from .._core.tape import next_serial
 from .._core.tensor import Size, Tensor, make_tensor, unwrap
+from ..errors import TensorError
 from ..ops.slicing import alias
 from .arguments import ensure_output, ensure_tensors, flatten_primals, flatten_tree
 from .sharing import OuterTensors

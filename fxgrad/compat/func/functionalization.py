@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from .._core.errors import TensorError
+from ..errors import TensorError
 
 REMOVABLE = ("mutations", "mutations_and_views")
 

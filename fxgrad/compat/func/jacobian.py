@@ -7,9 +7,9 @@ from functools import wraps
 from typing import Any
 
 from ...extend import aval_of, unit_vectors
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
+from ..errors import ArgumentValueError, TensorError
 from ..ops.joining import stack
 from .arguments import argnum_positions, flatten_primals, flatten_tree, match_argnums
 from .forward import jvp_at

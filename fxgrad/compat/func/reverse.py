@@ -14,10 +14,10 @@ from .._core.backward.accumulation import memory_ids, separate_memory
 from .._core.backward.engine import run_backward
 from .._core.backward.seeds import ensure_gradient, implicit_cotangent, output_cotangent
 from .._core.duals import dual_gradient
-from .._core.errors import TensorError
 from .._core.memory import copy_array, is_array
 from .._core.tape import grad_accumulator
 from .._core.tensor import Tensor, gradient_edge, refresh
+from ..errors import TensorError
 from .arguments import argnum_positions, ensure_output, flatten_tree, is_leaf, match_argnums
 from .sharing import OuterTensors
 from .transform_levels import GradTape, as_leaf, record_in_thread, wrap_tree

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tensor import Tensor
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from ..ops.joining import stack
 
 if TYPE_CHECKING:

@@ -23,11 +23,10 @@ from ...extend import (
 )
 from .._core.duals import carry_tangent, dual_cotangent, dual_gradient
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import DEFAULT_MODES, Modes, current_tools, tools_of, with_modes
 from .._core.tape import TapeInterpreter, TensorPrimitive, current_tape
 from .._core.tensor import LEAF, Tensor, make_tensor, refresh, to_outer, wrap
-from ..errors import BatchedValueError
+from ..errors import ArgumentValueError, BatchedValueError, TensorError
 from .arguments import is_leaf
 
 OUTER: Any = Interpreter.outer

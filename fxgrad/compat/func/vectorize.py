@@ -20,13 +20,13 @@ from ...extend import (
 )
 from .._core.duals import carry_tangent, dual_gradient, has_tangent
 from .._core.error_messages import captured_target_error, dimension_error
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.memory import is_array
 from .._core.modes import with_modes
 from .._core.tensor import Tensor, make_tensor, refresh, to_outer, unwrap
 from .._core.views import IdentityStep, ViewChain, base_tensor, tape_context
 from .._declare.spaces import expose
 from .._make import generators
+from ..errors import ArgumentValueError, TensorError
 from .arguments import flatten_tree
 from .sharing import OuterTensors, toggles_bit
 from .transform_levels import InnerTape, VmapInterpreter, enter_tape, wrap_tree

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 
-from .._core.errors import RequirementError
 from .._core.tensor import Tensor
 from .._make.creation import ones
+from ..errors import RequirementError
 
 WARN_FOR_UNFUSED_KERNELS = False
 

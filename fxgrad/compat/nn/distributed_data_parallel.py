@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import is_grad_enabled
 from ..distributed import arrays
@@ -17,6 +16,7 @@ from ..distributed.algorithms.ddp_comm_hooks import default_hooks
 from ..distributed.algorithms.join import Join, Joinable, JoinHook
 from ..distributed.groups import ensure_inside
 from ..distributed.reducer import Reducer
+from ..errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .modules.embedding import Embedding, EmbeddingBag
 from .modules.module import Module
 from .parameter import UninitializedParameter
@@ -330,8 +330,7 @@ class DistributedDataParallel(Module, Joinable):
         return self.process_group
 
     def _fx_find_source(self, is_active: bool = True) -> int:
-        """Return the rank of the process whose buffers are copied: the first, or, with uneven inputs, the last that
-        still has some."""
+        """Return the rank whose buffers are copied: the first, or, with uneven inputs, the last that still has some."""
         if not self._join_config.enable:
             return 0
         mine = self.process_group.rank() if is_active else -1

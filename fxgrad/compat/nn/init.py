@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Callable
 from functools import wraps
 
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
 from .._declare import packages
 from .._make.creation import empty_like
 from .._make.sampling import randperm
 from ..autograd.grad_mode import no_grad
+from ..errors import ArgumentValueError
 from ..ops.arguments import divisors
 from ..ops.comparison import where
 from ..ops.decompositions import linalg_qr

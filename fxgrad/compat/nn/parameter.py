@@ -6,13 +6,13 @@ from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.bits import has_bit
-from .._core.errors import TensorError
 from .._core.overriding import ORDINARY_CLASSES, call_plainly
 from .._core.tensor import TENSOR_CLASSES, Tensor, as_subclass, make_tensor, refresh
 from .._core.views import mark_inference
 from .._make.creation import empty
 from .._read.printing import classified_text
 from .._read.python_protocols import copy_leaf
+from ..errors import TensorError
 
 
 def as_member(data: Tensor | None, cls: type) -> Any:

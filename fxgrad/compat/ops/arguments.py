@@ -9,8 +9,8 @@ from operator import index
 from typing import Any
 
 from .._core.error_messages import dimension_error
-from .._core.errors import TensorError
 from .._declare.spaces import expose
+from ..errors import TensorError
 
 
 def normalize_dim(dim, ndim: int) -> int:

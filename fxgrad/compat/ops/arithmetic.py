@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ...extend import SCALARS, Elementwise, Masked, aval_of, namespace_function, ops, real_power
-from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .._declare.promotion import promote_values
+from ..errors import TensorError
 from .declarers import (
     add_aliases,
     binary,
@@ -142,8 +142,7 @@ nextafter = binary(
 
 
 def logaddexp_of_any(a, b) -> Any:
-    """log(eᵃ + eᵇ), also for complex numbers: the operand with the greater real part, plus a correction from the
-    other."""
+    """log(eᵃ + eᵇ), also for complex numbers: the operand with the greater real part, plus a correction."""
     if "c" not in (kind(a), kind(b)):
         return ops.logaddexp(a, b)
     ahead = ops.greater(ops.real(a), ops.real(b))

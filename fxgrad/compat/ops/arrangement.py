@@ -10,7 +10,6 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import BatchTracer, Tracer, aval_of, concretize, ops
 from .._core.dtypes import as_numpy_dtype
-from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -21,6 +20,7 @@ from .._declare.spaces import expose
 from .._make.creation import create_with_options
 from .._make.devices import CPU, device_of, move_array
 from .._make.options import Options
+from ..errors import TensorError
 from .arguments import (
     add_variadic_method,
     as_sizes,
@@ -67,8 +67,7 @@ def flipud(input: Tensor) -> Tensor:
 
 @operation("input", out=False)
 def roll(input, shifts, dims=()) -> Any:
-    """The entries shifted along dimensions, with those at the end moved to the beginning; without `dims` in the
-    flattened order."""
+    """The entries shifted along dimensions, from the end to the beginning; without `dims` in the flattened order."""
     shifts, dims = as_sizes(shifts), () if dims is None else as_sizes(dims)
     if not shifts:
         raise TensorError("`shifts` required", hint="shifts=1, or a tuple with one shift for each of dims")

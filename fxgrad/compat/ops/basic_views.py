@@ -7,10 +7,10 @@ from typing import Any
 
 from ...extend import ops
 from .._core import strides
-from .._core.errors import ArgumentValueError, DimensionError
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.view_plan import BOUND_TYPES
+from ..errors import ArgumentValueError, DimensionError
 from .arguments import place_hint
 
 

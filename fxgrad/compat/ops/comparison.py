@@ -10,11 +10,11 @@ from ... import numpy as fnp
 from ...extend import SCALARS, aval_of, concretize, ops
 from .._core.dtypes import cast_number, from_numpy_dtype, short_name
 from .._core.error_messages import reword_error
-from .._core.errors import TensorError
 from .._core.tensor import Tensor, unwrap
 from .._declare.operation import operation
 from .._declare.promotion import convert_value, promote_values
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .declarers import add_aliases, binary, check_same_dtype, kind, refuse, unary
 
 

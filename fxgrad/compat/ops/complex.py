@@ -10,12 +10,12 @@ import numpy as np
 from ...extend import aval_of, kind_of, ops
 from .._core.bits import CONJ, NEG, has_bit
 from .._core.dtypes import from_numpy_dtype, short_name
-from .._core.errors import TensorError
 from .._core.memory import is_array, restride
 from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .declarers import check_same_dtype, kind, unary
 
 

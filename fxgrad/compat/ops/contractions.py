@@ -10,10 +10,10 @@ from ... import numpy as fnp
 from ...extend import FxgradError, aval_of, ops
 from ...numpy import contraction
 from .._core.dtypes import default_numpy_dtype
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import ArgumentValueError, TensorError
 from .arguments import normalize_dims
 from .declarers import add_aliases, expose_with, kind
 from .matmul import check_product_dtypes
@@ -137,8 +137,7 @@ def tensordot_values(a, b, ours: tuple[int, ...], theirs: tuple[int, ...]) -> An
 
 @expose()
 def tensordot(a, b, dims: Any = 2, out=None) -> Any:
-    """The sum over pairs of dimensions: the last `dims` of a and the first of b, or with dims = (dimensions of a,
-    dimensions of b)."""
+    """The sum over pairs of dimensions: the last `dims` of a and the first of b, or dims = (those of a, those of b)."""
     if isinstance(dims, Tensor) and dims.numel() == 1:
         dims = dims.item()
     if isinstance(dims, int):

@@ -13,7 +13,6 @@ from .._core.bits import memory_array
 from .._core.dtypes import cast_number
 from .._core.dtypes import dtype as torch_dtype
 from .._core.error_messages import not_a_tensor_error
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.inplace import assign, ensure_modifiable, fill_number
 from .._core.layout import (
     FORMATS,
@@ -48,6 +47,7 @@ from .._declare.plain import copy_directly
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from .._make.devices import META, device_of, move_array, to_device
+from ..errors import ArgumentError, NotSupportedError, TensorError
 from .arguments import add_variadic_method, as_sizes, normalize_dim
 from .slicing import entry_offset
 
@@ -108,8 +108,7 @@ def fit_value(src, shape, dtype) -> Any:
 
 
 class Transfer(Composite):
-    """An operation whose result is written into other memory at once, so that the result may be its operand, or a view
-    of it."""
+    """An operation whose result is written into other memory at once, and so may be its operand, or a view of it."""
 
     shares = True
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import aval_of, ops
-from .._core.errors import TensorError
 from .._declare.operation import operation
 from .._declare.promotion import promote_values
+from ..errors import TensorError
 from .arguments import dim_index, normalize_dim
 from .arithmetic import logaddexp_of_any
 from .declarers import add_aliases, kind

@@ -12,12 +12,12 @@ import numpy as np
 from ...extend import Elementwise, Masked, aval_of, kind_of, ops
 from .._core.dtypes import cast_number, from_numpy_dtype, short_name
 from .._core.error_messages import not_implemented_error
-from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._declare.generated import define_functions
 from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
+from ..errors import TensorError
 
 
 def unary(
@@ -143,8 +143,7 @@ def kind(value) -> str:
 
 
 def number_like(number, x) -> Any:
-    """Convert a number to the dtype of x, or raise RuntimeError if it does not fit; a traced number is returned
-    unchanged."""
+    """Convert a number to the dtype of x, or raise RuntimeError if it does not fit; a traced number is unchanged."""
     known = isinstance(number, int | float | complex | np.generic)
     return cast_number(number, value_dtype(x)).item() if known else number
 

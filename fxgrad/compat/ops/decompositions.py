@@ -8,11 +8,11 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import aval_of, ops
-from .._core.errors import TensorError
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .entries import by_entries
 from .linalg import (
     check_floating,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...extend import BatchTracer, PrimalTracer, Tracer, aval_of, concretize, levels, ops, use_context
 from .._core.device_level import run_on_host
-from .._core.errors import TensorError
+from ..errors import TensorError
 
 
 def by_entries(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
-from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import to_inplace
 from .._core.tensor import Tensor
 from .._declare.spaces import SPACES, expose
+from ..errors import ArgumentError, TensorError
 
 UNARY = """
     abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round

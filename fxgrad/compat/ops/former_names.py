@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from .._core.errors import TensorError
 from .._declare.spaces import expose
+from ..errors import TensorError
 
 SUCCESSORS = {
     "eig": ("linalg.eig", "function method"),

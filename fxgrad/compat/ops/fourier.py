@@ -12,12 +12,12 @@ from ... import numpy as fnp
 from ...extend import aval_of, is_differentiable, ops
 from ...numpy.composite import normalize_axes, normalize_axis
 from .._core.dtypes import default_numpy_dtype, from_numpy_dtype, short_name
-from .._core.errors import DimensionError, TensorError
 from .._declare.operation import operation
 from .._declare.promotion import float_dtype
 from .._declare.spaces import expose
 from .._make.creation import create_with_options
 from .._make.options import OutOptions
+from ..errors import DimensionError, TensorError
 
 UNSUPPORTED = ("float16", "bfloat16")
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from ...extend import aval_of, concretize, kind_of, ops
 from .._core.dtypes import short_name
-from .._core.errors import DimensionError, TensorError
 from .._core.memory import copy_rows
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
@@ -20,6 +19,7 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
+from ..errors import DimensionError, TensorError
 from .arguments import dim_index, normalize_dim, place_hint
 from .joining import cat
 from .sparse_gradient import choose_sparsely

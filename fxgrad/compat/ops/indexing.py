@@ -26,13 +26,13 @@ from ...extend import (
     source_info,
 )
 from .._core.dtypes import short_name
-from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import fill_number, to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
+from ..errors import ArgumentError, DimensionError, TensorError
 from .arguments import place_hint, shape_hint
 from .basic_views import (
     check_dimension_count,

@@ -12,7 +12,6 @@ import numpy as np
 from ...extend import Cache, Linear, aval_of, ops
 from .._core.dtypes import from_numpy_dtype, result_numpy_dtype
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .._core.precision import value_dtype
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
@@ -21,6 +20,7 @@ from .._declare.operation import operation
 from .._declare.plain import make_result
 from .._declare.rearrangement import Reordering
 from .._declare.spaces import expose
+from ..errors import ArgumentError, ArgumentValueError, TensorError, argument_error
 from .arguments import dim_index, normalize_dim
 from .casting import to_copy
 from .declarers import add_aliases
@@ -277,8 +277,7 @@ def block_diag(tensors) -> Any:
 
 @expose()
 def meshgrid(*tensors, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid, expanded from those along its axes; `indexing="xy"` swaps the first two axes of the
-    results."""
+    """The coordinates of a grid, expanded from its axes; `indexing="xy"` swaps the first two axes of the results."""
     if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
         tensors = tuple(tensors[0])
     if indexing is None:

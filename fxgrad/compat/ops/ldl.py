@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ...extend import ops
-from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .entries import by_entries
 from .linalg import check_pair, check_square, linalg_solve
 

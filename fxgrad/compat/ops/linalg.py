@@ -20,13 +20,13 @@ from ...numpy.composite import normalize_axes
 from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, finfo, from_numpy_dtype, short_name
 from .._core.error_messages import matrix_hint
-from .._core.errors import LinAlgError, TensorError
 from .._core.precision import is_number
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.spaces import SPACES, expose
+from ..errors import LinAlgError, TensorError
 from .declarers import check_same_dtype, expose_with, step_primitives
 from .entries import entries_of_all
 from .reduction import p_norm
@@ -127,8 +127,8 @@ def linalg_inv(A) -> Any:
     by_value=True,
 )
 def linalg_inv_ex(A, *, check_errors: bool = False) -> Any:
-    """The inverses and error codes: (inverse, info): info is 0, or the pivot of a singular matrix that is zero; its
-    inverse is NaN then."""
+    """The inverses and codes: (inverse, info): info is 0, or the pivot of a singular matrix that is zero; its inverse
+    is NaN then."""
     check_square("linalg.inv_ex", A)
     info = ops.zero_pivot(A)
     if check_errors:
@@ -156,8 +156,7 @@ def tolerances(a, atol, rtol) -> tuple[Any, Any]:
 
 
 def read_tolerance(tolerance: Tensor) -> Any:
-    """Return a tolerance that is a Tensor as a number, or as an array or traced value if it differs between
-    matrices."""
+    """Return a tolerance that is a Tensor as a number, or as an array or traced value if matrices have their own."""
     value = tolerance.detach()._fx_value
     return value.item() if type(value) is np.ndarray and not value.shape else value
 
@@ -320,7 +319,7 @@ def unsolvable_message(which: str, pivot: int) -> str:
     by_value=True,
 )
 def linalg_solve_ex(A, B, *, left: bool = True, check_errors: bool = False) -> Any:
-    """The solution and error codes: (X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN
+    """The solution and codes: (X, info): info is 0, or the pivot of a singular matrix that is zero; its X is NaN
     then."""
     check_square("linalg.solve_ex", A)
     check_pair("linalg.solve_ex", A, B)
@@ -534,8 +533,7 @@ def linalg_matrix_norm(input, ord="fro", dim=(-2, -1), keepdim: bool = False, *,
 
 @expose("linalg", "norm")
 def linalg_norm(input, ord=None, dim=None, keepdim: bool = False, *, out=None, dtype=None) -> Any:
-    """The norm of vectors (along one dimension, or of all elements) or of matrices (along two dimensions, or with an
-    `ord`)."""
+    """The norm of vectors (along one dimension, or of all elements) or of matrices (two dimensions, or an `ord`)."""
     ndim = len(input.shape)
     if ord is None or (
         not isinstance(ord, str) and dim is not None and (not isinstance(dim, tuple | list) or len(dim) == 1)

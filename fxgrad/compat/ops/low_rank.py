@@ -6,10 +6,10 @@ Singular values come from products with random vectors: Halko, Martinsson and Tr
 
 from __future__ import annotations
 
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from .._declare.spaces import expose
 from .._make.sampling import randn
+from ..errors import ArgumentValueError, TensorError
 from .decompositions import linalg_cholesky, linalg_eigh, linalg_qr, linalg_svd
 from .linalg import linalg_solve_triangular
 from .matmul import matmul

@@ -11,10 +11,10 @@ from ... import numpy as fnp
 from ...extend import SCALARS, BatchTracer, Bilinear, aval_of, kind_of, masked, ops
 from ...numpy import contraction
 from .._core.dtypes import c_type_name
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import ArgumentError, NotSupportedError, TensorError
 from .arguments import expansion_error
 from .arithmetic import check_factor
 from .declarers import add_aliases, number_like

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...extend import aval_of, ops
-from .._core.errors import TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .arguments import normalize_dim
 from .declarers import expose_with
 from .linalg import check_floating, linalg_matrix_norm

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...extend import Tracer, concretize
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.tensor import Tensor, unwrap
 from .._declare.entry import make_operator
 from .._declare.spaces import SPACES, expose
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from . import arithmetic, comparison, matmul, pointwise
 
 METHODS = SPACES["method"]

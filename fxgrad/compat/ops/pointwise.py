@@ -7,12 +7,12 @@ from typing import Any
 
 from ... import numpy as fnp
 from ...extend import Elementwise, ops
-from .._core.errors import NotSupportedError, TensorError
 from .._core.primitives import declare_primitive
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import NotSupportedError, TensorError
 from .declarers import (
     add_aliases,
     kind,

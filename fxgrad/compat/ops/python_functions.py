@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...extend import concretize
-from .._core.errors import TensorError
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .viewing import expand
 
 

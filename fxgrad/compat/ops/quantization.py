@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...extend import ops
-from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._declare.operation import operation
+from ..errors import TensorError
 from .declarers import refuse
 
 

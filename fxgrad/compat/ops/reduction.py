@@ -11,11 +11,11 @@ from ... import numpy as fnp
 from ...extend import FxgradError, aval_of, ops
 from ...numpy.reductions import keep_reduced_axes
 from .._core.dtypes import as_numpy_dtype, default_numpy_dtype, short_name
-from .._core.errors import DimensionError, TensorError
 from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.spaces import expose
+from ..errors import DimensionError, TensorError
 from .arguments import normalize_dim, normalize_dims
 from .arithmetic import maximum, minimum, pow_primitive
 from .declarers import add_aliases, kind, over_dims, step_primitives, value_dtype
@@ -256,8 +256,7 @@ def take_with_indices(x, places, axis: int, keepdim: bool) -> tuple[Any, Any]:
 
 
 def take_tangent(ys, primals, tangents, params: dict) -> list[Any]:
-    """The tangents of the chosen elements along a dimension; the second result has their places, so that they are not
-    searched again."""
+    """The tangents of the chosen elements along a dimension; the second result has their places."""
     (x,), (t,), (value, places) = primals, tangents, ys
     shape = aval_of(x).shape
     if not shape:

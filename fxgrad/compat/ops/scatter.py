@@ -11,7 +11,6 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import aval_of, is_differentiable, kind_of, ops
 from .._core.dtypes import cast_number
-from .._core.errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .._core.inplace import to_inplace
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
@@ -22,6 +21,7 @@ from .._declare.promotion import convert_value
 from .._declare.signatures import DerivedSignature
 from .._declare.spaces import expose
 from .._make.devices import device_of, move_array
+from ..errors import ArgumentError, ArgumentValueError, DimensionError, TensorError
 from .arguments import as_sizes, dim_index, infer_shape, normalize_dim, shape_hint
 from .declarers import check_same_dtype, kind, number_like, value_dtype
 from .gathering import check_index, check_index_fits, ensure_integers, scatter_index
@@ -152,9 +152,8 @@ def reduce_entries(input, dim: int, index, src, reduce: str, include_self: bool)
     if reduce == "prod":
         y = multiply_entries(x, u, arrays, template)
     elif reduce in ("amax", "amin"):
-        place = fnp.at(x)[tuple(arrays)]
-        y = place.max(u) if reduce == "amax" else place.min(u)
-        y = share_derivative(y, x, u, arrays, template) if is_differentiable(dtype) else y
+        combine = ops.scatter_max if reduce == "amax" else ops.scatter_min
+        y = combine(x, u, *arrays, index=template)
     else:
         y = add_to_entries(x, u, arrays, template)
         if reduce == "mean":
@@ -165,16 +164,6 @@ def reduce_entries(input, dim: int, index, src, reduce: str, include_self: bool)
                 else convert_value(ops.floor_divide(y, count), dtype)
             )
     return ops.reshape(y, shape=tuple(input.shape))
-
-
-def share_derivative(extremes, x, u, arrays, template) -> Any:
-    """Give extremes their derivative, which the numbers that reach one together share."""
-    extremes, dtype = ops.stop_gradient(extremes), aval_of(x).dtype
-    own = convert_value(ops.equal(x, extremes), dtype)
-    theirs = convert_value(ops.equal(u, ops.getitem(extremes, *arrays, index=template)), dtype)
-    count = ops.maximum(add_to_entries(own, theirs, arrays, template), 1)
-    kept, others = (ops.where(ops.equal(share, 1), v, 0) for share, v in ((own, x), (theirs, u)))
-    return ops.with_derivative_of(extremes, ops.divide(add_to_entries(kept, others, arrays, template), count))
 
 
 @operation("input index src", inplace=True)

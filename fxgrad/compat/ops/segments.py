@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...extend import concretize
-from .._core.errors import TensorError
 from .._core.tensor import refresh
 from .._declare.spaces import SPACES, expose
 from .._make.creation import full
+from ..errors import TensorError
 from .joining import stack
 
 if TYPE_CHECKING:

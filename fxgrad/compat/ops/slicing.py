@@ -12,7 +12,6 @@ import numpy as np
 
 from ...extend import ops
 from .._core import strides
-from .._core.errors import ArgumentError, DimensionError, TensorError
 from .._core.inplace import to_inplace_view
 from .._core.layout import batch_levels, element_strides, layout_array
 from .._core.memory import memory_address, memory_owner
@@ -22,6 +21,7 @@ from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.rearrangement import Partition, Rearrangement
 from .._declare.spaces import expose
+from ..errors import ArgumentError, DimensionError, TensorError
 from .arguments import as_sizes, diagonal_dims, dim_index, place_hint
 from .arguments import normalize_dim as place_of
 from .complex import view_memory

@@ -7,10 +7,10 @@ from typing import Any
 from ... import numpy as fnp
 from ...extend import is_differentiable, ops
 from .._core.dtypes import as_python_number, default_numpy_dtype
-from .._core.errors import TensorError
 from .._core.precision import value_dtype
 from .._core.tensor import Tensor
 from .._declare.operation import operation
+from ..errors import TensorError
 from .arguments import normalize_dims
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import SCALARS, aval_of, concretize, ops
 from .._core.device_level import run_on_host
-from .._core.errors import TensorError
 from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.out import with_out
 from .._declare.promotion import convert_value
 from .._declare.spaces import expose
+from ..errors import TensorError
 from .arguments import normalize_dim, normalize_dims
 from .declarers import kind, value_dtype
 from .entries import by_entries

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import TensorError
 from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
 from .._make.creation import ones, zeros
 from .._make.sequences import arange
+from ..errors import TensorError
 from .complex import view_as_real
 from .entries import by_entries
 from .nn.padding import pad

@@ -9,13 +9,13 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import aval_of, concretize, ops
 from .._core.dtypes import default_numpy_dtype, short_name
-from .._core.errors import TensorError
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.spaces import expose
 from .._make.devices import CPU, device_of, move_array
+from ..errors import TensorError
 from .declarers import kind, value_dtype
 from .entries import by_entries
 

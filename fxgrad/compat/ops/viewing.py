@@ -12,7 +12,6 @@ from ...extend import ops, source_info
 from .._core import strides
 from .._core.bits import CONJ, NEG, has_bit
 from .._core.dtypes import from_numpy_dtype, short_name
-from .._core.errors import ArgumentError, TensorError
 from .._core.inplace import to_inplace_view
 from .._core.layout import can_view_as, layout_array
 from .._core.memory import is_array
@@ -21,6 +20,7 @@ from .._declare.operation import operation
 from .._declare.rearrangement import Rearrangement
 from .._declare.spaces import expose
 from .._declare.view_plan import with_known_views
+from ..errors import ArgumentError, TensorError
 from .arguments import (
     add_variadic_method,
     as_sizes,

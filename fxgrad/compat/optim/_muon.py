@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...extend import ops
 from .._core.dtypes import as_numpy_dtype, from_name
-from .._core.errors import ArgumentValueError
+from ..errors import ArgumentValueError
 from .functional_forms import functional_form
 from .optimizer import check_learning_rate, check_option, ensure_real
 from .rule import RuleOptimizer, follow_mean

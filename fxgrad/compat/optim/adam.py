@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...extend import ops
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
+from ..errors import ArgumentValueError
 from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_to, count_step, decay_weights, follow_mean, follow_square, state_entry
 

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.errors import ArgumentError, ArgumentValueError
 from .._declare.packages import complete_module
+from ..errors import ArgumentError, ArgumentValueError
 from .optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._core.errors import ArgumentValueError
 from .._declare.packages import complete_module
+from ..errors import ArgumentValueError
 from .optimizer import Optimizer
 from .scheduler import (
     LRScheduler,

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._core.errors import ArgumentValueError
 from .._declare.packages import complete_module
+from ..errors import ArgumentValueError
 from .optimizer import Optimizer
 from .scheduler import LRScheduler, load_functions, save_functions
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...extend import api_boundary, source_info
-from .._core.errors import NoGradientError, TensorError
 from .._core.inplace import ensure_modifiable
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import is_grad_enabled, no_grad
+from ..errors import NoGradientError, TensorError
 from .rule import RuleOptimizer, read_option
 
 # Options of rules that are several arguments of the functions.

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import enable_grad, no_grad
+from ..errors import ArgumentValueError, TensorError
 from ..ops.complex import view_as_real
 from ..ops.joining import cat
 from .optimizer import Optimizer, ParamsT, check_learning_rate, check_option

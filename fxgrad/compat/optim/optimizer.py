@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from ...extend import CURRENT, api_boundary
 from .. import _surface  # noqa: F401  Tensors have all their methods
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.hooks import HookList, RemovableHandle
 from .._core.tensor import Tensor
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from ..nn.modules.module import clear_grad
 from .support import (  # noqa: F401  optimizers written for torch import them from here
     _capturable_doc,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 
-from .._core.errors import ArgumentValueError
 from .._declare.packages import complete_module
+from ..errors import ArgumentValueError
 from .optimizer import Optimizer
 from .scheduler import EPOCH_WARNING, LRScheduler, check_optimizer, set_option
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...extend import ops
-from .._core.errors import ArgumentValueError
+from ..errors import ArgumentValueError
 from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_to, count_step, state_entry
 

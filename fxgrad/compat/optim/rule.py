@@ -16,7 +16,6 @@ import numpy as np
 from ...extend import Tracer, api_boundary, ops, source_info, use_device_of
 from .._core.bits import has_bit, memory_array, write_memory
 from .._core.dtypes import get_default_dtype
-from .._core.errors import TensorError
 from .._core.memory import VERSIONS, ensure_no_overlap, is_array
 from .._core.modes import current_modes
 from .._core.tape import current_tape
@@ -25,6 +24,7 @@ from .._core.views import rebind_value
 from .._declare.constructors import make_constructor
 from .._declare.packages import complete_by_package
 from ..autograd.grad_mode import enable_grad, no_grad
+from ..errors import TensorError
 from ..ops.complex import view_as_complex, view_as_real
 from .blocks import is_for_blocks, update_blocks
 from .optimizer import Optimizer, check_learning_rate, check_option

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import no_grad
+from ..errors import ArgumentError, ArgumentValueError
 from .optimizer import Optimizer
 
 EPOCH_WARNING = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError
+from ..errors import ArgumentValueError
 from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, copy_array, scale
 from .sparse_rows import rows_and_values

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ...extend import api_boundary
-from .._core.errors import TensorError
 from .._make.creation import zeros_like
+from ..errors import TensorError
 from .optimizer import check_option
 from .rule import RuleOptimizer
 from .sparse_rows import rows_and_values

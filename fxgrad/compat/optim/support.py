@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.dtypes import dtype as torch_dtype
 from .._core.dtypes import float32, float64, get_default_dtype
-from .._core.errors import TensorError
 from .._core.tensor import Tensor
 from ..autograd.grad_mode import set_grad_enabled
+from ..errors import TensorError
 from ..nn.parameter import Parameter
 from ..ops.complex import view_as_real
 

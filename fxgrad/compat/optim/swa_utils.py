@@ -8,10 +8,10 @@ from copy import deepcopy
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentValueError
 from .._core.tensor import Tensor
 from .._make.creation import tensor
 from ..autograd.grad_mode import no_grad
+from ..errors import ArgumentValueError
 from ..nn.modules.module import Module
 from ..nn.modules.normalization import _BatchNorm
 from .optimizer import Optimizer

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import NotSupportedError, TensorError
 from ..distributed import collectives
 from ..distributed.algorithms.join import Join, Joinable, JoinHook
 from ..distributed.groups import ensure_inside, get_global_rank
+from ..errors import NotSupportedError, TensorError
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any
 
-from .._core.errors import ArgumentError, ArgumentValueError
-from ..errors import UnpicklingError
+from ..errors import ArgumentError, ArgumentValueError, UnpicklingError
 from .builders import known_globals
 from .errors import refuse
 from .machine import Global

@@ -14,7 +14,6 @@ from ...extend import Aval
 from .._core.bits import CONJ, NEG
 from .._core.dtypes import PUBLIC, from_name
 from .._core.dtypes import dtype as torch_dtype
-from .._core.errors import TensorError
 from .._core.layout import contiguous_strides
 from .._core.memory import is_array, memory_owner
 from .._core.meta import MetaTracer
@@ -25,6 +24,7 @@ from .._core.views import set_bits
 from .._make.attributes import MemoryLayout, strided
 from .._make.devices import device, import_cupy
 from .._make.generators import Generator
+from ..errors import TensorError
 from ..nn.parameter import Buffer, Parameter
 from .errors import refuse
 from .machine import Global
@@ -190,7 +190,7 @@ def set_attributes(machine: Machine, made: Tensor, state) -> None:
 
 
 def is_plain(cls: type, name: str) -> bool:
-    """Whether an attribute of a class of Tensors is a default value for its instances rather than a member of every
+    """Whether an attribute of a class of Tensors is a default for its instances rather than a member of every
     Tensor."""
     return not hasattr(Tensor, name) and not callable(getattr(cls, name))
 
@@ -369,8 +369,7 @@ def build_numpy_dtype(machine: Machine, text, align=False, copy=True) -> np.dtyp
 
 
 def update_numpy_dtype(machine: Machine, made: np.dtype, state) -> None:
-    """Set the byte order of a dtype, which must be an object of its own: (version, order, None, None, None, size,
-    …)."""
+    """Set the byte order of a dtype, which is its own object: (version, order, None, None, None, size, …)."""
     if type(state) is not tuple or not 8 <= len(state) <= 9 or any(x is not None for x in state[2:5]):
         raise refuse("The dtype of an array has parts")
     sizes = (made.itemsize, made.alignment) if made.kind in "SU" else (-1, -1)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...extend import Aval
-from .._core.errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .._core.meta import MetaTracer
 from .._core.storage import UntypedStorage
 from .._make.devices import device
+from ..errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .allowed import find_global, lookup
 from .archive import MAGIC as ARCHIVE_MAGIC
 from .archive import Archive, ArchiveWriter

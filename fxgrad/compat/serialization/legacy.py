@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import TensorError
 from .._core.meta import is_meta
 from .._core.storage import UntypedStorage
 from .._make.devices import device_of, move_array
-from ..errors import TruncatedError
+from ..errors import TensorError, TruncatedError
 from .allowed import find_global
 from .archive import fill
 from .errors import refuse

@@ -69,8 +69,8 @@ def reduce_tensor_data(tensor: Tensor, storages: SavedStorages, requires_grad: b
 
 
 def reduce_tensor(tensor: Tensor, storages: SavedStorages) -> tuple[Any, tuple]:
-    """Reduce a Tensor: its memory, whether it requires a gradient, its class and attributes. Its history and hooks are
-    not saved."""
+    """Reduce a Tensor: its memory, whether it requires a gradient, class and attributes. Its history and hooks are not
+    saved."""
     warn_if_has_hooks(tensor)
     found = reduce_tensor_data(tensor, storages, tensor.requires_grad)
     state, cls = user_attributes(tensor), type(tensor)

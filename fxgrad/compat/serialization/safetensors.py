@@ -10,10 +10,10 @@ import numpy as np
 
 from .._core.dtypes import from_name
 from .._core.error_messages import tensor_hint
-from .._core.errors import ArgumentError, TensorError
 from .._core.tape import current_tape
 from .._core.tensor import Tensor, make_tensor
 from .._make.devices import as_device, device, move_array
+from ..errors import ArgumentError, TensorError
 
 # The names of dtypes in the package's files.
 DTYPES = {

@@ -6,7 +6,7 @@ import mmap
 from enum import Enum
 from typing import Any
 
-from .._core.errors import ArgumentError, ArgumentValueError
+from ..errors import ArgumentError, ArgumentValueError
 
 # Windows has no such flags; torch has none there either.
 MAP_SHARED, MAP_PRIVATE = getattr(mmap, "MAP_SHARED", 1), getattr(mmap, "MAP_PRIVATE", 2)

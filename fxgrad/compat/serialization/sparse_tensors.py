@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import TensorError
 from .._core.memory import is_array
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Size, Tensor, warn_if_has_hooks
+from ..errors import TensorError
 from ..sparse.construction import (
     SparseLayout,
     flat_places,

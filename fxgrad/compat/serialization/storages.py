@@ -11,12 +11,12 @@ import numpy as np
 from .._core.bits import memory_array
 from .._core.dtypes import SHORT_NAMES, from_name, from_numpy_dtype
 from .._core.dtypes import dtype as torch_dtype
-from .._core.errors import ArgumentError, DeviceError, TensorError
 from .._core.memory import memory_address, memory_root, strided_view
 from .._core.meta import MetaTracer
 from .._core.storage import TypedStorage, UntypedStorage, tensor_memory
 from .._core.tensor import Tensor, refresh
 from .._make.devices import device, device_count, device_of, move_array
+from ..errors import ArgumentError, DeviceError, TensorError
 from .errors import refuse
 
 # dtypes that have no storage of their own name: torch saves their bytes.

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.memory import is_array
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE
@@ -14,6 +13,7 @@ from .._core.tensor import Tensor, make_tensor, refresh
 from .._declare.spaces import expose
 from .._make.attributes import MemoryLayout, strided
 from .._make.creation import as_tensor, zeros
+from ..errors import ArgumentError, NotSupportedError, TensorError
 from ..ops.arguments import as_sizes
 
 if TYPE_CHECKING:

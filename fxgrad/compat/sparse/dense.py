@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .._core.errors import NotSupportedError, TensorError
 from .._declare.spaces import expose
+from ..errors import NotSupportedError, TensorError
 from .construction import SparseLayout, absent_layout, sparse_csr, sparse_csr_tensor
 
 if TYPE_CHECKING:

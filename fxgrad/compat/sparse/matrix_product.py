@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def multiply_array(places: np.ndarray, entries: np.ndarray, dense: np.ndarray, rows: int) -> np.ndarray:
-    """Multiply a sparse matrix of a given number of rows by a dense one, with SciPy if it is installed and supports the
+    """Multiply a sparse matrix of a given number of rows by a dense one, with SciPy if it is there and has the
     dtype."""
     if entries.dtype == dense.dtype and entries.dtype.char in "fdFD":
         try:
@@ -56,8 +56,7 @@ class SparseMatmul(Function):
 
 
 def apply_matrix(entries: Tensor, dense: Tensor, places: np.ndarray, rows: int) -> Tensor:
-    """Multiply a sparse matrix by a dense one; inside transforms and for traced values, by primitives that they
-    know."""
+    """Multiply a sparse matrix by a dense one; inside transforms and for traced values, by known primitives."""
     plain = all(isinstance(refresh(x)._fx_value, np.ndarray) for x in (entries, dense))
     if plain and current_tape() is BASE_TAPE:
         return SparseMatmul.apply(entries, dense, places, rows)

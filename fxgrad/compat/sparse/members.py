@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from .._core.errors import ArgumentError, NotSupportedError, TensorError
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Tensor
 from .._make.creation import zeros
 from .._read.conversion import tensor_type_name
+from ..errors import ArgumentError, NotSupportedError, TensorError
 from . import operations
 from .construction import coalesced, make_indices, sparse_coo, sparse_csr
 from .tensor_types import new

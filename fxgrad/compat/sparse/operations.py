@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import DimensionError, NotSupportedError, TensorError
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Tensor
 from .._declare.operation import OPERATIONS
+from ..errors import DimensionError, NotSupportedError, TensorError
 from ..ops.arguments import normalize_dim, place_hint
 from ..ops.joining import cat
 from . import products, reductions  # noqa: F401  which say what theirs mean

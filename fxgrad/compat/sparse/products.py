@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import NotSupportedError, TensorError
 from .._core.sparse_tensor import SparseTensor
+from ..errors import NotSupportedError, TensorError
 from ..ops.matmul import inner_size_error
 from .construction import coalesced, make_indices
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.errors import ArgumentError, NotSupportedError
 from .._core.sparse_tensor import SparseTensor
 from .._make.creation import zeros
+from ..errors import ArgumentError, NotSupportedError
 from ..ops.arguments import normalize_dim
 from .construction import coalesced, flat_places, make_indices
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._core.errors import ArgumentError
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Tensor
 from .._make.tensor_types import TensorType
+from ..errors import ArgumentError
 from .construction import sparse_coo_tensor
 
 if TYPE_CHECKING:

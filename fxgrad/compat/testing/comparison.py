@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.dtypes import PUBLIC, dtype, promote_types
-from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.tensor import Tensor
 from .._make.creation import as_tensor
+from ..errors import ArgumentError, ArgumentValueError
 
 # (relative, absolute) by dtype: what torch takes unless told otherwise. Whatever is not here has to be equal.
 TOLERANCES = {

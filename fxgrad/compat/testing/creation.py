@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from .._core.dtypes import PUBLIC, dtype, finfo, iinfo
-from .._core.errors import ArgumentError, ArgumentValueError
 from .._core.tensor import Tensor
 from .._make.creation import empty
 from .._make.sampling import rand, randint
+from ..errors import ArgumentError, ArgumentValueError
 from ..ops.complex import complex as make_complex
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from ...extend import CURRENT, api_boundary, is_object, pytree, use_context
 from .._core.backward import engine
-from .._core.errors import ArgumentValueError, TensorError
 from .._core.modes import current_modes, with_modes
 from .._core.tensor import Tensor
 from .._make import generators
@@ -21,7 +20,7 @@ from ..autograd.function import Function
 from ..autograd.grad_mode import no_grad
 from ..autograd.gradients import backward
 from ..autograd.saved_tensors_hooks import ensure_hooks_allowed
-from ..errors import CheckpointError
+from ..errors import ArgumentValueError, CheckpointError, TensorError
 from .recomputation import CheckpointedCall, GraphExecGroup, resume_rng
 from .selective_checkpoint import (
     CheckpointPolicy,

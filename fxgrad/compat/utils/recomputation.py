@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...extend import CURRENT, EVAL, SCALARS, Tracer, aval_of, source_info, use_context
 from .._core.backward import engine
-from .._core.errors import TensorError
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes, with_modes
 from .._core.packing import PackedValue, PackingHooks
@@ -23,7 +22,7 @@ from .._core.tape import BASE_TAPE, AccumulateGrad, current_tape, next_serial
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from .._declare.handlers import OperationHandler
 from .._make import generators
-from ..errors import CheckpointError
+from ..errors import CheckpointError, TensorError
 from ..func.transform_levels import record_on
 from ..ops.overloads import called_operation
 
@@ -298,8 +297,7 @@ def saving_by(hooks: PackingHooks) -> use_context:
 
 @contextmanager
 def resume_rng(state: Tensor | None) -> Iterator[None]:
-    """A context manager in which the default generator continues from a given state; afterwards its old state is
-    restored."""
+    """A context manager in which the default generator continues from a given state; then its old state returns."""
     if state is None:
         yield
         return

@@ -10,12 +10,12 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...extend import CURRENT, Tracer, use_context
-from .._core.errors import ArgumentError, ArgumentValueError, TensorError
 from .._core.memory import VERSIONS, is_array
 from .._core.modes import current_modes, with_modes
 from .._core.tape import next_serial
 from .._core.tensor import make_tensor
 from .._declare.handlers import OperationHandler
+from ..errors import ArgumentError, ArgumentValueError, TensorError
 from ..ops.overloads import AtenOperation, called_operation
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ...extend import pytree
-from .._core.errors import ArgumentError, ArgumentValueError
+from ..errors import ArgumentError, ArgumentValueError
 
 
 # -- keys: the steps of a path ------------------------------------------

@@ -64,8 +64,7 @@ class BufferPlanner:
         self.plan = BufferPlan({}, {}, [])
 
     def may_place(self, var: Var) -> bool:
-        """Whether a variable may be written to a given place: it is not kept, and no view of it reaches the next
-        step."""
+        """Whether a variable may be written to a given place: it is not kept, and the next step has no view of it."""
         if var not in self.makers or var in self.plan.places or var in self.kept:
             return False
         return not any(view in self.carry for view in self.views[var] if view is not var)
@@ -141,8 +140,7 @@ def find_views(body: Graph) -> dict[Var, set[Var]]:
 
 
 def find_last_reads(body: Graph, views: dict[Var, set[Var]], outputs: set[Var]) -> dict[Var, int]:
-    """Find for variables the last equation that reads each, or a view of it, except for those that are read after the
-    step."""
+    """Find for variables the last equation that reads each, or a view of it, except for those read after the step."""
     reads = {a: index for index, e in enumerate(body.equations) for a in e.inputs if type(a) is not Literal}
     made = {v: index for index, e in enumerate(body.equations) for v in e.outputs}
     return {

@@ -180,8 +180,7 @@ def has_loop(ufunc: np.ufunc, dtype: np.dtype) -> bool:
 
 
 def convert_number(value: Any, dtype: np.dtype) -> np.ndarray | None:
-    """Return a Python number as NumPy converts it beside floating-point arrays of a dtype, or None if that would warn
-    or widen the result."""
+    """Return a Python number as NumPy converts it beside floating-point arrays; None if it warns or widens."""
     if dtype.kind not in "fc" or (type(value) is complex and dtype.kind == "f"):
         return None
     try:

@@ -57,8 +57,8 @@ def lay_out(
     lows: Numbers,
     dilations: Numbers,
 ) -> Planes:
-    """Return the Planes for images of a shape and strides, in which result o meets at tap k the entry o·step +
-    k·dilation − low."""
+    """Return the Planes for images of a shape and strides; result o meets at tap k the entry o·step + k·dilation −
+    low."""
     key = (*shape, *strides, *counts, *sizes, *steps, *lows, *dilations)
     found = _planes.get(key)
     if found is None:
@@ -88,8 +88,7 @@ def make_planes(
     leaps = [part * prod(map(len, residues[i + 1 :])) for i in range(rank)]
 
     def runs(i: int) -> Iterator[tuple[int, int, int]]:
-        """Return for each part along an axis the start of its entries in the image and in the plane, and their
-        number."""
+        """Return for each part along an axis the start of its entries in the image and in the plane, and its length."""
         for j, r in enumerate(residues[i]):
             to, of = tap_slices(shape[i], lengths[i], steps[i], r - lows[i])
             yield of.start * strides[i], j * leaps[i] + to.start * pitches[i], to.stop - to.start

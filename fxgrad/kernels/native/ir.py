@@ -482,8 +482,8 @@ class Function:
     def branch(
         self, condition: Value, yes: Callable[[], Sequence[Value]], no: Callable[[], Sequence[Value]]
     ) -> list[Value]:
-        """Write two blocks: one for a condition, a single i1, that holds, and one for the opposite; return the values
-        that they give."""
+        """Write two blocks: one for a condition, a single i1, that holds, and one for its opposite; return their
+        values."""
         number = next(self._serial)
         self.lines.append(f"  br i1 {condition.text}, label %yes{number}, label %no{number}")
         found = []

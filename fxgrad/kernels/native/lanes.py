@@ -131,8 +131,7 @@ def store(
 
 # -- dtypes ------------------------------------------
 def convert(value: Any, source: Any, target: Any) -> Any:
-    """Convert a value to another dtype, but not from floating-point numbers to integers, nor from complex to real
-    numbers."""
+    """Convert a value to another dtype; not from floating-point numbers to integers, nor from complex to real ones."""
     if source == target:
         return value
     if target.kind == "c":
@@ -244,8 +243,7 @@ def covers(equation: Equation) -> bool:
 
 
 def covered_loop(equation: Equation) -> Sequence[Any]:
-    """Return the dtypes to which `write` converts the operands of an equation, or None if it does not support the
-    equation."""
+    """Return the dtypes to which `write` converts the operands of an equation, or None for an unsupported one."""
     name, result = equation.primitive.computes, equation.outputs[0].aval.dtype
     if name is None:
         return ()

@@ -166,7 +166,7 @@ def lstm_back_function(name: str, element: str) -> Function:
 def ask_loop(
     build: Callable[..., Function], dtype: np.dtype, steps: int, entries: int
 ) -> Callable[..., Any] | None:
-    """Return the loop that `build` writes, for numbers of steps and of entries of a state, or None if NumPy is to run
+    """Return the loop that `build` writes, for numbers of steps and entries of a state, or None if NumPy is to run
     it."""
     if dtype not in ELEMENTS or engine.mode() == "never":
         return None

@@ -55,8 +55,7 @@ def admits(body: Graph, consts: int, cond: Graph | None = None) -> bool:
 
 
 def write_recurrence(body: Graph, cond: Graph | None, consts: int, carry: int) -> tuple[list[Function], int]:
-    """Return the functions of a loop, the last of which is called with the arrays, and the number of bytes of scratch
-    memory."""
+    """Return the functions of a loop, the last of which is called with the arrays, and the bytes of scratch memory."""
     count, rows = len(body.inputs), len(body.outputs) - carry
     f = Function(LOOP, [I64, I64, I64, *[PTR] * (count + rows + carry), PTR], "i32", local=True)
     first, step, most, *pointers, memory = f.arguments

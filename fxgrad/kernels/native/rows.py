@@ -123,7 +123,7 @@ class RowWriter:
         return places
 
     def assign_places(self, kept: dict[Any, int]) -> tuple[dict[Any, Memory], list[Any], list[Any]]:
-        """Assign places to the kept values: return those in results, those in rows of their own, and those without a
+        """Assign places to kept values: return those in results, those in rows of their own, and those without a
         place."""
         places: dict[Any, Memory] = {v: self.targets[v] for v in kept if v in self.targets}
         free = {v: t for v, t in self.targets.items() if self.is_whole(v) and v not in kept}

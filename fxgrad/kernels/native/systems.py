@@ -222,8 +222,7 @@ def write_triangular_solve(w: StepWriter, e: Equation) -> None:
 
 @step_rule("cholesky", admits=admits_factor)
 def write_cholesky(w: StepWriter, e: Equation) -> None:
-    """Write the lower factor of the symmetric part of a matrix; a matrix that is not positive definite raises a
-    doubt."""
+    """Write the lower factor of the symmetric part of a matrix; one that is not positive definite raises a doubt."""
     (a,), (result,), f = e.inputs, e.outputs, w.function
     type = Type(lanes.memory_element(result.aval.dtype))
     order, target, source = a.aval.shape[-1], w.target(result), w.place(a)

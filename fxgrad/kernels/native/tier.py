@@ -28,8 +28,8 @@ class Tier:
         self.failure: Exception | None = None
 
     def ask(self, cost: float) -> Any:
-        """Return the compiled function for a call that takes NumPy about a number of nanoseconds, or None if NumPy is
-        to compute it."""
+        """Return the compiled function for a call that takes NumPy about `cost` nanoseconds, or None to leave it to
+        NumPy."""
         if self.used is not None or self.failure is not None or engine.mode() == "never":
             return self.used
         before = self.spent

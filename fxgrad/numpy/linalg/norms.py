@@ -142,7 +142,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
 
 
 @composite(np.linalg.cond)
-def cond(x: ArrayLike, p: ArrayLike = None) -> Array:
+def cond(x: ArrayLike, p: ArrayLike | None = None) -> Array:
     """The condition number ‖x‖·‖x⁻¹‖ in the matrix norm of order p; None is 2, by singular values. It is infinite for
     singular matrices.
 

@@ -120,7 +120,7 @@ def lu(
     back = fnp.argsort(order, -1)
     if permute_l:
         return ops.take_rows(lower, back), upper
-    real = np.empty(0, dtype_of(a)).real
+    real = np.real(np.empty(0, dtype_of(a)))
     return (cast(back, ops.INFO) if p_indices else ops.permuted_identity(order, real)), lower, upper
 
 

@@ -122,7 +122,7 @@ def lfiltic(b: ArrayLike, a: ArrayLike, y: ArrayLike, x: ArrayLike | None = None
 
 
 # -- sections of second order ------------------------------------------
-def check_sections(sos: Any) -> Any:
+def check_sections(sos: Any) -> Array:
     """Return sections as an array (sections, 6)."""
     sos = fnp.atleast_2d(operand(sos))
     if sos.ndim != 2 or sos.shape[1] != 6:

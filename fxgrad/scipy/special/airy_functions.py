@@ -10,10 +10,9 @@ from typing import Any
 
 from ...extend import Array, ArrayLike, NotDifferentiableError, ops
 from .bessel_functions import i0, j0, k0, y0
-from .declare import NO_CLOSED_FORM, is_complex, result_of, special, tuple_of
+from .declare import REFUSED, is_complex, result_of, special, tuple_of
 from .gamma_functions import rgamma
 
-REFUSED = NO_CLOSED_FORM
 KELVIN = "https://dlmf.nist.gov/10.61"
 kelvin_function = partial(special, source=KELVIN)
 struve_integral = partial(special, source="https://dlmf.nist.gov/11.7")

@@ -18,9 +18,8 @@ import numpy as np
 from ...extend import Array, ArrayLike, NotDifferentiableError, StructureError, insert_before_example, ops
 from ...numpy.composite import composite, operand
 from ..reference import scipy_function
-from .declare import NO_CLOSED_FORM, F, is_complex, result_of, special
+from .declare import REFUSED, F, is_complex, result_of, special
 
-REFUSED = NO_CLOSED_FORM
 bessel = partial(special, source="https://dlmf.nist.gov/10.2")
 modified = partial(special, source="https://dlmf.nist.gov/10.25")
 
@@ -72,15 +71,27 @@ def hankel2(v: ArrayLike, z: ArrayLike) -> Array:
 
 
 # -- scaled ------------------------------------------
-def real_part_of(t: Any, y: Any, v: Any, z: Any, rule: Any, name: str) -> Any:
-    """Apply the rule of a function that is scaled by an absolute value, which has no complex derivative."""
-    if is_complex(z):
-        raise NotDifferentiableError(
-            f"scipy.special.{name} of complex z has no complex derivative: its scale is the exponential of an "
-            "absolute value",
-            hint=f"scipy.special.{name[:-1]}(v, z), times the scale that you need",
-        )
-    return t * rule(v, z, y)
+def scaled(declare: Callable[..., Any], slope: Callable[..., Any]) -> Callable[[F], F]:
+    """Declare a function that is scaled by an absolute value, which has no complex derivative, by its derivative
+    slope(v, z, y) for real z; `declare` is the declarer of its kind."""
+
+    def complete(body: F) -> F:
+        name = body.__name__
+
+        def partial(t: Any, y: Any, v: Any, z: Any) -> Any:
+            if is_complex(z):
+                raise NotDifferentiableError(
+                    f"scipy.special.{name} of complex z has no complex derivative: its scale is the exponential of "
+                    "an absolute value",
+                    hint=f"scipy.special.{name[:-1]}(v, z), times the scale that you need",
+                )
+            return t * slope(v, z, y)
+
+        said = "NotDifferentiableError: z is complex, and the absolute value in the scale has no derivative."
+        body.__doc__ = insert_before_example(body.__doc__ or "", f"Raises:\n    {said}")
+        return declare(REFUSED, partial, at=(2, 1.7))(body)
+
+    return complete
 
 
 TERMS = 16
@@ -105,46 +116,19 @@ def far_slope(v: Any, x: Any, slope: Any, first: bool) -> Any:
     return ops.where(far, scale * total, slope)
 
 
-def jve_slope(v: Any, z: Any, y: Any) -> Any:
-    return ops.middle_difference(jve, v, z)
-
-
-def yve_slope(v: Any, z: Any, y: Any) -> Any:
-    return ops.middle_difference(yve, v, z)
-
-
-def ive_slope(v: Any, z: Any, y: Any) -> Any:
-    return far_slope(v, z, ops.middle_sum(ive, v, z) - ops.sign(z) * y, first=True)
-
-
-@bessel(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, jve_slope, "jve"), at=(2, 1.7))
+@scaled(bessel, lambda v, z, y: ops.middle_difference(jve, v, z))
 def jve(v: ArrayLike, z: ArrayLike) -> Array:
-    """`jv(v, z)·exp(−|Im z|)`, with derivatives for real z.
-
-    Raises:
-        NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
-            not.
-    """
+    """`jv(v, z)·exp(−|Im z|)`, with derivatives for real z."""
 
 
-@bessel(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, yve_slope, "yve"), at=(2, 1.7))
+@scaled(bessel, lambda v, z, y: ops.middle_difference(yve, v, z))
 def yve(v: ArrayLike, z: ArrayLike) -> Array:
-    """`yv(v, z)·exp(−|Im z|)`, with derivatives for real z.
-
-    Raises:
-        NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
-            not.
-    """
+    """`yv(v, z)·exp(−|Im z|)`, with derivatives for real z."""
 
 
-@modified(REFUSED, lambda t, y, v, z: real_part_of(t, y, v, z, ive_slope, "ive"), at=(2, 1.7))
+@scaled(modified, lambda v, z, y: far_slope(v, z, ops.middle_sum(ive, v, z) - ops.sign(z) * y, first=True))
 def ive(v: ArrayLike, z: ArrayLike) -> Array:
-    """`iv(v, z)·exp(−|Re z|)`, with derivatives for real z.
-
-    Raises:
-        NotDifferentiableError: the derivative with respect to complex z, which the absolute value in the scale has
-            not.
-    """
+    """`iv(v, z)·exp(−|Re z|)`, with derivatives for real z."""
 
 
 @modified(

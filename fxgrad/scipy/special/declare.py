@@ -28,7 +28,7 @@ from ...numpy.documentation import describe
 F = TypeVar("F", bound="Callable[..., Any]")
 
 # What stands in the place of a partial derivative that has no closed form.
-NO_CLOSED_FORM = "no closed form"
+REFUSED = "no closed form"
 
 
 def slope(f: Callable[..., Any], xs: Sequence[Any], i: int) -> Any:
@@ -94,7 +94,7 @@ def make_rules(
     else:
         rules = list(partials)
     for i, rule in enumerate(partials):
-        if rule is NO_CLOSED_FORM:
+        if rule is REFUSED:
             rules[i] = refusal(name, names[i])
         elif rule is not ...:
             rules[i] = rule
@@ -113,7 +113,7 @@ def special(
     """Declare an elementwise function of SciPy's; what is decorated says its name, operands and documentation.
 
     Args:
-        partials: for each operand the rule (t, y, *operands) → t·∂y/∂operand; None for steps, `NO_CLOSED_FORM`, or
+        partials: for each operand the rule (t, y, *operands) → t·∂y/∂operand; None for steps, `REFUSED`, or
             `...` for that of the formula or the equation.
         formula: the function in terms of others, for its derivatives.
         equation: (y, *operands) → what is 0.
@@ -135,7 +135,7 @@ def special(
 
 def without_rule(names: Sequence[str], partials: Sequence[Any]) -> tuple[str, ...]:
     """The names of the operands in which no closed form of the derivative is known."""
-    return tuple([name for name, rule in zip(names, partials) if rule is NO_CLOSED_FORM])
+    return tuple([name for name, rule in zip(names, partials) if rule is REFUSED])
 
 
 def document(

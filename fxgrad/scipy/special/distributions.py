@@ -14,11 +14,10 @@ from typing import Any
 
 from ...extend import Array, ArrayLike, ops
 from .bessel_functions import ive
-from .declare import NO_CLOSED_FORM, slope, special
+from .declare import REFUSED, slope, special
 from .elementary import boxcox, xlog1py
-from .gamma_functions import betainc, betaincc, betaln, gammainc, gammaincc, incomplete_beta, incomplete_gamma
+from .gamma_functions import beta_law, betainc, betaincc, betaln, gamma_law, gammainc, gammaincc
 
-REFUSED = NO_CLOSED_FORM
 noncentral = partial(
     special,
     source="N. L. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distributions 2, 1995, chapter 29",
@@ -26,47 +25,47 @@ noncentral = partial(
 
 
 # -- the gamma distribution, chi square, Poisson's ------------------------------------------
-@incomplete_gamma(formula=lambda a, b, x: gammainc(b, a * x), at=(0.7, 1.6, 1.3))
+@gamma_law(formula=lambda a, b, x: gammainc(b, a * x), at=(0.7, 1.6, 1.3))
 def gdtr(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The gamma distribution function of rate a and shape b."""
 
 
-@incomplete_gamma(formula=lambda a, b, x: gammaincc(b, a * x), at=(0.7, 1.6, 1.3))
+@gamma_law(formula=lambda a, b, x: gammaincc(b, a * x), at=(0.7, 1.6, 1.3))
 def gdtrc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """1 − `gdtr` without the subtraction."""
 
 
-@incomplete_gamma(equation=lambda a, p, b, x: gdtr(a, b, x) - p, at=(0.4, 1.6, 1.3))
+@gamma_law(equation=lambda a, p, b, x: gdtr(a, b, x) - p, at=(0.4, 1.6, 1.3))
 def gdtria(p: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The rate a with `gdtr(a, b, x) = p`."""
 
 
-@incomplete_gamma(equation=lambda b, a, p, x: gdtr(a, b, x) - p, at=(0.7, 0.4, 1.3))
+@gamma_law(equation=lambda b, a, p, x: gdtr(a, b, x) - p, at=(0.7, 0.4, 1.3))
 def gdtrib(a: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
     """The shape b with `gdtr(a, b, x) = p`."""
 
 
-@incomplete_gamma(equation=lambda x, a, b, p: gdtr(a, b, x) - p, at=(0.7, 1.6, 0.4))
+@gamma_law(equation=lambda x, a, b, p: gdtr(a, b, x) - p, at=(0.7, 1.6, 0.4))
 def gdtrix(a: ArrayLike, b: ArrayLike, p: ArrayLike) -> Array:
     """The x with `gdtr(a, b, x) = p`."""
 
 
-@incomplete_gamma(formula=lambda v, x: gammainc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
+@gamma_law(formula=lambda v, x: gammainc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
 def chdtr(v: ArrayLike, x: ArrayLike) -> Array:
     """The chi square distribution function of v degrees of freedom."""
 
 
-@incomplete_gamma(formula=lambda v, x: gammaincc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
+@gamma_law(formula=lambda v, x: gammaincc(0.5 * v, 0.5 * x), at=(2.7, 1.6))
 def chdtrc(v: ArrayLike, x: ArrayLike) -> Array:
     """1 − `chdtr` without the subtraction."""
 
 
-@incomplete_gamma(equation=lambda x, v, p: chdtrc(v, x) - p, at=(2.7, 0.4))
+@gamma_law(equation=lambda x, v, p: chdtrc(v, x) - p, at=(2.7, 0.4))
 def chdtri(v: ArrayLike, p: ArrayLike) -> Array:
     """The x with `chdtrc(v, x) = p`."""
 
 
-@incomplete_gamma(equation=lambda v, p, x: chdtr(v, x) - p, at=(0.4, 1.6))
+@gamma_law(equation=lambda v, p, x: chdtr(v, x) - p, at=(0.4, 1.6))
 def chdtriv(p: ArrayLike, x: ArrayLike) -> Array:
     """The degrees of freedom v with `chdtr(v, x) = p`."""
 
@@ -76,33 +75,33 @@ def poisson_partial(t: Any, y: Any, k: Any, m: Any) -> Any:
     return t * ops.gamma_density(ops.floor(k) + 1.0, m)
 
 
-@incomplete_gamma(None, lambda t, y, k, m: -poisson_partial(t, y, k, m), at=(2, 1.6))
+@gamma_law(None, lambda t, y, k, m: -poisson_partial(t, y, k, m), at=(2, 1.6))
 def pdtr(k: ArrayLike, m: ArrayLike) -> Array:
     """The Poisson distribution function of mean m at k, a step function of k."""
 
 
-@incomplete_gamma(None, poisson_partial, at=(2, 1.6))
+@gamma_law(None, poisson_partial, at=(2, 1.6))
 def pdtrc(k: ArrayLike, m: ArrayLike) -> Array:
     """1 − `pdtr` without the subtraction, a step function of k."""
 
 
-@incomplete_gamma(None, ..., equation=lambda m, k, y: gammaincc(ops.floor(k) + 1.0, m) - y, at=(2, 0.4))
+@gamma_law(None, ..., equation=lambda m, k, y: gammaincc(ops.floor(k) + 1.0, m) - y, at=(2, 0.4))
 def pdtri(k: ArrayLike, y: ArrayLike) -> Array:
     """The mean m with `pdtr(k, m) = y`."""
 
 
-@incomplete_gamma(equation=lambda k, p, m: gammaincc(k + 1, m) - p, at=(0.6, 2.6))
+@gamma_law(equation=lambda k, p, m: gammaincc(k + 1, m) - p, at=(0.6, 2.6))
 def pdtrik(p: ArrayLike, m: ArrayLike) -> Array:
     """The real k at which the Poisson distribution function of mean m, continued between whole numbers, is p."""
 
 
 # -- the beta distribution, the binomial ones, F and t ------------------------------------------
-@incomplete_beta(equation=lambda a, p, b, x: betainc(a, b, x) - p, at=(0.4, 1.6, 0.3))
+@beta_law(equation=lambda a, p, b, x: betainc(a, b, x) - p, at=(0.4, 1.6, 0.3))
 def btdtria(p: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """The a with `betainc(a, b, x) = p`."""
 
 
-@incomplete_beta(equation=lambda b, a, p, x: betainc(a, b, x) - p, at=(1.6, 0.4, 0.3))
+@beta_law(equation=lambda b, a, p, x: betainc(a, b, x) - p, at=(1.6, 0.4, 0.3))
 def btdtrib(a: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
     """The b with `betainc(a, b, x) = p`."""
 
@@ -115,62 +114,56 @@ def negative_binomial_cdf(k: Any, n: Any, p: Any) -> Any:
     return betainc(n * 1.0, k + 1.0, p)
 
 
-@incomplete_beta(None, ..., ..., formula=lambda k, n, p: binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.3))
+@beta_law(None, ..., ..., formula=lambda k, n, p: binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.3))
 def bdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The binomial distribution function of n trials of probability p at k, a step function of k."""
 
 
-@incomplete_beta(
+@beta_law(
     None, ..., ..., formula=lambda k, n, p: betainc(ops.floor(k) + 1.0, n - ops.floor(k), p), at=(2, 5, 0.3)
 )
 def bdtrc(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """1 − `bdtr` without the subtraction, a step function of k."""
 
 
-@incomplete_beta(
-    None, ..., ..., equation=lambda p, k, n, y: binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4)
-)
+@beta_law(None, ..., ..., equation=lambda p, k, n, y: binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4))
 def bdtri(k: ArrayLike, n: ArrayLike, y: ArrayLike) -> Array:
     """The probability p with `bdtr(k, n, p) = y`."""
 
 
-@incomplete_beta(equation=lambda k, y, n, p: binomial_cdf(k, n, p) - y, at=(0.7, 5.0, 0.4))
+@beta_law(equation=lambda k, y, n, p: binomial_cdf(k, n, p) - y, at=(0.7, 5.0, 0.4))
 def bdtrik(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The real k at which the binomial distribution function, continued between whole numbers, is y."""
 
 
-@incomplete_beta(equation=lambda n, k, y, p: binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
+@beta_law(equation=lambda n, k, y, p: binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
 def bdtrin(k: ArrayLike, y: ArrayLike, p: ArrayLike) -> Array:
     """The real number n of trials with `bdtr(k, n, p) = y`."""
 
 
-@incomplete_beta(
-    None, ..., ..., formula=lambda k, n, p: negative_binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.6)
-)
+@beta_law(None, ..., ..., formula=lambda k, n, p: negative_binomial_cdf(ops.floor(k), n, p), at=(2, 5, 0.6))
 def nbdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The probability of k failures at most before n successes of probability p, a step function of k."""
 
 
-@incomplete_beta(
-    None, ..., ..., formula=lambda k, n, p: betaincc(n * 1.0, ops.floor(k) + 1.0, p), at=(2, 5, 0.6)
-)
+@beta_law(None, ..., ..., formula=lambda k, n, p: betaincc(n * 1.0, ops.floor(k) + 1.0, p), at=(2, 5, 0.6))
 def nbdtrc(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """1 − `nbdtr` without the subtraction, a step function of k."""
 
 
-@incomplete_beta(
+@beta_law(
     None, ..., ..., equation=lambda p, k, n, y: negative_binomial_cdf(ops.floor(k), n, p) - y, at=(2, 5, 0.4)
 )
 def nbdtri(k: ArrayLike, n: ArrayLike, y: ArrayLike) -> Array:
     """The probability p with `nbdtr(k, n, p) = y`."""
 
 
-@incomplete_beta(equation=lambda k, y, n, p: negative_binomial_cdf(k, n, p) - y, at=(0.6, 4.0, 0.4))
+@beta_law(equation=lambda k, y, n, p: negative_binomial_cdf(k, n, p) - y, at=(0.6, 4.0, 0.4))
 def nbdtrik(y: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     """The real k at which `nbdtr`, continued between whole numbers, is y."""
 
 
-@incomplete_beta(equation=lambda n, k, y, p: negative_binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
+@beta_law(equation=lambda n, k, y, p: negative_binomial_cdf(k, n, p) - y, at=(2.0, 0.6, 0.4))
 def nbdtrin(k: ArrayLike, y: ArrayLike, p: ArrayLike) -> Array:
     """The real number n of successes with `nbdtr(k, n, p) = y`."""
 
@@ -179,26 +172,24 @@ def f_share(dfn: Any, dfd: Any, x: Any) -> Any:
     return dfn * x / (dfd + dfn * x)
 
 
-@incomplete_beta(
-    formula=lambda dfn, dfd, x: betainc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8)
-)
+@beta_law(formula=lambda dfn, dfd, x: betainc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8))
 def fdtr(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike) -> Array:
     """Fisher's F distribution function of dfn and dfd degrees of freedom."""
 
 
-@incomplete_beta(
+@beta_law(
     formula=lambda dfn, dfd, x: betaincc(0.5 * dfn, 0.5 * dfd, f_share(dfn, dfd, x)), at=(2.7, 3.4, 0.8)
 )
 def fdtrc(dfn: ArrayLike, dfd: ArrayLike, x: ArrayLike) -> Array:
     """1 − `fdtr` without the subtraction."""
 
 
-@incomplete_beta(equation=lambda x, dfn, dfd, p: fdtr(dfn, dfd, x) - p, at=(2.7, 3.4, 0.4))
+@beta_law(equation=lambda x, dfn, dfd, p: fdtr(dfn, dfd, x) - p, at=(2.7, 3.4, 0.4))
 def fdtri(dfn: ArrayLike, dfd: ArrayLike, p: ArrayLike) -> Array:
     """The x with `fdtr(dfn, dfd, x) = p`."""
 
 
-@incomplete_beta(equation=lambda dfd, dfn, p, x: fdtr(dfn, dfd, x) - p, at=(2.7, 0.6, 1.2))
+@beta_law(equation=lambda dfd, dfn, p, x: fdtr(dfn, dfd, x) - p, at=(2.7, 0.6, 1.2))
 def fdtridfd(dfn: ArrayLike, p: ArrayLike, x: ArrayLike) -> Array:
     """The degrees of freedom dfd with `fdtr(dfn, dfd, x) = p`."""
 
@@ -219,7 +210,7 @@ def student_slope(df: Any, t: Any) -> Any:
     return ops.where(zero, at_zero, slope(student_tail, (df, ops.where(zero, 1.0, t)), 0))
 
 
-@incomplete_beta(
+@beta_law(
     lambda ct, y, df, t: ct * student_slope(df, t),
     lambda ct, y, df, t: ct * student_density(df, t),
     at=(2.7, 0.8),
@@ -228,12 +219,12 @@ def stdtr(df: ArrayLike, t: ArrayLike) -> Array:
     """Student's t distribution function of df degrees of freedom."""
 
 
-@incomplete_beta(equation=lambda t, df, p: stdtr(df, t) - p, at=(2.7, 0.3))
+@beta_law(equation=lambda t, df, p: stdtr(df, t) - p, at=(2.7, 0.3))
 def stdtrit(df: ArrayLike, p: ArrayLike) -> Array:
     """The t with `stdtr(df, t) = p`."""
 
 
-@incomplete_beta(equation=lambda df, p, t: stdtr(df, t) - p, at=(0.7, 0.6))
+@beta_law(equation=lambda df, p, t: stdtr(df, t) - p, at=(0.7, 0.6))
 def stdtridf(p: ArrayLike, t: ArrayLike) -> Array:
     """The degrees of freedom df with `stdtr(df, t) = p`."""
 
@@ -270,10 +261,7 @@ def chndtrinc(x: ArrayLike, df: ArrayLike, p: ArrayLike) -> Array:
 
 
 # -- Tukey's lambda, Kolmogorov's ------------------------------------------
-@special(
-    equation=lambda p, x, lmbda: boxcox(p, lmbda) - boxcox(1 - p, lmbda) - x,
-    at=(0.7, 0.4),
-)
+@special(equation=lambda p, x, lmbda: boxcox(p, lmbda) - boxcox(1 - p, lmbda) - x, at=(0.7, 0.4))
 def tklmbda(x: ArrayLike, lmbda: ArrayLike) -> Array:
     """The distribution function of Tukey's lambda distribution, whose inverse is (pˡ − (1 − p)ˡ)/l.
 

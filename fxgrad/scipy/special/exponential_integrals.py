@@ -9,7 +9,7 @@ from typing import Any
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ops
 from .bessel_functions import spherical_in, spherical_jn
-from .declare import NO_CLOSED_FORM, result_of, special, tuple_of
+from .declare import REFUSED, result_of, special, tuple_of
 
 
 @special(lambda t, y, z: t * (-ops.exp(-z) / z), at=(0.7,))
@@ -30,7 +30,7 @@ def expn_partial(t: Any, y: Any, n: Any, x: Any) -> Any:
     return t * -ops.where(zero, lowest, expn(ops.where(zero, 1, n) - 1, x))
 
 
-@special(NO_CLOSED_FORM, expn_partial, at=(2, 0.7))
+@special(REFUSED, expn_partial, at=(2, 0.7))
 def expn(n: ArrayLike, x: ArrayLike) -> Array:
     """The generalized exponential integral ∫₁^∞ e^(−x·t)/tⁿ dt of whole order n ≥ 0, for x ≥ 0
     (https://dlmf.nist.gov/8.19.E3)."""

@@ -19,8 +19,8 @@ from .declare import is_complex, partial_of_formula, result_of, slope, special
 from .elementary import log1p_quotient, xlog1py, xlogy
 
 complete_gamma = partial(special, source="https://dlmf.nist.gov/5.2")
-incomplete_gamma = partial(special, source="https://dlmf.nist.gov/8.2, for the incomplete gamma functions")
-incomplete_beta = partial(
+gamma_law = partial(special, source="https://dlmf.nist.gov/8.2, for the incomplete gamma functions")
+beta_law = partial(
     special,
     source="https://dlmf.nist.gov/8.17, for the incomplete beta function in terms of which it is written",
 )
@@ -398,7 +398,7 @@ def gammainc(a: ArrayLike, x: ArrayLike) -> Array:
     """The lower incomplete gamma function ∫₀ˣ tᵃ⁻¹·e⁻ᵗ dt / Γ(a) for a > 0 and x ≥ 0 (https://dlmf.nist.gov/8.2.E4)."""
 
 
-@incomplete_gamma(
+@gamma_law(
     lambda t, y, a, x: ops.incomplete_partial_a(t, y, a, x, upper=True),
     lambda t, y, a, x: t * -ops.gamma_density(a, x),
     at=(1.7, 0.6),
@@ -407,12 +407,12 @@ def gammaincc(a: ArrayLike, x: ArrayLike) -> Array:
     """1 − `gammainc` without the subtraction."""
 
 
-@incomplete_gamma(equation=lambda x, a, y: gammainc(a, x) - y, at=(1.7, 0.4))
+@gamma_law(equation=lambda x, a, y: gammainc(a, x) - y, at=(1.7, 0.4))
 def gammaincinv(a: ArrayLike, y: ArrayLike) -> Array:
     """The x with `gammainc(a, x) = y`."""
 
 
-@incomplete_gamma(equation=lambda x, a, y: gammaincc(a, x) - y, at=(1.7, 0.4))
+@gamma_law(equation=lambda x, a, y: gammaincc(a, x) - y, at=(1.7, 0.4))
 def gammainccinv(a: ArrayLike, y: ArrayLike) -> Array:
     """The x with `gammaincc(a, x) = y`."""
 
@@ -457,7 +457,7 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     (https://dlmf.nist.gov/8.17.E2)."""
 
 
-@incomplete_beta(
+@beta_law(
     lambda t, y, a, b, x: t * -beta_slope(a, b, x, 1 - x),
     lambda t, y, a, b, x: t * beta_slope(b, a, 1 - x, x),
     lambda t, y, a, b, x: t * -beta_density(a, b, x),
@@ -467,12 +467,12 @@ def betaincc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
     """1 − `betainc` without the subtraction."""
 
 
-@incomplete_beta(equation=lambda x, a, b, y: betainc(a, b, x) - y, at=(1.7, 0.6, 0.4))
+@beta_law(equation=lambda x, a, b, y: betainc(a, b, x) - y, at=(1.7, 0.6, 0.4))
 def betaincinv(a: ArrayLike, b: ArrayLike, y: ArrayLike) -> Array:
     """The x with `betainc(a, b, x) = y`."""
 
 
-@incomplete_beta(equation=lambda x, a, b, y: betaincc(a, b, x) - y, at=(1.7, 0.6, 0.4))
+@beta_law(equation=lambda x, a, b, y: betaincc(a, b, x) - y, at=(1.7, 0.6, 0.4))
 def betainccinv(a: ArrayLike, b: ArrayLike, y: ArrayLike) -> Array:
     """The x with `betaincc(a, b, x) = y`."""
 

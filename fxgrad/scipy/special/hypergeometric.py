@@ -9,9 +9,7 @@ from typing import Any
 from ...extend import Array, ArrayLike, ops
 from ...numpy.composite import operand
 from ..reference import scipy_function
-from .declare import NO_CLOSED_FORM, result_of, special
-
-REFUSED = NO_CLOSED_FORM
+from .declare import REFUSED, result_of, special
 
 
 @special(REFUSED, lambda t, y, v, z: t * (hyp0f1(v + 1, z) / v), at=(2, 0.7))

@@ -14,9 +14,8 @@ from typing import Any
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ops
-from .declare import NO_CLOSED_FORM, F, result_of, tuple_of
+from .declare import REFUSED, F, result_of, tuple_of
 
-REFUSED = NO_CLOSED_FORM
 DEGREE = math.pi / 180
 
 

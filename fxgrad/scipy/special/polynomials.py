@@ -14,9 +14,7 @@ from typing import Any
 from ...extend import Array, ArrayLike, UnsupportedError, ops
 from ...numpy.composite import operand
 from ..reference import scipy_function
-from .declare import NO_CLOSED_FORM, F, result_of, special
-
-REFUSED = NO_CLOSED_FORM
+from .declare import REFUSED, F, result_of, special
 
 
 def polynomial(slope: Callable[..., Any], at: tuple) -> Callable[[F], F]:

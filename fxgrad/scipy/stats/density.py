@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...extend import Array, ArrayLike, as_value, ops
+from ...random import laws
 from .distribution import INFINITY, Distribution, any_of, is_constant, method, select
 from .quantiles import quantile
 
@@ -171,3 +172,40 @@ class Transformed(rv_continuous):
     def _isf(self, q: Any, *shapes: Any) -> Any:
         inverse = self._base._ppf if self._falling else self._base._isf
         return self._point(inverse(q, *self._base_shapes(*shapes)), *shapes)
+
+
+class HalfSquare(Transformed):
+    """The distribution of a positive variable x of which x²/2 has a known distribution."""
+
+    a: Any = 0.0
+
+    def _variable(self, x: Any, *shapes: Any) -> Any:
+        return 0.5 * ops.square(x)
+
+    def _log_slope(self, x: Any, *shapes: Any) -> Any:
+        return ops.log(x)
+
+    def _point(self, u: Any, *shapes: Any) -> Any:
+        return ops.sqrt(2 * u)
+
+
+class Folded(rv_continuous):
+    """The distribution of |X| for X of a symmetric one, `_base`. A subclass states `_cdf` and `_ppf`, exact near 0."""
+
+    a: Any = 0.0
+    _base: Symmetric
+
+    def _logpdf(self, z: Any) -> Any:
+        return laws.LOG_2 + self._base._logpdf(z)
+
+    def _sf(self, z: Any) -> Any:
+        return 2 * self._base._cdf(-z)
+
+    def _logsf(self, z: Any) -> Any:
+        return laws.LOG_2 + self._base._logcdf(-z)
+
+    def _isf(self, q: Any) -> Any:
+        return -self._base._ppf(0.5 * q)
+
+    def _entropy(self) -> Any:
+        return self._base._entropy() - laws.LOG_2

@@ -11,12 +11,9 @@ from typing import Any
 
 from ...extend import ops
 from ...random import laws
-from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
-from .density import Symmetric, Transformed, rv_continuous
+from ...random.laws import APERY, CONTINUOUS_1, CONTINUOUS_2, LOG_2, LOG_PI, chapter
+from .density import Folded, Symmetric, Transformed, rv_continuous
 from .distribution import all_of, magnitude, stats_of_moments
-
-LOG_2 = math.log(2)
-LOG_PI = math.log(math.pi)
 
 
 class Uniform(rv_continuous):
@@ -207,7 +204,10 @@ class Cauchy(laws.Cauchy, Symmetric):
         return math.nan
 
 
-class HalfCauchy(rv_continuous):
+cauchy: Cauchy = Cauchy()
+
+
+class HalfCauchy(Folded):
     """The distribution of |X| for X of `cauchy`.
 
     >>> print(f"{fx.scipy.stats.halfcauchy.sf(1e20):.6e}")
@@ -215,31 +215,19 @@ class HalfCauchy(rv_continuous):
     """
 
     _source = chapter(CONTINUOUS_1, 16)
-    a: Any = 0.0
-
-    def _logpdf(self, x: Any) -> Any:
-        return LOG_2 + cauchy._logpdf(x)
+    _base = cauchy
 
     def _cdf(self, x: Any) -> Any:
         return 2 / math.pi * ops.arctan(x)
 
-    def _sf(self, x: Any) -> Any:
-        return 2 * cauchy._cdf(-x)
-
     def _ppf(self, q: Any) -> Any:
         return ops.tan(0.5 * math.pi * q)
-
-    def _isf(self, q: Any) -> Any:
-        return 1 / ops.tan(0.5 * math.pi * q)
 
     def _munp(self, n: int) -> Any:
         return math.inf
 
     def _stats(self) -> Any:
         return math.inf, math.inf, math.nan, math.nan
-
-    def _entropy(self) -> Any:
-        return math.log(2 * math.pi)
 
 
 class HypSecant(Symmetric):
@@ -271,7 +259,7 @@ class HypSecant(Symmetric):
         return math.log(2 * math.pi)
 
 
-class HalfLogistic(rv_continuous):
+class HalfLogistic(Folded):
     """The distribution of |X| for X of `logistic`.
 
     >>> print(fx.scipy.stats.halflogistic.pdf(0.0))
@@ -279,40 +267,23 @@ class HalfLogistic(rv_continuous):
     """
 
     _source = chapter(CONTINUOUS_2, 23)
-    a: Any = 0.0
-
-    def _logpdf(self, x: Any) -> Any:
-        return LOG_2 + logistic._logpdf(x)
+    _base = logistic
 
     def _cdf(self, x: Any) -> Any:
         near = ops.less(x, 1.0)  # further out the derivative of tanh cancels
         return ops.where(near, ops.tanh(0.5 * ops.where(near, x, 0.0)), 1 - self._sf(x))
 
-    def _sf(self, x: Any) -> Any:
-        return 2 * ops.sigmoid(-x)
-
-    def _logsf(self, x: Any) -> Any:
-        return LOG_2 - ops.softplus(x)
-
     def _ppf(self, q: Any) -> Any:
         return 2 * ops.arctanh(q)
 
-    def _isf(self, q: Any) -> Any:
-        return ops.log(2 - q) - ops.log(q)
-
     def _stats(self) -> Any:
-        third = 9 * 1.2020569031595942854  # 9·ζ(3)
-        return stats_of_moments(2 * LOG_2, math.pi**2 / 3, third, 7 * math.pi**4 / 15)
-
-    def _entropy(self) -> Any:
-        return 2 - LOG_2
+        return stats_of_moments(2 * LOG_2, math.pi**2 / 3, 9 * APERY, 7 * math.pi**4 / 15)
 
 
 loguniform: LogUniform = LogUniform()
 reciprocal: LogUniform = loguniform
 triang: Triang = Triang()
 fisk: Fisk = Fisk()
-cauchy: Cauchy = Cauchy()
 halfcauchy: HalfCauchy = HalfCauchy()
 hypsecant: HypSecant = HypSecant()
 halflogistic: HalfLogistic = HalfLogistic()

@@ -11,14 +11,10 @@ from typing import Any
 
 from ...extend import ops
 from ...random import laws
-from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
+from ...random.laws import APERY, CONTINUOUS_1, CONTINUOUS_2, EULER, LOG_2, chapter
 from .. import special
-from .density import Symmetric, Transformed, rv_continuous
+from .density import HalfSquare, Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, magnitude
-
-LOG_2 = math.log(2)
-EULER = 0.57721566490153286061
-APERY = 1.2020569031595942854  # ζ(3)
 
 
 class Expon(laws.Exponential, rv_continuous):
@@ -94,7 +90,7 @@ class InvWeibull(WeibullMin):
         return EULER * (1 + 1 / c) - ops.log(c) + 1
 
 
-class Rayleigh(Transformed):
+class Rayleigh(HalfSquare):
     """The distribution of Rayleigh, of density x·e^(-x²/2) for x > 0.
 
     >>> print(f"{fx.scipy.stats.rayleigh.sf(2.0):.6f}")
@@ -102,17 +98,7 @@ class Rayleigh(Transformed):
     """
 
     _source = chapter(CONTINUOUS_1, 18)
-    a: Any = 0.0
     _base = expon
-
-    def _variable(self, x: Any) -> Any:
-        return 0.5 * ops.square(x)
-
-    def _log_slope(self, x: Any) -> Any:
-        return ops.log(x)
-
-    def _point(self, u: Any) -> Any:
-        return ops.sqrt(2 * u)
 
     def _munp(self, n: int) -> Any:
         return 2 ** (0.5 * n) * math.gamma(1 + 0.5 * n)

@@ -11,12 +11,10 @@ from typing import Any
 
 from ...extend import ops
 from ...random import laws
-from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, chapter
+from ...random.laws import CONTINUOUS_1, CONTINUOUS_2, EULER, LOG_2, chapter
 from .. import special
-from .density import Symmetric, Transformed, rv_continuous
+from .density import HalfSquare, Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, Distribution
-
-LOG_2 = math.log(2)
 
 
 class Gamma(laws.Gamma, rv_continuous):
@@ -107,32 +105,23 @@ class Chi2(Transformed):
         return LOG_2 + gamma._entropy(0.5 * df)
 
 
-class Chi(Transformed):
+class Chi(HalfSquare):
     """The χ distribution with df degrees of freedom, of the length of a vector of df normal variables.
 
     >>> print(f"{fx.scipy.stats.chi.mean(2.0):.6f}")
     1.253314
     """
 
+    shapes = ("df",)
     _source = chapter(CONTINUOUS_1, 18)
-    a: Any = 0.0
     _base = gamma
 
     def _base_shapes(self, df: Any) -> tuple[Any, ...]:
         return (0.5 * df,)
 
-    def _variable(self, x: Any, df: Any) -> Any:
-        return 0.5 * ops.square(x)
-
-    def _log_slope(self, x: Any, df: Any) -> Any:
-        return ops.log(x)
-
     def _logpdf(self, x: Any, df: Any) -> Any:
         half = 0.5 * df
         return LOG_2 * (1 - half) - special.gammaln(half) + special.xlogy(df - 1, x) - 0.5 * ops.square(x)
-
-    def _point(self, u: Any, df: Any) -> Any:
-        return ops.sqrt(2 * u)
 
     def _munp(self, n: int, df: Any) -> Any:
         return 2 ** (0.5 * n) * ops.exp(special.gammaln(0.5 * (df + n)) - special.gammaln(0.5 * df))
@@ -142,7 +131,7 @@ class Chi(Transformed):
         return special.gammaln(half) + half - 0.5 * LOG_2 - (half - 0.5) * special.digamma(half)
 
 
-class Maxwell(Transformed):
+class Maxwell(HalfSquare):
     """The distribution of Maxwell, of density √(2/π)·x²·e^(-x²/2) for x > 0.
 
     >>> print(f"{fx.scipy.stats.maxwell.mean():.6f}")
@@ -150,29 +139,19 @@ class Maxwell(Transformed):
     """
 
     _source = chapter(CONTINUOUS_1, 18)
-    a: Any = 0.0
     _base = gamma
 
     def _base_shapes(self) -> tuple[Any, ...]:
         return (1.5,)
 
-    def _variable(self, x: Any) -> Any:
-        return 0.5 * ops.square(x)
-
-    def _log_slope(self, x: Any) -> Any:
-        return ops.log(x)
-
     def _logpdf(self, x: Any) -> Any:
         return 0.5 * math.log(2 / math.pi) + 2 * ops.log(x) - 0.5 * ops.square(x)
-
-    def _point(self, u: Any) -> Any:
-        return ops.sqrt(2 * u)
 
     def _munp(self, n: int) -> Any:
         return 2 ** (0.5 * n) * math.gamma(0.5 * (3 + n)) / math.gamma(1.5)
 
     def _entropy(self) -> Any:
-        return 0.57721566490153286061 + 0.5 * math.log(2 * math.pi) - 0.5
+        return EULER + 0.5 * math.log(2 * math.pi) - 0.5
 
 
 class Nakagami(Transformed):
@@ -369,7 +348,7 @@ class Levy(rv_continuous):
         return INFINITY
 
     def _entropy(self) -> Any:
-        return 0.5 * (1 + 3 * 0.57721566490153286061 + math.log(16 * math.pi))
+        return 0.5 * (1 + 3 * EULER + math.log(16 * math.pi))
 
 
 def size_to_power(x: Any, exponent: Any) -> Any:

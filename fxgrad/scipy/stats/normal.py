@@ -11,13 +11,10 @@ from typing import Any
 
 from ...extend import ops
 from ...random import laws
-from ...random.laws import CONTINUOUS_1, chapter
+from ...random.laws import CONTINUOUS_1, HALF_LOG_2PI, LOG_2, chapter
 from .. import special
-from .density import Symmetric, Transformed, rv_continuous
+from .density import Folded, Symmetric, Transformed, rv_continuous
 from .distribution import INFINITY, all_of, stats_of_moments
-
-LOG_2 = math.log(2)
-HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
 
 class Norm(laws.Normal, Symmetric):
@@ -40,7 +37,7 @@ class Norm(laws.Normal, Symmetric):
 norm: Norm = Norm()
 
 
-class HalfNorm(rv_continuous):
+class HalfNorm(Folded):
     """The distribution of |X| for a normal variable X.
 
     >>> print(f"{fx.scipy.stats.halfnorm.logsf(40.0):.6f}")
@@ -48,31 +45,16 @@ class HalfNorm(rv_continuous):
     """
 
     _source = chapter(CONTINUOUS_1, 13)
-    a: Any = 0.0
-
-    def _logpdf(self, x: Any) -> Any:
-        return norm._logpdf(x) + LOG_2
+    _base = norm
 
     def _cdf(self, x: Any) -> Any:
         return special.erf(math.sqrt(0.5) * x)
 
-    def _sf(self, x: Any) -> Any:
-        return 2 * special.ndtr(-x)
-
-    def _logsf(self, x: Any) -> Any:
-        return LOG_2 + special.log_ndtr(-x)
-
     def _ppf(self, q: Any) -> Any:
         return math.sqrt(2) * special.erfinv(q)
 
-    def _isf(self, q: Any) -> Any:
-        return -special.ndtri(0.5 * q)
-
     def _munp(self, n: int) -> Any:
         return 2 ** (0.5 * n) * math.gamma(0.5 * (n + 1)) / math.sqrt(math.pi)
-
-    def _entropy(self) -> Any:
-        return 0.5 * math.log(0.5 * math.pi) + 0.5
 
 
 class LogNorm(Transformed):

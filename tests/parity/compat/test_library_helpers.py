@@ -32,6 +32,17 @@ def test_normal_distributions_lend_their_algebra():
 
 
 @pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
+def test_relaxed_distributions_are_found_before_their_transform(library):
+    bernoulli = find(library, "distributions.relaxed_bernoulli").LogitRelaxedBernoulli
+    categorical = find(library, "distributions.relaxed_categorical").ExpRelaxedCategorical
+    half, zeros = library.tensor(0.5), library.zeros(2)
+    one = bernoulli(half, logits=zeros[0]).log_prob(library.tensor(1.0))
+    shares = categorical(half, logits=zeros).log_prob(half.log().expand(2))
+    wanted = [-np.log(2) - 0.5 - 2 * np.log1p(np.exp(-0.5)), -3 * np.log(2)]
+    np.testing.assert_allclose([one.item(), shares.item()], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
 def test_random_states_are_taken_along_by_code_that_computes_again(library):
     checkpoint = library.utils.checkpoint
     x = library.ones(3)

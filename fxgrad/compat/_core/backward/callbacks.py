@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....extend import aval_of
+from ...errors import ArgumentError, TensorError
 from ..dtypes import from_numpy_dtype, type_name
 from ..error_messages import tensor_hint
-from ..errors import ArgumentError, TensorError
 from ..tape import node_and_index
 from ..tensor import Tensor, refresh
 from .accumulation import accumulate_grad, to_cotangent, to_gradient

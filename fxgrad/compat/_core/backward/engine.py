@@ -30,9 +30,9 @@ from ....extend import (
     use_context,
     vmap,
 )
+from ...errors import ArgumentError
 from ..anomaly import ensure_no_nan, error_reports
 from ..duals import DUAL_LEVEL, add_dual_level
-from ..errors import ArgumentError
 from ..hooks import RUNNING, RunningPass
 from ..memory import VERSIONS, ensure_unmodified
 from ..modes import NO_GRAD, current_modes, tools_of, use_user_context, with_modes

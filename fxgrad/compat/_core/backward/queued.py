@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 
-from ..errors import TensorError
+from ...errors import TensorError
 
 # The queue of the outermost running pass; None: no pass takes calls.
 QUEUE: ContextVar[list[Callable[[], object]] | None] = ContextVar("fxgrad queued callbacks", default=None)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ....extend import SCALARS
-from ..errors import TensorError
+from ...errors import TensorError
 from ..memory import ensure_unmodified
 from ..packing import (
     PackedValue,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....extend import CPU, aval_of, device_of, devices, kind_of, ops
+from ...errors import ArgumentError, ArgumentValueError, TensorError
 from ..dtypes import from_numpy_dtype
 from ..duals import map_cotangent
-from ..errors import ArgumentError, ArgumentValueError, TensorError
 from ..tape import BASE_TAPE, Node
 from ..tensor import Size, Tensor
 from .accumulation import to_cotangent

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._make.creation import ones, zeros
+from ...errors import ArgumentValueError, TensorError
 from .. import collectives
 from ..groups import get_rank
 

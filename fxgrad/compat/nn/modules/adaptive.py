@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..._core.errors import ArgumentValueError, TensorError
+from ...errors import ArgumentValueError, TensorError
 from ...ops.joining import cat
 from .. import functional
 from .container import ModuleList, Sequential

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.errors import ArgumentValueError, RequirementError
+from ...errors import ArgumentValueError, RequirementError
 from ...ops.arguments import divisors
 from .. import functional, init
 from ..parameter import register_parameters

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....extend import aval_of, source_info
-from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, refresh, wrap
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
+from ...errors import TensorError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +29,7 @@ NO_INPUTS_WARNING = (
 
 
 class BackwardHookFunction(Function):
-    """A function that passes Tensors through one Node, so that their gradients arrive together; missing gradients are
-    zeros."""
+    """A function that passes Tensors through one Node, so that gradients arrive together; missing ones are zeros."""
 
     generate_vmap_rule = True
 
@@ -151,8 +150,7 @@ class BackwardHooks:
         return None if gradients is original else results.gather(gradients)
 
     def on_input_gradients(self, given: tuple, _) -> tuple | None:
-        """Call the hooks, unless the gradients came by a way other than the results, such as the gradient of a
-        gradient."""
+        """Call the hooks, unless the gradients came around the results, such as the gradient of a gradient."""
         if self.grad_output is None:
             return None
         arguments: Any = self.arguments

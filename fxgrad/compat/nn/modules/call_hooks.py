@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable  # which `typing.get_type_hints` of users' classes looks up
 from typing import Any
 
-from ..._core.errors import TensorError
 from ..._core.hooks import HookList, RemovableHandle
 from ..._declare.packages import complete_methods, complete_module
+from ...errors import TensorError
 
 
 class ModuleHook:

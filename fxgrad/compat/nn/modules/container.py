@@ -7,8 +7,8 @@ from itertools import chain
 from operator import index
 from typing import Any
 
-from ..._core.errors import ArgumentError, ArgumentValueError, DimensionError
 from ..._core.tensor import Tensor
+from ...errors import ArgumentError, ArgumentValueError, DimensionError
 from ...ops.arguments import place_hint
 from ..parameter import Parameter
 from .module import Module, indent_lines

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import gcd
 from typing import Any
 
-from ..._core.errors import ArgumentValueError
 from ..._declare.late_text import complete_late
+from ...errors import ArgumentValueError
 from ...ops.arguments import divisors
 from ...ops.nn.spatial import per_dimension
 from .. import functional

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.errors import RequirementError
 from ..._declare.constructors import make_constructor, parameters_of
 from ..._make.creation import empty
+from ...errors import RequirementError
 from ...ops.nn.embedding import padding_row
 from .. import functional, init
 from ..parameter import Parameter

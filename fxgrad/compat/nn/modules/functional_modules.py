@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor, parameters_of
 from ..._declare.late_text import complete_late
+from ...errors import ArgumentValueError
 from ...ops.nn.dropout import check_probability
 from .. import functional
 from .module import Module

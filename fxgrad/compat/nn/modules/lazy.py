@@ -6,10 +6,10 @@ import inspect
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.constructors import make_constructor
 from ..._declare.late_text import complete_late
 from ...autograd.grad_mode import no_grad
+from ...errors import ArgumentValueError, NotSupportedError, TensorError
 from ...ops.arguments import divisors
 from ...ops.nn.spatial import image_error
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy

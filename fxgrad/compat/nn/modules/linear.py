@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core.errors import ArgumentError, ArgumentValueError
+from ...errors import ArgumentError, ArgumentValueError
 from .. import functional, init
 from ..parameter import Parameter, create_parameters
 from .module import Module

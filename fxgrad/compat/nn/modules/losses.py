@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from ..._core.errors import ArgumentValueError, TensorError
+from ...errors import ArgumentValueError, TensorError
 from ...ops.nn.loss import legacy_reduction
 from .. import functional
 from .functional_modules import MODULES as MODULES_OF_FUNCTIONS

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from ....extend import is_differentiable
 from ..._core.dtypes import as_numpy_dtype, is_dtype
-from ..._core.errors import ArgumentError, ArgumentValueError, NotSupportedError
 from ..._core.tensor import Tensor
 from ..._make.creation import empty_like
 from ...autograd.grad_mode import no_grad
+from ...errors import ArgumentError, ArgumentValueError, NotSupportedError
 from ..parameter import Buffer, Parameter
 from .call_hooks import (
     CallMixin,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..._core.dtypes import int64
-from ..._core.errors import ArgumentValueError
 from ..._declare.constructors import make_constructor
 from ..._declare.late_text import complete_late
 from ..._declare.packages import complete_module
 from ..._make.creation import ones, tensor, zeros
 from ...autograd.grad_mode import no_grad
 from ...distributed.groups import get_world_size, is_initialized
+from ...errors import ArgumentValueError
 from ...ops.arguments import divisors
 from ...ops.joining import cat
 from ...ops.nn.normalization import single_value_error

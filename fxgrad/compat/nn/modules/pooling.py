@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.errors import ArgumentValueError
+from ...errors import ArgumentValueError
 from ...ops.nn.spatial import per_dimension
 from .. import functional
 from .functional_modules import FunctionalModule, functional_module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._core.errors import ArgumentError, ArgumentValueError
+from ...errors import ArgumentError, ArgumentValueError
 
 
 def check_sizes(input_size: int, hidden_size: int, num_layers: int, proj_size: int) -> None:

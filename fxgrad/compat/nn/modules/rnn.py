@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._declare.spaces import SPACES
 from ..._make.creation import empty, zeros
+from ...errors import ArgumentValueError, TensorError
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from ..._core.errors import ArgumentError, RequirementError, TensorError
 from ..._core.hooks import HookList, RemovableHandle
 from ..._core.meta import is_meta
 from ..._core.tensor import Tensor
 from ..._declare.packages import complete_methods
 from ...autograd.grad_mode import no_grad
+from ...errors import ArgumentError, RequirementError, TensorError
 from ..parameter import Parameter, is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"

@@ -9,9 +9,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..._core.errors import TensorError
 from ..._declare.packages import complete_module
 from ..._declare.spaces import SPACES
+from ...errors import TensorError
 from .. import functional, init
 from .attention import MultiheadAttention
 from .container import ModuleList

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from ..._core.errors import TensorError
 from ..._core.tensor import Tensor
 from ..._declare.packages import complete_module
 from ..._make.creation import tensor
 from ...autograd.grad_mode import no_grad
+from ...errors import TensorError
 from ...ops.joining import stack
 from ...ops.linalg import linalg_vector_norm
 

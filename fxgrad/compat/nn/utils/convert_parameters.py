@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..._core.errors import ArgumentError
 from ..._core.tensor import Tensor
+from ...errors import ArgumentError
 from ...ops.joining import cat
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from ..._core.errors import RequirementError
 from ..._core.tensor import Tensor
 from ..._declare.packages import complete_module
 from ..._make.creation import ones_like, zeros_like
+from ...errors import RequirementError
 from ..modules.module import Module
 from ..parameter import Parameter
 

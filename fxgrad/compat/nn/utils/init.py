@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..._core.errors import TensorError
 from ..._make.generators import default_generator
+from ...errors import TensorError
 from ..modules.module import Module
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import finfo
-from ..._core.errors import ArgumentValueError, DimensionError, NotSupportedError
 from ..._core.tensor import Tensor, make_tensor, refresh
 from ..._make.creation import eye, zeros_like
 from ..._make.sampling import randn
 from ...autograd.grad_mode import no_grad
+from ...errors import ArgumentValueError, DimensionError, NotSupportedError
 from ...ops.arguments import shape_hint
 from ...ops.decompositions import linalg_householder_product, linalg_qr
 from ...ops.joining import cat

@@ -8,9 +8,9 @@ from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any
 
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import Tensor
 from ...autograd.grad_mode import no_grad
+from ...errors import ArgumentValueError, TensorError
 from ..modules.container import ModuleDict, ModuleList
 from ..modules.module import Module
 from ..parameter import Parameter

@@ -7,9 +7,9 @@ from functools import wraps
 from typing import Any
 
 from ....extend import is_object, pytree
-from ..._core.errors import TensorError
 from ..._core.tensor import Tensor
 from ...autograd.function import Function
+from ...errors import TensorError
 from ...func.stateless import functional_call
 from ...func.vectorize import vmap
 from ..modules.module import Module

@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
-from ..._core.errors import ArgumentError, ArgumentValueError, DimensionError, RequirementError
 from ..._core.tensor import Tensor
 from ..._declare.packages import complete_module
 from ..._make.creation import ones_like, zeros_like
 from ..._make.sampling import rand, rand_like
+from ...errors import ArgumentError, ArgumentValueError, DimensionError, RequirementError
 from ...ops.arguments import shape_hint
 from ...ops.joining import cat
 from ..modules.module import Module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 
-from ..._core.errors import ArgumentError, ArgumentValueError
+from ...errors import ArgumentError, ArgumentValueError
 
 
 def check_amount(amount: float) -> None:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from ... import _surface  # noqa: F401  Tensors have all their methods
 from ..._core import dtypes
-from ..._core.errors import ArgumentValueError, RequirementError, TensorError
 from ..._core.tensor import Tensor
 from ..._declare.spaces import SPACES
 from ..._make.creation import as_tensor, empty_like
 from ..._make.creation import tensor as make_tensor
 from ..._make.sequences import arange
+from ...errors import ArgumentValueError, RequirementError, TensorError
 from ...ops.joining import cat, stack
 
 

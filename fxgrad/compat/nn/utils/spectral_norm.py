@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import Tensor
 from ...autograd.grad_mode import no_grad
+from ...errors import ArgumentValueError, TensorError
 from .. import functional
 from ..modules.module import Module
 from ..parameter import Parameter

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import Tensor
+from ...errors import ArgumentValueError, TensorError
 from ..modules.module import Module
 from ..parameter import Parameter
 

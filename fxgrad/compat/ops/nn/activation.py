@@ -13,7 +13,6 @@ import numpy as np
 
 from ....extend import Elementwise, blockwise_kernel, normal_cdf_kernel, ops
 from ..._core.dtypes import short_name
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.precision import value_dtype
 from ..._core.primitives import declare_primitive
 from ..._declare.entry import inplace_method, without_out
@@ -21,6 +20,7 @@ from ..._declare.operation import operation
 from ..._declare.out import with_out
 from ..._declare.signatures import DerivedSignature
 from ..._declare.spaces import expose
+from ...errors import ArgumentValueError, TensorError
 from ..arguments import normalize_dim
 from ..declarers import kind, number_like
 from ..pointwise import sigmoid, tanh

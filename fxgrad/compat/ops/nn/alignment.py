@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....extend import aval_of, concretize, ops
-from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import SPACES, expose
+from ...errors import TensorError
 from .loss import check_reduction
 
 LOG_ZERO = -1e30  # the logarithm of what is impossible, with which one can still compute

@@ -41,8 +41,8 @@ WINDOWS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
 def window_taps(
     n: int, count: int, mode: str, align_corners: bool, scale: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (positions, weights), each (taps, count), of the entries of a row of length n around each of `count` new
-    entries."""
+    """Return (positions, weights), each (taps, count), of entries of a row of length n around each of `count` new
+    ones."""
     window, end = WINDOWS[mode]
     if align_corners:
         step = (n - 1) / (count - 1) if count > 1 else 0.0

@@ -11,8 +11,8 @@ import numpy as np
 from .... import numpy as fnp
 from ....extend import aval_of, kind_of, ops
 from ..._core.dtypes import from_numpy_dtype
-from ..._core.errors import TensorError
 from ..._declare.operation import operation
+from ...errors import TensorError
 from ..declarers import first_result
 from .dropout import dropout_factors
 

@@ -54,8 +54,7 @@ def loss_batch(x, target, *, size: int, ignore_index: int, indexed: bool = False
 
 
 class MeanClassLoss(Linear):
-    """Minus the mean over the rows of x of the score of the target class; rows with target `ignore_index` do not
-    count."""
+    """Minus the mean over the rows of x of the score of the target class; rows with `ignore_index` do not count."""
 
     def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         x, target = values

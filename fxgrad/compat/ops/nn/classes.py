@@ -10,10 +10,10 @@ import numpy as np
 from .... import numpy as fnp
 from ....extend import Tracer, aval_of, concretize, kind_of, ops, use_device_of
 from ..._core.dtypes import type_name
-from ..._core.errors import ArgumentValueError, DimensionError, TensorError
 from ..._core.tensor import refresh
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import ArgumentValueError, DimensionError, TensorError
 from ..arguments import shape_hint
 from .class_scores import mean_class_loss
 from .linear import linear

@@ -7,8 +7,8 @@ from typing import Any
 
 from ....extend import aval_of, ops
 from ..._core.dtypes import short_name
-from ..._core.errors import TensorError
 from ..._declare.operation import operation
+from ...errors import TensorError
 from ..arguments import divisors, shape_hint
 from .spatial import add_batch_axis, per_dimension, remove_batch_axis, spatial_operations
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ....extend import aval_of, ops
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import ArgumentValueError, TensorError
 from ..arguments import normalize_dims
 from ..declarers import expose_with
 from ..reduction import p_norm

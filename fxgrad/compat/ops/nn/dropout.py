@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ....extend import aval_of
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import refresh
 from ..._declare.spaces import expose
 from ..._make import variates
 from ..._make.creation import like_order
 from ..._make.generators import draw_for_each, draw_tensor
+from ...errors import ArgumentValueError, TensorError
 from .activation import leaky_relu
 from .softmax import softmax
 from .spatial import batch_hint

@@ -8,17 +8,17 @@ import numpy as np
 
 from ....extend import CURRENT, Tracer, aval_of, kind_of, ops, use_context
 from ..._core.dtypes import type_name
-from ..._core.errors import (
+from ..._core.modes import with_modes
+from ..._core.tensor import make_tensor, refresh
+from ..._declare.operation import operation
+from ..._declare.spaces import expose
+from ...errors import (
     ArgumentValueError,
     DimensionError,
     NotSupportedError,
     RequirementError,
     TensorError,
 )
-from ..._core.modes import with_modes
-from ..._core.tensor import make_tensor, refresh
-from ..._declare.operation import operation
-from ..._declare.spaces import expose
 from ..arguments import place_hint, shape_hint
 from ..joining import cat
 from ..reduction import p_norm

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ....extend import aval_of, concretize, ops
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.tensor import Tensor, refresh, wrap
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
 from ..._make.sampling import rand
+from ...errors import ArgumentValueError, TensorError
 from .spatial import per_dimension
 
 # torch draws the last dimension of images first, and the dimensions of volumes in their order.

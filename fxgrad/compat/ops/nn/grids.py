@@ -10,9 +10,9 @@ import numpy as np
 
 from .... import numpy as fnp
 from ....extend import aval_of, ops
-from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import ArgumentValueError, NotSupportedError, TensorError
 from .embedding import ROWS
 
 MODES = ("bilinear", "nearest", "bicubic")

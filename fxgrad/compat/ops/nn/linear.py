@@ -6,8 +6,8 @@ from typing import Any
 
 from ....extend import aval_of, ops
 from ..._core.dtypes import short_name
-from ..._core.errors import TensorError
 from ..._declare.operation import operation
+from ...errors import TensorError
 
 
 def check_dtypes(what: str, *operands) -> None:

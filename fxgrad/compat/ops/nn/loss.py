@@ -10,10 +10,10 @@ from typing import Any
 
 from .... import numpy as fnp
 from ....extend import Elementwise, Tracer, aval_of, ops
-from ..._core.errors import ArgumentValueError, TensorError
 from ..._core.primitives import declare_primitive
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
+from ...errors import ArgumentValueError, TensorError
 from ..arguments import shape_hint
 
 

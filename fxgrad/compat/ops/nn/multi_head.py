@@ -7,8 +7,8 @@ import math
 import warnings
 from typing import Any
 
-from ..._core.errors import RequirementError, TensorError
 from ..._declare.spaces import SPACES, expose
+from ...errors import RequirementError, TensorError
 from ..arguments import divisors, shape_hint
 from ..joining import cat
 from .attention import scaled_dot_product_attention

@@ -11,12 +11,12 @@ import numpy as np
 
 from ....extend import CURRENT, aval_of, ops, reduces_an_end, use_context
 from ..._core.dtypes import finfo, from_numpy_dtype
-from ..._core.errors import ArgumentError, ArgumentValueError, TensorError
 from ..._core.inplace import ensure_modifiable
 from ..._core.modes import with_modes
 from ..._core.precision import SINGLE
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import ArgumentError, ArgumentValueError, TensorError
 from ..arguments import divisors, normalize_dim, shape_hint
 from ..declarers import expose_with, first_result
 from .standardization import deflate, standardize

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ....extend import aval_of, concretize, ops
-from ..._core.errors import TensorError
 from ..._core.tensor import Tensor, refresh, wrap
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import TensorError
 from ..declarers import number_like
 
 

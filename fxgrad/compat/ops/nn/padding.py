@@ -8,9 +8,9 @@ import numpy as np
 
 from .... import numpy as fnp
 from ....extend import aval_of, ops
-from ..._core.errors import NotSupportedError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import NotSupportedError, TensorError
 from ..declarers import number_like
 
 # torch's modes, and NumPy's that fill in the same way.

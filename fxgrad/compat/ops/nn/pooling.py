@@ -12,8 +12,8 @@ import numpy as np
 
 from ....extend import aval_of, kind_of, ops
 from ..._core.dtypes import short_name
-from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.spaces import expose
+from ...errors import ArgumentValueError, NotSupportedError, TensorError
 from ..arguments import as_sizes
 from ..arithmetic import whole_quotient
 from ..declarers import expose_with

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....extend import Aval, Cache, aval_of, ops, stage
-from ..._core.errors import TensorError
 from ..._core.tensor import wrap
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import TensorError
 from ..joining import cat, stack
 from .dropout import dropout as drop_entries
 from .packing import pad_packed, unpad_packed

@@ -10,9 +10,9 @@ import numpy as np
 
 from ....extend import aval_of, kind_of, ops
 from ..._core.dtypes import short_name
-from ..._core.errors import ArgumentValueError, NotSupportedError, TensorError
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import ArgumentValueError, NotSupportedError, TensorError
 from ..arguments import divisors
 from .antialiasing import WINDOWS, window_taps
 from .grids import cubic_weights

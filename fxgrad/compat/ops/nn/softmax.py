@@ -10,10 +10,10 @@ import numpy as np
 
 from ....extend import aval_of, ops
 from ..._core.dtypes import as_numpy_dtype, short_name
-from ..._core.errors import NotSupportedError
 from ..._declare.entry import without_out
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
+from ...errors import NotSupportedError
 from ..declarers import kind
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....extend import aval_of, ops
-from ..._core.errors import TensorError
 from ..._declare.operation import operation
 from ..._declare.signatures import DerivedSignature
+from ...errors import TensorError
 
 
 def per_dimension(value, rank: int, name: str = "") -> tuple[int, ...]:
@@ -65,8 +65,8 @@ def batch_hint(shape: Sequence[int], rank: int) -> str:
 
 
 def image_error(operation: str, shape: Sequence[int], rank: int) -> TensorError:
-    """Return the error for an operand that is neither an image, with `rank` dimensions after its channels, nor a batch
-    of images."""
+    """Return the error for an operand that is neither an image, with `rank` dimensions after its channels, nor a
+    batch."""
     return TensorError(
         f"Expected {rank + 1}D (unbatched) or {rank + 2}D (batched) input to {operation}, but got input of size: "
         f"{shape}",

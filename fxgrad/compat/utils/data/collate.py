@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..._core.dtypes import PUBLIC
-from ..._core.errors import ArgumentError, TensorError
 from ..._core.tensor import Tensor
 from ..._make.creation import as_tensor, tensor
+from ...errors import ArgumentError, TensorError
 from ...ops.joining import stack
 
 # What a function of samples is, by the name with which other packages annotate theirs.

@@ -7,7 +7,7 @@ import multiprocessing
 from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import ArgumentError, ArgumentValueError
+from ...errors import ArgumentError, ArgumentValueError
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetch import DatasetKind, Recipe

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import ArgumentValueError
 from ..._make.sampling import randperm
+from ...errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from ..._core.tensor import Tensor

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from ..._core.errors import ArgumentValueError
 from ..._make.generators import Generator
 from ..._make.sampling import randperm
 from ...distributed.groups import get_rank, get_world_size
+from ...errors import ArgumentValueError
 from .sampler import Sampler
 
 

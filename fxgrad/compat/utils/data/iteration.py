@@ -6,8 +6,8 @@ import itertools
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import TensorError
 from ..._make.devices import device_count
+from ...errors import TensorError
 from .fetch import Exhausted
 from .pinning import pin_batch
 from .sampler import draw_seed

@@ -10,8 +10,7 @@ from ..._core.tensor import Tensor
 
 
 def pin_batch(batch: Any) -> Any:
-    """Return a batch whose Tensors, at any depth, are in pinned memory; objects with a method `pin_memory` are pinned
-    by it."""
+    """Return a batch with all its Tensors in pinned memory; objects with a method `pin_memory` are pinned by it."""
     if isinstance(batch, Tensor) or hasattr(batch, "pin_memory"):
         return batch.pin_memory()
     if isinstance(batch, str | bytes):

@@ -11,7 +11,7 @@ from multiprocessing import connection as pipes
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
 
-from ..._core.errors import TensorError
+from ...errors import TensorError
 from .worker import GRACE, WorkerInfo, work
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ class Pool:
             raise
 
     def begin(self) -> int:
-        """Begin another pass over the dataset, drop the outstanding samples of the previous one, and return the number
-        of the pass."""
+        """Begin another pass over the dataset, drop the outstanding samples of the last one, and return its number."""
         self.passes += 1
         for number in range(len(self.ends)):
             self.send(number, -1, None)

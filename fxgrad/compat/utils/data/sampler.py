@@ -6,10 +6,10 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from ..._core.dtypes import PUBLIC
-from ..._core.errors import ArgumentError, ArgumentValueError
 from ..._make.creation import as_tensor, empty
 from ..._make.generators import Generator
 from ..._make.sampling import multinomial, randint, randperm
+from ...errors import ArgumentError, ArgumentValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -115,8 +115,7 @@ def narrow(x: Value, element: str) -> Value:
 
 
 def round_to_odd(x: Value) -> Value:
-    """Round doubles to float32 with a set last bit where the rounding was inexact, so that a second rounding is
-    correct."""
+    """Round doubles to float32 with the last bit set if the rounding was inexact, so that a second one is correct."""
     near = x.function.cast("fptrunc", x, x.type.of("float"))
     back = x.function.cast("fpext", near, x.type)
     beyond = back.intrinsic("fabs") > x.intrinsic("fabs")

@@ -144,8 +144,7 @@ def where(condition: Value, x: Value, y: Value) -> Value:
 
 
 def choose(relation: str, nan_wins: bool) -> Callable[[Value, Value], Value]:
-    """Return a function that gives x if it is in a relation to y, and else y; with NaN it gives NaN or the other
-    number."""
+    """Return a function that gives x if it is in a relation to y, and else y; with NaN, NaN or the other number."""
 
     def chosen(x: Value, y: Value) -> Value:
         first = x.compare(relation, y)

@@ -66,8 +66,7 @@ def scale_far(x: Value, n: Value) -> Value:
 
 
 def extreme(x: Value, above: float, below: float, compute: Callable[[Value], Value]) -> Value:
-    """Return `compute` of x between two bounds; beyond them the result overflows or is zero, ∞ gives ∞, and NaN gives
-    NaN."""
+    """Return `compute` of x between two bounds; beyond, the result overflows or is zero, ∞ gives ∞, NaN gives NaN."""
     passing = x.is_nan() | x.equals(math.inf)
     x_safe = passing.select(0.0, x)
     x_safe = (x_safe > above).select(above, x_safe)

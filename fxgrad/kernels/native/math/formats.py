@@ -95,8 +95,8 @@ def with_bits(i: Value) -> Value:
 
 
 def round_to_integer(x: Value) -> tuple[Value, Value]:
-    """Return x rounded to an integer n, as a number and as the bits of shifter + n, whose low bits are those of n; |x|
-    < 2ᵈ⁻²."""
+    """Return x rounded to an integer n, as a number and as the bits of shifter + n, which end in those of n; |x| <
+    2ᵈ⁻²."""
     shifted = x + format_of(x).shifter
     return shifted - format_of(x).shifter, bits_of(shifted)
 
