@@ -269,29 +269,24 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 # What the sum takes from the first event, and what is added up.
-COPIED = (
-    *(
-        "key",
-        "node_id",
-        "is_async",
-        "is_remote",
-        "cpu_parent",
-        "cpu_children",
-        "overload_name",
-        "input_shapes",
-    ),
-    *("stack", "scope", "device_type", "is_legacy", "use_device", "is_user_annotation"),
-)
-SUMMED = (
-    *(
-        "cpu_time_total",
-        "device_time_total",
-        "self_cpu_time_total",
-        "self_device_time_total",
-        "cpu_memory_usage",
-    ),
-    *("device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "count"),
-)
+COPIED = [
+    "key",
+    "node_id",
+    "is_async",
+    "is_remote",
+    "cpu_parent",
+    "cpu_children",
+    "overload_name",
+    "input_shapes",
+    "stack",
+    "scope",
+    "device_type",
+    "is_legacy",
+    "use_device",
+    "is_user_annotation",
+]
+FIGURES = ("cpu_time_total", "device_time_total", "cpu_memory_usage", "device_memory_usage")
+SUMMED = (*FIGURES, *(f"self_{name}" for name in FIGURES), "count")
 
 
 class FunctionEventAvg(FormattedTimesMixin):

@@ -260,7 +260,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        shown = (
+        shown = [
             "num_classes",
             "out_features",
             "bias",
@@ -268,6 +268,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             "ignore_index",
             "label_smoothing",
             "options",
-        )
+        ]
         values = {name: getattr(self, name, None) for name in shown} | {"bias": self.linear.bias is not None}
         return f"in_features={self.linear.in_features}, " + ", ".join(f"{n}={values[n]}" for n in shown)
