@@ -15,6 +15,7 @@ below its equation. The text holds no addresses and no order of a set: equal gra
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from itertools import chain, count
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,8 +27,6 @@ from .graph import Graph, Literal, Var, iter_subgraphs, letter_names
 from .rules import REGISTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .graph import Equation
 
 MAX_WIDTH = 60  # a longer expression shifts the columns of its own line only

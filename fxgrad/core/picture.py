@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from . import graph_text
 from .graph import Var, iter_subgraphs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from .graph import Graph
     from .graph_text import Line
 

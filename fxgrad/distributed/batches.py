@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from ..numpy.placement import device_get
 from .processes import world
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .communicator import Communicator
 
 

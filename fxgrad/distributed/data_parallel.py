@@ -7,6 +7,7 @@ parameters: see `buckets`.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from math import inf
@@ -37,8 +38,6 @@ from .mesh import Mesh, MeshAxis
 from .processes import world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.typing import P, PyTree
 
 

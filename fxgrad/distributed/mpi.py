@@ -7,6 +7,7 @@ sums take.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ from .reductions import BITWISE, OF_BOOLEANS, reduce_rows, working_dtype
 from .requests import Message, Request, Steps, Together, load_mpi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
     from .checks import Call
 
 PERMUTE_TAG = 5  # on the second communicator, as the tags of `checks` and `faults`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from .data_parallel import as_axis, reduce_in_buckets
 from .processes import world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .communicator import Communicator
     from .mesh import MeshAxis
 

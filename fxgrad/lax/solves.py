@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
@@ -29,8 +30,6 @@ from .functions import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.graph import Graph
 
 __all__ = ["custom_linear_solve", "custom_root"]

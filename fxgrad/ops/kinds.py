@@ -12,6 +12,7 @@ Primitive is that function's attribute `.primitive`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -43,8 +44,6 @@ from .projection import project, promote_tangent
 from .vocabulary import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.typing import Array, ArrayLike
 
 

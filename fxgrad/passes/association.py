@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ from ..kernels.contraction import parse_spec
 from .draft import Draft, rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.graph import Equation, Graph
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

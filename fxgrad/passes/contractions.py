@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,6 @@ from ..kernels.contraction import parse_spec
 from .draft import Draft, has_any, rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.graph import Equation, Graph
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..kernels.cuda.functions import covers
@@ -9,8 +10,6 @@ from ..kernels.space import REDUCTIONS, REPEATS
 from .fusion import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.graph import Equation
 
 

@@ -4,6 +4,7 @@ these can become machine code together with their neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.costs import FUSED_ENTRIES
@@ -13,8 +14,6 @@ from ..kernels.native import engine
 from .draft import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.graph import Graph
     from .draft import Draft
 

@@ -4,6 +4,7 @@ Graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from ..kernels.codegen.source import compile_graph
 from ..kernels.group import Group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.aval import Aval
 
 

@@ -12,6 +12,7 @@ So the code looks at the factors when it runs, and evaluates the chain as writte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,8 +23,6 @@ from .draft import Draft, is_ours, is_zero
 from .gathered import GATHERED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..core.aval import Aval
 
 

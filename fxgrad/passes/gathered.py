@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from ..kernels.codegen.source import compile_graph
 from .fusion import fuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.aval import Aval
     from ..core.graph import Graph
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .draft import Draft, rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.graph import Equation, Graph
 
 

@@ -4,6 +4,7 @@ sum of two products becomes one product with concatenated summed axes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.costs import STACKED_ENTRIES
@@ -11,8 +12,6 @@ from ..kernels.contraction import parse_spec
 from .draft import Draft, is_ours, rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.graph import Equation, Graph
 
 

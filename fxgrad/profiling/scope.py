@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ContextDecorator
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from ..core.interpreter import CURRENT
 from .level import ProfileLevel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .recording import Event
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from ..core.errors import StructureError
 from .recording import children_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .recording import Event
 
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,6 @@ from ..core.pytree_keys import keystr
 from ..core.surface import TRACERS, hand_on, is_alike, release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from ..core.aval import Aval
 
 FLOAT = np.dtype(float)

@@ -6,6 +6,7 @@ all values that may be kept. The values that it reads are kept, and the equation
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
@@ -32,8 +33,6 @@ from .vjp import primal_and_node
 from .vmap import vmap_flat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.typing import P, R
 
 

@@ -8,6 +8,7 @@ the tangent of a norm at 0).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,6 @@ from ..ops import kinds as families
 from ..ops import masked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from ..core.interpreter import Interpreter
 
 # Inside a step that is checked as a whole: what tells the user's line behind it.

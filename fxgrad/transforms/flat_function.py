@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from ..core.surface import release
 from .arguments import LeafName, admit_or_float0, input_name, leaf_path, positional_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..core.graph import Graph
 
 

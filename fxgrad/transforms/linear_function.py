@@ -6,6 +6,7 @@ Its leaves are its residuals. So it may be returned from a jitted or mapped func
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from ..core.staging import stage
 from .arguments import admit_tangents, as_cotangent, tangent_dtype, unshare_results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
-
     from ..core.aval import Aval
 
 

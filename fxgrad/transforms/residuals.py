@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..core import pytree, source_info
@@ -14,8 +15,6 @@ from .reverse import ReverseInterpreter
 from .vjp import primal_and_node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from ..core.graph import Equation
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,6 @@ from ..core.surface import is_object
 from ..ops.operators import length
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.aval import Aval
     from ..core.typing import ArrayLike
 

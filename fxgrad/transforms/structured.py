@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,6 @@ from .vjp import grad
 from .vmap import vmap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.typing import P
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from .custom.call import CustomCall
 from .jit import as_argnums, function_name, split_static, stage_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.graph import Equation, Graph
 
 

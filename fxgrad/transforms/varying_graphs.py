@@ -4,6 +4,7 @@ of loops until a step adds no axis.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import ops  # noqa: F401  before its parts
@@ -12,8 +13,6 @@ from ..ops.ranks import BetweenRanks
 from .copies import NOWHERE, known_axes, varying_results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .copies import Names
 
 

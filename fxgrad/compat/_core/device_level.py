@@ -7,6 +7,7 @@ open, where every operator is a primitive.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ import numpy as np
 from ...extend import CPU, EVAL, Interpreter, PrimalTracer, Tracer, device_of, devices, is_on_cuda
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...extend import Primitive
 
 

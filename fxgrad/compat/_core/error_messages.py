@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +21,6 @@ from .dtypes import can_cast, from_numpy_dtype, short_name
 from .tensor import Tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...extend import Device
 
 # What an operation may have raised that is to be reworded.

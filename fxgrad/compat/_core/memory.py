@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,6 @@ from .dtypes import type_name
 from .tape import AccumulateGrad, next_serial, node_and_index
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .tape import Node
 
 MAX_CHANGES = 64  # modifications of one memory, of which order and line are known

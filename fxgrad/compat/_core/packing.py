@@ -8,6 +8,7 @@ attribute `is_packed`, which is False.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,6 @@ from .tensor import Tensor, make_tensor, to_outer
 from .views import tensor_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .tape import TapeInterpreter
 
 MODIFIED_MESSAGE = (

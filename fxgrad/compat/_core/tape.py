@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
+from collections.abc import Callable, Sequence
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,8 +38,6 @@ from .modes import current_modes
 from .recorded_call import overload_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .hooks import RemovableHandle
 
 next_serial = itertools.count(

@@ -10,6 +10,7 @@ NumPy cannot represent without a copy (`LazyMeta`); writes into these go to the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,8 +34,6 @@ from .tape import BASE_TAPE, LEAF, Node, TapeTracer, current_tape, node_and_inde
 from .tensor import Tensor, attach_retain_hook, gradient_edge, make_tensor, refresh, to_outer, to_tracer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .tape import TapeInterpreter
 
 

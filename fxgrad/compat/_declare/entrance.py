@@ -3,6 +3,7 @@ the library, asks classes that override functions, takes NumPy's parameter names
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, ca
 from .signatures import DerivedSignature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from ...extend import Observer
 
 current = CURRENT.get

@@ -7,6 +7,7 @@ Contexts without modes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from ...extend import RematPullback
 from .._core.tape import no_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .._core.tape import Node, TapeInterpreter
 
 Recorded = tuple[Any, "Node | None"]  # the value of a result, or those of several, and the Node

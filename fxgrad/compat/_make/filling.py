@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter
 from typing import TYPE_CHECKING, Any
@@ -31,8 +32,6 @@ from .sampling import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .generators import Generator
 
 

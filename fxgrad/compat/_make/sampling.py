@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -25,8 +26,6 @@ from .generators import batch_order, draw, draw_for_each, draw_tensor, lies_in_r
 from .options import OutOptions, SampleLikeOptions, SampleOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .generators import Generator
 
 FLOAT = np.dtype(float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,6 @@ from ..errors import NotSupportedError, TensorError, argument_error
 from .attributes import MemoryLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .._core.tensor import Tensor
 
 # The functions whose results may be without entries.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -17,8 +18,6 @@ from .creation import create_with_options, options_like, parse_size
 from .options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._core.tensor import Tensor
 
 

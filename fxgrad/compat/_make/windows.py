@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -14,8 +15,6 @@ from .creation import create_with_options
 from .options import Options, SignalOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .._core.tensor import Tensor
 
 

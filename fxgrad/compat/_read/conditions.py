@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .._core.error_messages import not_a_tensor_error
@@ -16,8 +17,6 @@ from ..errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...extend import FxgradError
 
 

@@ -7,6 +7,7 @@ with a separate set of attributes.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +35,6 @@ from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from ..errors import NotSupportedError, TensorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .._core.packing import PackedValue
 
 

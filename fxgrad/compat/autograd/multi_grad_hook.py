@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,8 +12,6 @@ from .._core.tensor import Tensor, gradient_edge
 from ..errors import ArgumentValueError, NoGradientError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .._core.hooks import RunningPass
 
 

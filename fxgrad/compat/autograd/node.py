@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...extend import aval_of
@@ -16,8 +17,6 @@ from .._make.devices import device_of
 from ..errors import TensorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .._core.hooks import RemovableHandle
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentValueError
@@ -11,7 +12,6 @@ from .profiler_table import format_table, format_time
 from .profiler_trace import write_chrome_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from os import PathLike
 
 __all__ = [

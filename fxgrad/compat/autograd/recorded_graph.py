@@ -7,6 +7,7 @@ abstract cotangents gives the shapes of all results behind a Tensor.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,8 +23,6 @@ from .function_node import BackwardCFunction, SavedOutput
 from .gradient_edge import GradientEdge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from ...extend import source_info
 
 

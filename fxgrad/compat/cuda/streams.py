@@ -6,15 +6,13 @@ equivalent.
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from .._make.devices import as_device, import_cupy, with_index
 from .._make.devices import device as make_device
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from .._make.devices import device as Device
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from .groups import get_rank, get_world_size, is_initialized, split_off
 from .initialization import init_process_group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .groups import ProcessGroup
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...distributed.communicator import Done
@@ -12,8 +13,6 @@ from .groups import find_member_group
 from .work import Work, conclude
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._core.tensor import Tensor
     from .groups import ProcessGroup
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._declare.packages import complete_module
@@ -11,8 +12,6 @@ from .groups import find_group, find_member_group
 from .work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._core.tensor import Tensor
 
 

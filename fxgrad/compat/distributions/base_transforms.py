@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._core.tensor import Size, Tensor
@@ -12,8 +13,6 @@ from . import constraints
 from .utils import absent_member, attribute_of, insert_arguments, is_ours, known_truth, sum_rightmost, torch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .constraints import Constraint
 
 

@@ -7,6 +7,7 @@ entropy follows from a few moments of X under p, and is infinite where the suppo
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentValueError, NotSupportedError
@@ -29,8 +30,6 @@ from .transformed_distribution import TransformedDistribution
 from .utils import euler_constant, sum_rightmost, torch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .._core.tensor import Tensor
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._core.tensor import Size, Tensor
@@ -13,8 +14,6 @@ from .number_transforms import sigmoid_inside
 from .utils import absent_member, part_lengths, sum_rightmost, torch, tril_matrix_to_vec, vec_to_tril_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .constraints import Constraint
 
 

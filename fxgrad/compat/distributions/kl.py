@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError, NotSupportedError
 from .distribution import Distribution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .._core.tensor import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]

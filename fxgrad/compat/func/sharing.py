@@ -7,6 +7,7 @@ recorded as a view, so that writes reach the history as well. All other results 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,8 +34,6 @@ from .arguments import flatten_tree, is_leaf, split_aux
 from .transform_levels import enter_tape, to_outer_result, wrap_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from .._core.tape import TapeInterpreter
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from types import FunctionType, ModuleType
@@ -22,8 +23,6 @@ from .modules.module import Module
 from .parameter import UninitializedParameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from ..distributed.groups import ProcessGroup
 
 BUCKET_CAP_MB = 25

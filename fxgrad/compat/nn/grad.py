@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
@@ -10,8 +11,6 @@ from ..autograd.gradients import grad
 from . import functional
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .._core.tensor import Tensor
 
 

@@ -6,6 +6,7 @@ implementations, of which there is one here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from ..nn.parameter import Parameter
 from ..ops.complex import view_as_real
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .._make.devices import device as torch_device
 
 _foreach_supported_types = [Tensor, Parameter]

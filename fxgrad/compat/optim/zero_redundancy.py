@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..distributed import collectives
@@ -11,8 +12,6 @@ from ..errors import NotSupportedError, TensorError
 from .optimizer import Optimizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .optimizer import ParamsT
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +19,6 @@ from ..errors import ArgumentError, NotSupportedError, TensorError
 from ..ops.arguments import as_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import TracebackType
-
     from .._core.dtypes import dtype as torch_dtype
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._declare.spaces import expose
@@ -9,8 +10,6 @@ from ..errors import NotSupportedError, TensorError
 from .construction import SparseLayout, absent_layout, sparse_csr, sparse_csr_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .._core.dtypes import dtype as torch_dtype
     from .._core.sparse_tensor import SparseTensor
     from .._core.tensor import Tensor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from ..ops.arguments import normalize_dim
 from .construction import coalesced, flat_places, make_indices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .._core.dtypes import dtype as torch_dtype
     from .._core.tensor import Tensor
 

@@ -9,7 +9,8 @@ nested calls.
 from __future__ import annotations
 
 import weakref
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,9 +28,6 @@ from ..func.transform_levels import record_on
 from ..ops.overloads import called_operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
     from .._declare.handlers import OperationCall, Recorded
 
 ALIKE = "a function that does the same each time: no state that it changes, no test of what it ran before"

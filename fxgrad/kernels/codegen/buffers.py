@@ -15,6 +15,7 @@ no such pair.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,8 +24,6 @@ from ...core.graph import Graph, Literal, Var
 from .direct import makes_memory, takes_buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.aval import Aval
     from ...core.graph import Equation
 

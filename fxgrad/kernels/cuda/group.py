@@ -5,6 +5,7 @@ its space. CuPy caches the compiled code for each device, and launches in the cu
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.aval import SCALARS
@@ -18,8 +19,6 @@ from .kernel import BLOCK
 from .source import OPTIONS, write_group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .kernel import Kernel
 
 FREE = ("--std=c++17",)  # where a product and a sum may be rounded once

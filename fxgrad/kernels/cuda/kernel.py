@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,6 @@ from . import functions
 from .functions import MEMORY, REGISTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
-
     from ...core.graph import Equation, Graph
 
 BLOCK = 256  # threads of a block

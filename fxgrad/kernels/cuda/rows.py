@@ -13,6 +13,7 @@ additions depends on the shape only.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ...core.graph import Literal
@@ -23,8 +24,6 @@ from .functions import REGISTERS
 from .kernel import BLOCK, Kernel, KernelWriter, combine, join, needed_for, neutral, total_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
     from ...core.graph import Equation
 
 

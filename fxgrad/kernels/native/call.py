@@ -15,6 +15,7 @@ The function that allocates the results is generated as Python text:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +36,6 @@ from .runner import Settlement
 from .steps import StepWriter, admits_aval, admits_equation, inner_graphs, is_elementwise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...core.graph import Equation, Graph
 
 CALL, STEPS = "call", "steps"

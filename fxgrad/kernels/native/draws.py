@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +16,6 @@ from .steps import StepWriter, step_rule
 from .streams import log_gamma_function, stream_function, write_block
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...core.graph import Equation
     from .ir import Function
 

@@ -6,6 +6,7 @@ the code is written, so rearrangements need no code at all. For a result in memo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,6 @@ from .steps import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.graph import Equation
 
 Position = tuple[Any, ...]  # of integers and Values

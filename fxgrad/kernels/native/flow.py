@@ -6,6 +6,7 @@ other, and then they are swapped.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...core.graph import Literal, Var
@@ -23,8 +24,6 @@ from .steps import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.graph import Equation, Graph
 
 NUMBERS = 400  # entries in registers that go from step to step

@@ -14,6 +14,7 @@ stored (one for each row) and added by NumPy. The order of additions depends on 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,6 @@ from . import arrays, exceptions, lanes, math
 from .ir import I32, I64, PTR, Function, Type, Value, hide
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.graph import Equation, Graph
     from ..space import Reduction, Space
 

@@ -3,6 +3,7 @@ written at an index goes to the memory of the array itself where nobody needs th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from .ir import Type, Value
 from .steps import StepWriter, is_held, size_in_memory, step_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.graph import Equation
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from .ir import I64
 from .tier import Tier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .ir import Function
 
 ELEMENTS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}

@@ -7,6 +7,7 @@ alternate. Operands are converted as in NumPy's loops; Python numbers take the d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,6 @@ from .math.complex_numbers import Complex
 from .processor import vector_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.graph import Equation, Graph
     from .ir import Function
 

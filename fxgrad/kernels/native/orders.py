@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from .ir import I64, Value
 from .steps import Held, StepWriter, is_held, size_in_memory, step_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.graph import Equation
 
 

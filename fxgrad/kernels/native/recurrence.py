@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +25,6 @@ from .runner import concerns_somebody
 from .steps import StepWriter, inner_graphs, is_held
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.aval import Aval
     from ...core.graph import Graph
 

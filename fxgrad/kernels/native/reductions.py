@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from .ir import I64, Type, Value
 from .steps import StepWriter, combine, is_held, step_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.graph import Equation
 
 

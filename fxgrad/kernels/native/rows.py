@@ -13,6 +13,7 @@ same size that is written later, or in a row of its own.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,8 +27,6 @@ from .ir import I64, PTR, Function, Type, Value, hide
 from .processor import vector_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.graph import Equation
     from ..row_space import RowSpace
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,6 @@ from .rows import RowWork, RowWriter
 from .threads import Crew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.aval import Aval
     from ..space import Space
 

@@ -12,6 +12,7 @@ integer division by zero), the code reports a *doubt*: NumPy then computes the w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,8 +31,6 @@ from .products import plan_product, write_product, write_transposition
 from .rows import RowWork, RowWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.aval import Aval
     from ...core.graph import Equation, Graph, Var
 

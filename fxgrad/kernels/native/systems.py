@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from .math import formats
 from .steps import StepWriter, size_in_memory, step_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...core.graph import Equation
 
 

@@ -8,6 +8,7 @@ forward mode the rule for reverse mode; a transpose serves both. Without any rul
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,6 @@ from ..vmap import MAPPED_AXIS, BatchInterpreter, vmap_with
 from .transpose import UNTRACEABLE_ERRORS, batch_pullback, jvp_from_vjp, vjp_from_jvp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.graph import Graph
 
 # What becomes of code in C that gets no arrays.

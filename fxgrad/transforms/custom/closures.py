@@ -8,6 +8,7 @@ end; so their rules are staged only on demand.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,6 @@ from ..subgraphs import close_graphs, expand_list, select_list, split_list, tang
 from .call import RuledCall, instantiate_tangents
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...core.aval import Aval
 
 INSIDE_RULE: ContextVar[bool] = ContextVar("fxgrad_inside_rule", default=False)

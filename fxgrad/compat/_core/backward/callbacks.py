@@ -4,6 +4,7 @@ gradient; the Node's pre-hooks; the Node, or the accumulation of a leaf; the Nod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ....extend import aval_of
@@ -15,8 +16,6 @@ from ..tensor import Tensor, refresh
 from .accumulation import accumulate_grad, to_cotangent, to_gradient
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..tape import AccumulateGrad, Node
 
 

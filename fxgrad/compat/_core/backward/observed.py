@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ from ..tape import AccumulateGrad
 from .engine import AnomalyPass, Pass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..tape import Node
 
 ENGINE = "autograd::engine::evaluate_function: "  # torch's name for the work at a node

@@ -5,6 +5,7 @@ continues where the plain walk ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from ..tensor import Tensor, allocate_tensor
 from .accumulation import ACCUMULATE_LOCK, accumulate_grad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .engine import Pass
 
 

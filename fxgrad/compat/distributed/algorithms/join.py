@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..._make.creation import ones, zeros
@@ -11,8 +12,6 @@ from .. import collectives
 from ..groups import get_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..work import Work
 
 

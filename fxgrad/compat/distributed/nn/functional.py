@@ -6,6 +6,7 @@ the processes that sent the values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._make.creation import empty_like, zeros_like
@@ -16,8 +17,6 @@ from ..groups import get_rank, get_world_size
 from ..reductions import ReduceOp
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..._core.tensor import Tensor
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,8 +14,6 @@ from .linear import Linear
 from .module import Module
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..._core.tensor import Tensor
 
 

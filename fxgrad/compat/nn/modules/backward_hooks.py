@@ -5,6 +5,7 @@ together.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,6 @@ from ...autograd.grad_mode import is_grad_enabled
 from ...errors import TensorError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..._core.tape import Node
 
 

@@ -9,6 +9,7 @@ arXiv:1406.1078 (GRU).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,6 @@ from .packing import pad_packed, unpad_packed
 from .recurrent_loops import RecurrentLayer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ....extend import Graph
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._core.dtypes import PUBLIC
@@ -12,8 +13,6 @@ from ..._make.sampling import multinomial, randint, randperm
 from ...errors import ArgumentError, ArgumentValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from ..._core.tensor import Tensor
 
 DRAWN_AT_ONCE = 32  # numbers that are drawn with replacement, so that a long pass needs no memory

@@ -17,7 +17,8 @@ compute with harmless numbers.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ..ir import Function, Type, Value
 from . import complex_numbers
 from .complex_numbers import Complex
 from .declare import FUNCTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ELEMENTS = {
     "float64": "double",
