@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from .. import random as fxrandom
 from ..core.errors import ShapeError
 from ..core.interpreter import api_boundary
 from ..numpy.placement import device_get
+from .communicator import Communicator
 from .processes import world
-
-if TYPE_CHECKING:
-    from .communicator import Communicator
 
 
 @api_boundary

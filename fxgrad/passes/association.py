@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.costs import REORDERED_GAIN
+from ..core.graph import Equation, Graph
 from ..kernels.contraction import parse_spec
 from .draft import Draft, rewrite
-
-if TYPE_CHECKING:
-    from ..core.graph import Equation, Graph
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

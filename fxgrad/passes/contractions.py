@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core.costs import SEEN_ORDER
-from ..core.graph import Literal
+from ..core.graph import Equation, Graph, Literal
 from ..kernels.contraction import parse_spec
 from .draft import Draft, has_any, rewrite
-
-if TYPE_CHECKING:
-    from ..core.graph import Equation, Graph
 
 
 def simplify_contractions(graph: Graph) -> Graph:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from ..core.graph import Equation
 from ..kernels.cuda.functions import covers
 from ..kernels.space import REDUCTIONS, REPEATS
 from .fusion import Target
-
-if TYPE_CHECKING:
-    from ..core.graph import Equation
 
 
 def is_candidate(equation: Equation) -> bool:

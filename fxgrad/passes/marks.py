@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..core.graph import Equation, Graph
 from .draft import Draft, rewrite
-
-if TYPE_CHECKING:
-    from ..core.graph import Equation, Graph
 
 
 def drop_marks(graph: Graph) -> Graph:

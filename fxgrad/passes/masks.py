@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..core.graph import Literal
+from ..core.graph import Equation, Graph, Literal
 from .draft import Draft, has_any, is_zero, rewrite
-
-if TYPE_CHECKING:
-    from ..core.graph import Equation, Graph
 
 
 def join_masks(graph: Graph) -> Graph:

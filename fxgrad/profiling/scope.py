@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ContextDecorator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.interpreter import CURRENT
 from .level import ProfileLevel
-
-if TYPE_CHECKING:
-    from .recording import Event
+from .recording import Event
 
 
 def open_profiles() -> Iterator[ProfileLevel]:

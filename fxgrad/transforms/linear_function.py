@@ -7,20 +7,18 @@ Its leaves are its residuals. So it may be returned from a jitted or mapped func
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core import pytree
+from ..core.aval import Aval
 from ..core.errors import StructureError
 from ..core.graph import Graph
 from ..core.interpreter import api_boundary
 from ..core.same_graphs import intern_graph, lift_constants
 from ..core.staging import stage
 from .arguments import admit_tangents, as_cotangent, tangent_dtype, unshare_results
-
-if TYPE_CHECKING:
-    from ..core.aval import Aval
 
 
 class LinearFunction:

@@ -33,12 +33,9 @@ from ...extend import (
 )
 from ..errors import TensorError
 from .anomaly import note_call
-from .hooks import ensure_hooks
+from .hooks import RemovableHandle, ensure_hooks
 from .modes import current_modes
 from .recorded_call import overload_name
-
-if TYPE_CHECKING:
-    from .hooks import RemovableHandle
 
 next_serial = itertools.count(
     1

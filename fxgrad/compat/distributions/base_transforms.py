@@ -5,15 +5,13 @@ from __future__ import annotations
 import copy
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.tensor import Size, Tensor
 from ..errors import ArgumentValueError
 from . import constraints
+from .constraints import Constraint
 from .utils import absent_member, attribute_of, insert_arguments, is_ours, known_truth, sum_rightmost, torch
-
-if TYPE_CHECKING:
-    from .constraints import Constraint
 
 
 def are_equal(a: Any, b: Any) -> bool:

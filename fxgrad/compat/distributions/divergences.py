@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._core.tensor import Tensor
 from ..errors import ArgumentValueError, NotSupportedError
 from .categorical import Categorical, OneHotCategorical
 from .combined import Independent
@@ -28,9 +29,6 @@ from .odds import Bernoulli, Binomial, ContinuousBernoulli, Geometric, Poisson
 from .positive import Beta, Dirichlet, Exponential, Gamma
 from .transformed_distribution import TransformedDistribution
 from .utils import euler_constant, sum_rightmost, torch
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 # -- of one family ------------------------------------------

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
+from .._core.tensor import Tensor
 from .._make.creation import zeros
 from ..autograd.gradients import grad
 from . import functional
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 def make_gradients(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..distributed import collectives
 from ..distributed.algorithms.join import Join, Joinable, JoinHook
 from ..distributed.groups import ensure_inside, get_global_rank
 from ..errors import NotSupportedError, TensorError
-from .optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from .optimizer import ParamsT
+from .optimizer import Optimizer, ParamsT
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from .._core.dtypes import dtype as torch_dtype
+from .._core.sparse_tensor import SparseTensor
+from .._core.tensor import Tensor
 from .._declare.spaces import expose
 from ..errors import NotSupportedError, TensorError
 from .construction import SparseLayout, absent_layout, sparse_csr, sparse_csr_tensor
-
-if TYPE_CHECKING:
-    from .._core.dtypes import dtype as torch_dtype
-    from .._core.sparse_tensor import SparseTensor
-    from .._core.tensor import Tensor
 
 # The layout that each method is of, in torch's words.
 OF_LAYOUTS = {

@@ -12,15 +12,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.cache import Cache
 from . import arrays, exceptions
+from .ir import Function
 from .math import definitions
 from .processor import NativeCode, vector_bytes
-
-if TYPE_CHECKING:
-    from .ir import Function
 
 LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
 MODES = ("auto", "always", "never")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..._make.creation import ones, zeros
 from ...errors import ArgumentValueError, TensorError
 from .. import collectives
 from ..groups import get_rank
-
-if TYPE_CHECKING:
-    from ..work import Work
+from ..work import Work
 
 
 class JoinHook:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ....extend import Aval, Cache, aval_of, ops, stage
+from ....extend import Aval, Cache, Graph, aval_of, ops, stage
 from ..._core.tensor import wrap
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
@@ -24,9 +24,6 @@ from ..joining import cat, stack
 from .dropout import dropout as drop_entries
 from .packing import pad_packed, unpad_packed
 from .recurrent_loops import RecurrentLayer
-
-if TYPE_CHECKING:
-    from ....extend import Graph
 
 
 def apply_rows(x, weight) -> Any:
