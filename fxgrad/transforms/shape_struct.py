@@ -13,7 +13,6 @@ from ..core.aval import aval_of
 from ..core.errors import DTypeError
 from ..core.interpreter import VALUES
 from ..core.surface import is_object
-from ..ops.operators import length
 
 if TYPE_CHECKING:
     from ..core.aval import Aval
@@ -75,7 +74,10 @@ class ShapeDtypeStruct:
             self.shape if shape is None else shape, self.dtype if dtype is None else dtype
         )
 
-    __len__ = length
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)
