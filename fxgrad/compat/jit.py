@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import builtins
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final, NamedTuple
 
 from ._core.absence import make_absent
 from ._declare.packages import complete_module
 from .nn.modules.module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 NOT_SCRIPTED = "functions and modules stay Python here; save a state_dict"
 

@@ -6,7 +6,9 @@ They run in Python, like `torch.autograd.Function`s, and are found as `torch.ops
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 from ._core.absence import make_absent
 from ._core.operation_names import OPERATIONS, find_operation
@@ -14,10 +16,6 @@ from ._declare.packages import complete_module
 from .autograd.named_operation import EVERYWHERE, Derivative, NamedOperation
 from .autograd.schemas import Schema, infer_schema, read_schema
 from .errors import ArgumentValueError, TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
 
 COMPILED = "operations are carried out by Python here"
 opcheck = make_absent("torch.library.opcheck", "torch.autograd.gradcheck examines derivatives")

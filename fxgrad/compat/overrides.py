@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from types import FunctionType, MethodWrapperType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _surface  # noqa: F401  Tensors have all their methods
 from ._core.overriding import (
@@ -25,10 +26,6 @@ from ._core.overriding import (
 from ._core.tensor import Tensor
 from ._declare.packages import complete_module
 from ._declare.spaces import SPACES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from contextlib import AbstractContextManager
 
 # Functions that make Tensors of what is none: modes override them, operands do not.
 MAKERS = {

@@ -7,7 +7,8 @@ A primitive's `make_kernel(xp)` is called once for each namespace. NumPy's types
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,9 +24,6 @@ from .interpreter import VALUES, Tracer
 from .surface import is_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from contextlib import AbstractContextManager
-
     from .typing import Array
 
 # Array type → its namespace, None where that is of no use; filled when a type is first met.

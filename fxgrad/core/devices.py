@@ -7,19 +7,16 @@ without array operands run on the default device.
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .errors import DeviceError, DTypeError
 from .interpreter import Tracer
 from .library import load_library
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-    from contextlib import AbstractContextManager
 
 KINDS = ("cpu", "cuda")
 

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import PathFinder
 from itertools import accumulate
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 
 class Home(NamedTuple):

@@ -9,7 +9,9 @@ graph(x: f64[3]) → f64[]
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +21,6 @@ from .aval import Aval, aval_of
 from .errors import GraphError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from types import FrameType
-
     from .rules import Rules
 
 

@@ -15,20 +15,16 @@ below its equation. The text holds no addresses and no order of a set: equal gra
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from itertools import chain, count
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .aval import Aval, aval_of
-from .graph import Graph, Literal, Var, iter_subgraphs, letter_names
+from .graph import Equation, Graph, Literal, Var, iter_subgraphs, letter_names
 from .rules import REGISTRY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .graph import Equation
 
 MAX_WIDTH = 60  # a longer expression shifts the columns of its own line only
 

@@ -8,6 +8,7 @@ Context, down to evaluation, which runs kernels.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar, Token
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -17,8 +18,6 @@ from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from .rules import Rules
     from .typing import P, R
 

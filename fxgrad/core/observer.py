@@ -8,14 +8,13 @@ would see alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .aval import PLAIN, Aval
 from .interpreter import CURRENT, Context, Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .graph import Equation
     from .primitive import Primitive
     from .pullback import PullbackRule

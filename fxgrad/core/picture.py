@@ -5,18 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import graph_text
-from .graph import Var, iter_subgraphs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from .graph import Graph
-    from .graph_text import Line
+from .graph import Graph, Var, iter_subgraphs
+from .graph_text import Line
 
 _FONT = {"fontname": "monospace", "fontsize": "10"}
 _STYLE = "font-family: monospace; white-space: pre; line-height: 1.4; text-align: left"

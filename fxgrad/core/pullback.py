@@ -7,11 +7,10 @@ may be modified, must also know where residuals come from: `saved_from` and `map
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .primitive import Primitive
 
 

@@ -7,14 +7,13 @@ later adds no method here: it asks for what is here, or treats operations by nam
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .aval import Aval
 from .errors import NotDifferentiableError, NotLinearError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .graph import Graph
 
 # Every declared operation by name. Filled while fxgrad.ops is imported, not changed afterwards.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -10,8 +11,6 @@ from .errors import UnsupportedError
 from .interpreter import Tracer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .primitive import Primitive
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +11,8 @@ from .. import random as fxrandom
 from ..core.errors import ShapeError
 from ..core.interpreter import api_boundary
 from ..numpy.placement import device_get
+from .communicator import Communicator
 from .processes import world
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .communicator import Communicator
 
 
 @api_boundary

@@ -8,6 +8,7 @@ polls the earlier messages.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import nan, prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from ..core.aval import kind_of
 from ..core.errors import DTypeError, IndexingError, ShapeError, StructureError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .communicator import Communicator, Work
 
 BUCKET_BYTES = 25 << 20

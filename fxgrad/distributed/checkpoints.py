@@ -16,19 +16,17 @@ import warnings
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core import pytree
 from ..core.errors import CheckpointError, StructureError
 from ..core.interpreter import api_boundary
+from .communicator import Communicator
 from .processes import world
 from .records import build_tree, bytes_of, check_description, describe_tree, pieces
 from .sharding import is_sharded
-
-if TYPE_CHECKING:
-    from .communicator import Communicator
 
 FORMAT = 1
 NAME = re.compile(r"step-(\d+)")

@@ -10,6 +10,7 @@ their texts and abandon the collective.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -20,8 +21,6 @@ from ..core.errors import CollectiveMismatchError
 from .requests import load_mpi
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .group import MPIGroup
 
 CHECK_TAG = 1  # of the messages on a group's second communicator of MPI

@@ -7,10 +7,11 @@ parameters: see `buckets`.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from ..core.interpreter import acting_level, api_boundary, copy_level, levels
 from ..core.pytree_keys import keystr
 from ..core.staging import GraphInterpreter
 from ..core.surface import release
+from ..core.typing import P, PyTree
 from ..numpy.placement import device_get
 from ..ops.masked import densify
 from ..ops.ranks import copy_to_ranks, sum_ranks, unite_copies
@@ -35,11 +37,6 @@ from .buckets import BUCKET_BYTES, Buckets, assign_buckets
 from .communicator import Communicator
 from .mesh import Mesh, MeshAxis
 from .processes import world
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..core.typing import P, PyTree
 
 
 @api_boundary

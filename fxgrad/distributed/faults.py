@@ -12,6 +12,7 @@ import os
 import sys
 import time
 import traceback
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,6 @@ from ..core.errors import CollectiveMismatchError
 from .requests import Request, load_mpi
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .checks import Call
     from .group import MPIGroup
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from ..transforms.derived_function import derive
 from .sharding import P, PartitionSpec, Sharded, check_spec, is_sharded, specs_of, take_local
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .mesh import Mesh
 
 

@@ -7,24 +7,21 @@ sums take.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core.costs import ONE_STEP_BYTES
 from ..core.errors import DTypeError
+from .checks import Call
 from .communicator import Communicator, Work, namespace
 from .group import MPIGroup
 from .nccl import NCCLCommunicator
 from .reductions import BITWISE, OF_BOOLEANS, reduce_rows, working_dtype
 from .requests import Message, Request, Steps, Together, load_mpi
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
-
-    from .checks import Call
 
 PERMUTE_TAG = 5  # on the second communicator, as the tags of `checks` and `faults`
 

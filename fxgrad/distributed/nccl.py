@@ -10,6 +10,7 @@ bits), and sums in the order of the members, are gathered and reduced by each pr
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,6 @@ from .communicator import Communicator, Done, Work
 from .reductions import OF_BOOLEANS, reduce_rows, working_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .group import MPIGroup
 
 OPERATIONS = {"sum": "SUM", "mean": "SUM", "prod": "PROD", "max": "MAX", "min": "MIN"}

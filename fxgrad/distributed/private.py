@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import ops, per_sample
 from .. import random as fxrandom
@@ -14,14 +15,10 @@ from ..core.interpreter import api_boundary
 from ..ops.ranks import sum_ranks
 from ..random.keys import check_one_key
 from ..transforms.derived_function import derive
+from .communicator import Communicator
 from .data_parallel import as_axis, reduce_in_buckets
+from .mesh import MeshAxis
 from .processes import world
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .communicator import Communicator
-    from .mesh import MeshAxis
 
 
 @api_boundary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,8 +11,6 @@ from ..core.library import load_library
 from .communicator import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
     from .checks import Agreement, Call
     from .group import MPIGroup
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -16,8 +17,6 @@ from ..ops.ranks import join_parts, scatter_part
 from .processes import world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from ..core.typing import PyTree
     from .mesh import Mesh
 

@@ -12,6 +12,7 @@ constant along some of the axes of rows.
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from ..core.costs import CACHE_ENTRIES
 from .space import REDUCTIONS, runs_along
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-
     from ..core.graph import Equation, Graph
 
 MOVES = frozenset({"reshape", "broadcast_to"})  # between the forms of a value that has an entry for each row

@@ -10,6 +10,7 @@ the group traverse in the same way are merged into one dimension, so most groups
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,8 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.graph import Equation, Graph
 
 # Reductions, and the ufunc that combines two entries.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,7 @@ from ..core.costs import CACHE_ENTRIES, FEWEST_TILES
 from ..core.graph import Equation, Graph, Var
 from .codegen.source import compile_graph
 from .memory import allocate
-from .space import REDUCTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .space import Space
+from .space import REDUCTIONS, Space
 
 
 class Tiles:

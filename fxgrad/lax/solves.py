@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import ops
 from ..control.linear_solve import linear_solve
 from ..core import pytree, source_info
 from ..core.aval import aval_of, is_differentiable
 from ..core.errors import EscapedTracerError, StructureError
+from ..core.graph import Graph
 from ..core.interpreter import api_boundary, is_plain
 from ..core.staging import stage
 from ..core.surface import is_alike
@@ -27,11 +29,6 @@ from .functions import (
     mismatch_error,
     unshare_if_plain,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..core.graph import Graph
 
 __all__ = ["custom_linear_solve", "custom_root"]
 

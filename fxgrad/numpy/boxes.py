@@ -31,7 +31,7 @@ from ..core.aval import PLAIN, aval_of
 from ..core.errors import DTypeError, ShapeError, UnsupportedError
 from ..core.interpreter import EVAL, Tracer, ensure_open, levels, parts_of, twin
 from ..core.surface import SurfaceObject, is_box
-from ..ops.operators import SIGNS, refuse_strides
+from ..ops.operators import SIGNS, iterate, length, refuse_strides
 from . import methods  # noqa: F401  what traced values have, and boxes are to have as well
 from .at_index import At
 from .cells import Cell, Window, ensure_same_body, shown_error
@@ -152,15 +152,7 @@ class Box(SurfaceObject):
             return Selection(self.value, key)
         return make_writable(read(self.value))
 
-    def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
-            raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of unsized object")
-        return self.shape[0]
+    __iter__, __len__ = iterate, length
 
     @property
     def flat(self) -> Flat:

@@ -440,10 +440,8 @@ def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype:
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], operands[1:]
     else:
-        arrays, lists = (
-            operands[: len(operands) // 2 * 2 : 2],
-            [*operands[1::2], *operands[len(operands) // 2 * 2 :]],
-        )
+        arrays = operands[: len(operands) // 2 * 2 : 2]
+        lists = [*operands[1::2], *operands[len(operands) // 2 * 2 :]]
         symbols = ["".join("..." if i is Ellipsis else LETTERS[i] for i in entries) for entries in lists]
         subscripts = ",".join(symbols[: len(arrays)]) + "".join(f"->{s}" for s in symbols[len(arrays) :])
     dtype = dtype or preferred_element_type

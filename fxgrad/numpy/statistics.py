@@ -225,10 +225,8 @@ def quantiles(
         weights = weights_along(a, operand(weights), axis)
         ensure(ops.greater_equal(weights, 0), "Weights must be non-negative.", "fnp.clip(weights, 0)")
         order = ops.argsort(rows, axis=0)
-        rows, weights = (
-            ops.take_along(rows, order, 0),
-            ops.take_along(move_sample_first(weights, axis), order, 0),
-        )
+        rows = ops.take_along(rows, order, 0)
+        weights = ops.take_along(move_sample_first(weights, axis), order, 0)
         if skip_nan:
             weights = ops.where(ops.isnan(rows), 0, weights)
         y = quantiles_by_weight(rows, weights, flat)

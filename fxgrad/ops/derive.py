@@ -56,12 +56,10 @@ class Pullback(PullbackRule):
         projected: list[int],
         finite: bool | None,
     ):
-        self.save_residuals, self.saved_from, self.pull_plain, self.traced = (
-            save_residuals,
-            saved_from,
-            pull_plain,
-            pull_traced,
-        )
+        self.save_residuals = save_residuals
+        self.saved_from = saved_from
+        self.pull_plain = pull_plain
+        self.traced = pull_traced
         self.projected, self.finite = projected, finite
         self.reach: Callable | None = None
         self.primitive: Any = None

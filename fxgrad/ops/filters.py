@@ -44,10 +44,6 @@ def delayed_sum(a: Any, y: Any) -> Any:
     return ops.getitem(full, index=(*(slice(None),) * (rank - 1), slice(0, count, None)))
 
 
-def all_pole_aval(self: Any, a: Aval, x: Aval) -> Aval:
-    return Aval(x.shape, np.result_type(a.dtype, x.dtype))
-
-
 def all_pole_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     """What a tangent of the coefficients changes is an input to the same filter."""
     (a, _), (ta, tx) = primals, tangents
@@ -80,7 +76,7 @@ all_pole = register(
     AllPole(
         "all_pole",
         all_pole_kernel,
-        abstract_rule=all_pole_aval,
+        abstract_rule=lambda self, a, x: Aval(x.shape, np.result_type(a.dtype, x.dtype)),
         tangent_rule=all_pole_tangent,
         transpose_rule=all_pole_transpose,
         batch_rule=lambda a, x, *, size: all_pole(a, x),

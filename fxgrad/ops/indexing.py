@@ -139,10 +139,6 @@ def fill_template(index: tuple, arrays: Any, xp: Any = np) -> tuple:
     return tuple(xp.asarray(next(rest)) if e is ARRAY else e for e in index)
 
 
-def getitem_kernel(xp: Any) -> Any:
-    return lambda x, *arrays, index: x[fill_template(index, arrays, xp)]
-
-
 def getitem_shape(x: Aval, *arrays: Aval, index: tuple) -> tuple[int, ...]:
     """Return the shape that NumPy itself gives, on arrays without data."""
     stand_in = np.broadcast_to(np.zeros((), bool), x.shape)
@@ -234,7 +230,7 @@ def getitem_batch(x: Any, *arrays: Any, size: int, index: tuple, indexed: bool =
 
 getitem = linear(
     "getitem",
-    getitem_kernel,
+    lambda xp: lambda x, *arrays, index: x[fill_template(index, arrays, xp)],
     shape_rule=getitem_shape,
     transpose_rule=getitem_transpose,
     batch_rule=getitem_batch,

@@ -12,6 +12,7 @@ Primitive is that function's attribute `.primitive`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -43,8 +44,6 @@ from .projection import project, promote_tangent
 from .vocabulary import ops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.typing import Array, ArrayLike
 
 
@@ -318,12 +317,10 @@ class Linear(Primitive, PullbackRule):
         count: int | None = 1,
         structural: bool = True,
     ):
-        self.shape_rule, self.abstract_rule, self.transpose_rule, self.batch_rule = (
-            shape_rule,
-            abstract_rule,
-            transpose_rule,
-            batch_rule,
-        )
+        self.shape_rule = shape_rule
+        self.abstract_rule = abstract_rule
+        self.transpose_rule = transpose_rule
+        self.batch_rule = batch_rule
         self.count, self.structural = count, structural
         self.dtypes = Cache()
         super().__init__(name, make_kernel)
@@ -501,12 +498,10 @@ class General(Primitive):
         reach: Any = None,
         multiple: bool = False,
     ):
-        self.abstract_rule, self.tangent_rule, self.batch_rule, self.transpose_rule = (
-            abstract_rule,
-            tangent_rule,
-            batch_rule,
-            transpose_rule,
-        )
+        self.abstract_rule = abstract_rule
+        self.tangent_rule = tangent_rule
+        self.batch_rule = batch_rule
+        self.transpose_rule = transpose_rule
         self.reach, self.multiple_results = reach, multiple
         self.dtypes = Cache()
         self.pullbacks = Cache()

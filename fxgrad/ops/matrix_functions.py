@@ -154,14 +154,10 @@ fractional_power, fractional_power_slope = function_of_matrices(
 )
 
 
-def square_root_kernel(xp: Any) -> Any:
-    return scipy_kernel("sqrtm") if xp is np else lambda a: array_kernels().square_root(xp, a)
-
-
 # The derivative X of the root along T solves √A·X + X·√A = T: N. J. Higham, Functions of Matrices, section 6.1.
 matrix_sqrt = matrix_function(
     "matrix_sqrt",
-    square_root_kernel,
+    lambda xp: scipy_kernel("sqrtm") if xp is np else lambda a: array_kernels().square_root(xp, a),
     abstract_rule=matrix_aval,
     tangent_rule=lambda y, primals, tangents, params: sylvester(y, y, tangents[0]),
 )

@@ -35,14 +35,10 @@ def draw(xp: Any, key: Any, shape: tuple[int, ...], domain: int, law: str | None
     return found[()] if xp is np else found
 
 
-def random_bits_kernel(xp: Any) -> Any:
-    return lambda key, *, shape, domain: draw(xp, key, shape, domain)
-
-
 # The words of the key's stream in one of Philox's domains: draws, or the keys that come of a split.
 random_bits = general(
     "random_bits",
-    random_bits_kernel,
+    lambda xp: lambda key, *, shape, domain: draw(xp, key, shape, domain),
     abstract_rule=lambda self, key, *, shape, domain: Aval((*key.shape, *shape), UINT64),
     tangent_rule=None,
     batch_rule=lambda key, *, size, shape, domain: random_bits(key, shape=shape, domain=domain),
@@ -57,15 +53,11 @@ LAWS = {
 }
 
 
-def random_real_kernel(xp: Any) -> Any:
-    return lambda key, *, shape, law: draw(xp, key, shape, DRAW, law)
-
-
 # Numbers in float64 from the draws of random_bits: multiples of 2⁻⁵³ in [0, 1), numbers inside (0, 1), or their normal
 # quantiles. One primitive, which makes no large arrays of words on the way: these take half as long again.
 random_real = general(
     "random_real",
-    random_real_kernel,
+    lambda xp: lambda key, *, shape, law: draw(xp, key, shape, DRAW, law),
     abstract_rule=lambda self, key, *, shape, law: Aval((*key.shape, *shape), np.dtype(float)),
     tangent_rule=None,
     batch_rule=lambda key, *, size, shape, law: random_real(key, shape=shape, law=law),

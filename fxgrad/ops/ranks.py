@@ -57,13 +57,12 @@ def keep(x: Any, axis: Any) -> Any:
     return x
 
 
-def linear(name: str, kernel: Any, **rules: Any) -> Callable[..., Any]:
-    """Declare a linear operation between ranks. It is in no registry: its samples are tests of several processes."""
-    return LinearBetweenRanks(name, kernel, **rules).call
-
-
-def same_shape(x: Aval, **params: Any) -> tuple[int, ...]:
-    return x.shape
+def linear(
+    name: str, kernel: Any, *, shape_rule: Any = lambda x, **params: x.shape, **rules: Any
+) -> Callable[..., Any]:
+    """Declare a linear operation between ranks, by default one that keeps the shape. It is in no registry: its samples
+    are tests of several processes."""
+    return LinearBetweenRanks(name, kernel, shape_rule=shape_rule, **rules).call
 
 
 def front(x: Any, axis: int) -> Any:
@@ -90,7 +89,6 @@ copy_to_ranks = linear(
     "copy_to_ranks",
     None,
     varies=None,
-    shape_rule=same_shape,
     transpose_rule=lambda ct, x, *, axis: sum_to_one(ct, axis=axis),
 )
 
@@ -98,7 +96,6 @@ sum_to_one = linear(
     "sum_to_one",
     lambda x, axis: axis.comm.all_reduce(x)[()],
     varies=False,
-    shape_rule=same_shape,
     transpose_rule=lambda ct, x, *, axis: copy_to_ranks(ct, axis=axis),
 )
 
@@ -106,7 +103,6 @@ unite_copies = linear(
     "unite_copies",
     None,
     varies=False,
-    shape_rule=same_shape,
     transpose_rule=lambda ct, x, *, axis: copy_to_ranks(share(ct, axis.size), axis=axis),
 )
 
@@ -159,7 +155,6 @@ sum_ranks = linear(
     "sum_ranks",
     lambda x, axis: axis.comm.all_reduce(x)[()],
     varies=False,
-    shape_rule=same_shape,
     transpose_rule=lambda ct, x, *, axis: sum_ranks(ct, axis=axis),
 )
 
@@ -175,7 +170,6 @@ broadcast_ranks = linear(
     "broadcast_ranks",
     lambda x, axis, root: axis.comm.broadcast(x, root)[()],
     varies=False,
-    shape_rule=same_shape,
     transpose_rule=lambda ct, x, *, axis, root: sum_at(ct, axis, root),
 )
 
@@ -184,7 +178,6 @@ vary = linear(
     "vary",
     None,
     varies=True,
-    shape_rule=same_shape,
     transpose_rule=lambda ct, x, *, axis: vary(ct, axis=axis),
 )
 
@@ -213,7 +206,6 @@ permute_ranks = linear(
     "permute_ranks",
     lambda x, axis, perm: axis.comm.permute(x, perm)[()],
     varies=True,
-    shape_rule=same_shape,
     transpose_rule=lambda ct, x, *, axis, perm: permute_ranks(
         ct, axis=axis, perm=tuple((target, source) for source, target in perm)
     ),

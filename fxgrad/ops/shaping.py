@@ -106,13 +106,9 @@ broadcast_to = linear(
 )
 
 
-def flip_kernel(xp: Any) -> Any:
-    return lambda x, *, axes: xp.flip(x, axis=axes)
-
-
 flip = linear(
     "flip",
-    flip_kernel,
+    lambda xp: lambda x, *, axes: xp.flip(x, axis=axes),
     shape_rule=lambda x, *, axes: x.shape,
     transpose_rule=lambda ct, x, *, axes: flip(ct, axes=axes),
     batch_rule=lambda x, *, size, axes: flip(x, axes=tuple(a + 1 for a in axes)),

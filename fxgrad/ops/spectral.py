@@ -71,10 +71,8 @@ class Decomposition(General):
         count = outs[self.vector_axes.index(None)].shape[-1]
         marks = [EVERY_POSITION, EVERY_POSITION]
         for i, ct in cts.items():
-            kind, mark = (
-                int(self.vector_axes[i] is not None),
-                support_positions(ct, self.vector_axes[i], count),
-            )
+            kind = int(self.vector_axes[i] is not None)
+            mark = support_positions(ct, self.vector_axes[i], count)
             marks[kind] = mark if marks[kind] is EVERY_POSITION else ops.logical_or(marks[kind], mark)
         return marks
 
@@ -381,10 +379,8 @@ def svd_tangent(ys: Any, primals: Any, tangents: Any, params: dict) -> list[Any]
     Zᵢⱼ = Kᵢⱼ/(sⱼ + sᵢ) for the Hermitian part H and the skew part K of E: no squares of singular values."""
     (u, s, vh), t = ys, tangents[0]
     k, v = aval_of(s).shape[-1], adjoint(vh)
-    along_u, along_v = (
-        matrix_product(t, slice_columns(v, None, k)),
-        matrix_product(adjoint(t), slice_columns(u, None, k)),
-    )
+    along_u = matrix_product(t, slice_columns(v, None, k))
+    along_v = matrix_product(adjoint(t), slice_columns(u, None, k))
     e = matrix_product(adjoint(slice_columns(u, None, k)), along_u)
     kind = "singular, null vectors" if params.get("null_vectors") else "singular"
     values, together = spectral_perturbation(

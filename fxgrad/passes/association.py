@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.costs import REORDERED_GAIN
+from ..core.graph import Equation, Graph
 from ..kernels.contraction import parse_spec
 from .draft import Draft, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..core.graph import Equation, Graph
 
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

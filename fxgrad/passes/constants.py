@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..core.aval import PLAIN, SCALARS, aval_of
+from ..core.aval import PLAIN, SCALARS, Aval, aval_of
 from ..core.costs import SEEN_ENTRIES
 from ..core.graph import Equation, Graph, Literal
 from .draft import Draft, is_ours, with_inputs
-
-if TYPE_CHECKING:
-    from ..core.aval import Aval
 
 NUMBERS = frozenset("biufc")
 # Operations whose result has the entries of their first operand, and no others.

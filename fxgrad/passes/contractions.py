@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core.costs import SEEN_ORDER
-from ..core.graph import Literal
+from ..core.graph import Equation, Graph, Literal
 from ..kernels.contraction import parse_spec
 from .draft import Draft, has_any, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..core.graph import Equation, Graph
 
 
 def simplify_contractions(graph: Graph) -> Graph:

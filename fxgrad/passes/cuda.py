@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from ..core.graph import Equation
 from ..kernels.cuda.functions import covers
 from ..kernels.space import REDUCTIONS, REPEATS
 from .fusion import Target
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..core.graph import Equation
 
 
 def is_candidate(equation: Equation) -> bool:

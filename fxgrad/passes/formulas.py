@@ -4,19 +4,14 @@ these can become machine code together with their neighbours.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..core.costs import FUSED_ENTRIES
-from ..core.graph import Equation
+from ..core.graph import Equation, Graph
 from ..core.staging import stage
 from ..kernels.native import engine
-from .draft import rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..core.graph import Graph
-    from .draft import Draft
+from .draft import Draft, rewrite
 
 
 def expand_formulas(graph: Graph) -> Graph:

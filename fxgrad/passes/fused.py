@@ -4,22 +4,19 @@ Graph.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core.arrays import cuda_library
+from ..core.aval import Aval
 from ..core.graph import Graph
 from ..core.interpreter import CURRENT, is_plain
 from ..core.primitive import Primitive
 from ..kernels.codegen.source import compile_graph
 from ..kernels.group import Group
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..core.aval import Aval
 
 
 class Fused(Primitive):

@@ -12,19 +12,16 @@ So the code looks at the factors when it runs, and evaluates the chain as writte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.aval import Aval
 from ..core.costs import COEFFICIENT_RATIO, LOOKING_PASSES, SCANNED_ENTRIES
 from ..core.graph import Equation, Graph, Literal, Var
 from .draft import Draft, is_ours, is_zero
 from .gathered import GATHERED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..core.aval import Aval
 
 
 class Form(NamedTuple):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from ..core.aval import Aval
+from ..core.graph import Graph
 from ..core.primitive import Primitive
 from ..kernels.codegen.source import compile_graph
 from .fusion import fuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..core.aval import Aval
-    from ..core.graph import Graph
 
 
 def gathered_kernel(xp: Any) -> Callable[..., Any]:

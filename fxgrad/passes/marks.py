@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from ..core.graph import Equation, Graph
 from .draft import Draft, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..core.graph import Equation, Graph
 
 
 def drop_marks(graph: Graph) -> Graph:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from ..core.graph import Literal
+from ..core.graph import Equation, Graph, Literal
 from .draft import Draft, has_any, is_zero, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..core.graph import Equation, Graph
 
 
 def join_masks(graph: Graph) -> Graph:

@@ -4,16 +4,13 @@ sum of two products becomes one product with concatenated summed axes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ..core.costs import STACKED_ENTRIES
+from ..core.graph import Equation, Graph
 from ..kernels.contraction import parse_spec
 from .draft import Draft, is_ours, rewrite
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..core.graph import Equation, Graph
 
 
 def stack_products(graph: Graph) -> Graph:

@@ -7,6 +7,7 @@ one row for each step), and a zero is added to the result of the use, whose cota
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import ops
@@ -17,8 +18,6 @@ from ..transforms.subgraphs import cached_on_graph, split_list, zeros_of_aval
 from ..transforms.vjp import primal_and_node
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .uses import Use
 
 

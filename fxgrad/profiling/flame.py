@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -10,7 +11,6 @@ from .recording import children_of
 from .summary import format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from os import PathLike
 
     from .recording import Event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,6 @@ from .flops import count_flops
 from .recording import OPEN, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.graph import Equation
     from ..core.interpreter import Interpreter
     from ..core.primitive import Primitive

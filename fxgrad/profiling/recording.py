@@ -6,6 +6,7 @@ thread that runs in a copy of the context, belong to the step that started it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from time import perf_counter_ns
@@ -20,8 +21,6 @@ from .flops import count_flops
 from .memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.source_info import Site
     from .level import ProfileLevel
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ContextDecorator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.interpreter import CURRENT
 from .level import ProfileLevel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from .recording import Event
+from .recording import Event
 
 
 def open_profiles() -> Iterator[ProfileLevel]:

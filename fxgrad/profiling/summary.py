@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.errors import StructureError
-from .recording import children_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .recording import Event
+from .recording import Event, children_of
 
 UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 COLUMNS = {

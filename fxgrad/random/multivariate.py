@@ -17,10 +17,6 @@ from .keys import as_shape, check_one_key
 from .parameters import as_real_parameter, common_shape, floating_dtype, standard_normal
 
 
-def cholesky_factor(cov: Any) -> Any:
-    return fnp.linalg.cholesky(cov)
-
-
 def eigen_factor(cov: Any) -> Any:
     values, vectors = fnp.linalg.eigh(cov)
     return vectors * ops.sqrt(ops.maximum(values, 0.0))[..., None, :]
@@ -31,7 +27,7 @@ def svd_factor(cov: Any) -> Any:
     return vectors * ops.sqrt(values)[..., None, :]
 
 
-FACTORS = {"cholesky": cholesky_factor, "eigh": eigen_factor, "svd": svd_factor}
+FACTORS = {"cholesky": fnp.linalg.cholesky, "eigh": eigen_factor, "svd": svd_factor}
 
 
 def multivariate_normal(

@@ -11,13 +11,12 @@ Hypothesis is loaded when a strategy is first made: pip install 'fxgrad[testing]
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hypothesis.strategies import SearchStrategy
 
 __all__ = ["arrays", "axes", "broadcastable", "dtypes", "pytrees", "shapes"]

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .. import ops
 from ..core import pytree
 from ..core.arrays import as_value
-from ..core.aval import PLAIN, aval_of, check_dtype, dtype_of, float0, is_differentiable
+from ..core.aval import PLAIN, Aval, aval_of, check_dtype, dtype_of, float0, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import VALUES, Tracer, ensure_open, twin
 from ..core.pytree_keys import keystr
 from ..core.surface import TRACERS, hand_on, is_alike, release
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from ..core.aval import Aval
 
 FLOAT = np.dtype(float)
 NUMBER_TYPES = PLAIN - {np.ndarray}

@@ -6,8 +6,9 @@ all values that may be kept. The values that it reads are kept, and the equation
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from .. import ops
 from ..core import pytree, source_info
@@ -21,6 +22,7 @@ from ..core.pullback import OperandPullback, PullbackRule
 from ..core.snapshot import snapshot_constants
 from ..core.staging import GraphTracer, stage
 from ..core.surface import release_all
+from ..core.typing import P, R
 from ..ops.masked import densify
 from ..ops.transpose import transpose_call
 from .arguments import admit_or_float0, unshare_results
@@ -30,11 +32,6 @@ from .jvp import jvp_flat
 from .reverse import ReverseInterpreter, backward
 from .vjp import primal_and_node
 from .vmap import vmap_flat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..core.typing import P, R
 
 
 class Checkpoint(HigherOrder, OperandPullback):

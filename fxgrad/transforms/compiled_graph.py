@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from ..passes import optimize
 from ..passes.functions import copy_graph, fuse_runs, small_time
 from ..passes.fusion import fuse, relax
 from .arguments import unshare_results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class CompiledGraph:

@@ -8,9 +8,10 @@ the tangent of a norm at 0).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +20,12 @@ from ..core.arrays import namespace_of
 from ..core.aval import SCALARS, aval_of, is_differentiable, kind_of
 from ..core.errors import NonFiniteError, describe
 from ..core.graph import Graph
-from ..core.interpreter import EVAL, Tracer, acting_level, is_plain, opened
+from ..core.interpreter import EVAL, Interpreter, Tracer, acting_level, is_plain, opened
 from ..core.observer import Observer
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..ops import kinds as families
 from ..ops import masked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from ..core.interpreter import Interpreter
 
 # Inside a step that is checked as a whole: what tells the user's line behind it.
 _current_step: ContextVar[Callable[[], Any] | None] = ContextVar("fxgrad_step", default=None)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core import pytree
 from ..core.arrays import as_value, holds_objects
 from ..core.errors import StructureError
+from ..core.graph import Graph
 from ..core.interpreter import CURRENT, Context, Interpreter, PrimalTracer, Tracer, ensure_open, use_context
 from ..core.surface import release
 from .arguments import LeafName, admit_or_float0, input_name, leaf_path, positional_names
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..core.graph import Graph
 
 
 class FlatFunction:

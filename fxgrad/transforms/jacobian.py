@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, Unpack, overload
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from .vjp import grad, vjp
 from .vmap import vmap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Concatenate, Unpack
-
     from ..core.typing import P, R, T
     from .signatures import First, Jacobian, JacobianOptions, NoAux
 

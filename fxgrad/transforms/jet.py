@@ -10,8 +10,9 @@ A. Griewank and A. Walther, "Evaluating Derivatives", 2nd ed., SIAM 2008, chapte
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import factorial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,6 @@ from ..ops.masked import densify
 from ..ops.projection import promote_tangent
 from .arguments import admit_arguments, admit_tangents, as_cotangent, unshare_results, zero_tangent
 from .flat_function import FlatFunction
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class JetTracer(PrimalTracer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper, wraps
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
@@ -28,8 +29,6 @@ from .guard import make_guard
 from .shape_struct import ShapeDtypeStruct, lacks_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ..core.observer import Observer
     from .lowered import Lowered
 

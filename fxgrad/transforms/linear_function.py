@@ -6,22 +6,19 @@ Its leaves are its residuals. So it may be returned from a jitted or mapped func
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..core import pytree
+from ..core.aval import Aval
 from ..core.errors import StructureError
 from ..core.graph import Graph
 from ..core.interpreter import api_boundary
 from ..core.same_graphs import intern_graph, lift_constants
 from ..core.staging import stage
 from .arguments import admit_tangents, as_cotangent, tangent_dtype, unshare_results
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
-
-    from ..core.aval import Aval
 
 
 class LinearFunction:

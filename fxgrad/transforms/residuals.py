@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of
+from ..core.graph import Equation
 from ..core.interpreter import api_boundary, opened
 from ..core.staging import GraphInterpreter, GraphTracer
 from .arguments import admit_arguments, leaf_path
 from .reverse import ReverseInterpreter
 from .vjp import primal_and_node
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from ..core.graph import Equation
 
 
 @api_boundary

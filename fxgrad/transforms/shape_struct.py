@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from ..core.interpreter import VALUES
 from ..core.surface import is_object
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ..core.aval import Aval
     from ..core.typing import ArrayLike
 

@@ -11,6 +11,7 @@ The method propagates index sets through a program: A. Griewank and A. Walther, 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,8 +31,6 @@ from .flat_function import FlatFunction
 from .jvp import jvp_flat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from ..core.typing import P
 
 STEPS = 512  # of a loop that are followed one by one

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..core.aval import Aval, aval_of, is_differentiable
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import api_boundary
 from ..core.surface import is_alike
+from ..core.typing import P
 from ..ops.indexing import parse_index
 from ..ops.random import DRAW
 from ..transforms.arguments import wrong_argnums
@@ -24,11 +26,6 @@ from .jvp import linearize
 from .laplacian import push_laplacian
 from .vjp import grad
 from .vmap import vmap
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..core.typing import P
 
 
 def jacobian_diagonal(

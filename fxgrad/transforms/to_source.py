@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core import pytree, source_info
 from ..core.errors import StructureError, UnsupportedError
+from ..core.graph import Equation, Graph
 from ..core.interpreter import api_boundary
 from ..core.primitive import HigherOrder
 from ..core.pytree_keys import FlattenedIndexKey, keystr
@@ -19,11 +21,6 @@ from ..kernels.codegen.standalone import StandaloneModule
 from ..passes import PASSES
 from .custom.call import CustomCall
 from .jit import as_argnums, function_name, split_static, stage_call
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..core.graph import Equation, Graph
 
 
 def to_source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., str]:

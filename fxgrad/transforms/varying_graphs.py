@@ -4,17 +4,13 @@ of loops until a step adds no axis.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .. import ops  # noqa: F401  before its parts
 from ..core.graph import Graph, Literal, iter_subgraphs
 from ..ops.ranks import BetweenRanks
-from .copies import NOWHERE, known_axes, varying_results
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .copies import Names
+from .copies import NOWHERE, Names, known_axes, varying_results
 
 
 def varying_results_of_bodies(primitive: Any, varying: Sequence[Names], params: dict) -> Any:

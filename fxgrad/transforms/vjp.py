@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Unpack, overload
 
 import numpy as np
 
@@ -49,9 +50,6 @@ from .linear_function import LinearFunction
 from .reverse import ReverseInterpreter, ReverseTracer, backward, unshare_cotangent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Concatenate, Unpack
-
     from ..core.typing import P, R, T
     from .signatures import (
         Argument2,
@@ -526,13 +524,8 @@ def linear_transpose(fun: Callable[[*Arguments], Any], *primals: *Arguments) -> 
         *structures,
         transposed,
         True,
-        dtype_for=same_dtype,
+        dtype_for=lambda dtype: dtype,  # cotangents of linear functions of integers are integers
     )
-
-
-def same_dtype(dtype: Any) -> Any:
-    """Return a dtype: cotangents of linear functions of integers are integers."""
-    return dtype
 
 
 def ensure_linear(graph: Graph) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +30,6 @@ from .derived_function import derive
 from .flat_function import FlatFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from ..core.typing import P, R
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from ..errors import TensorError
 from .hooks import RUNNING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from .tape import Node
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # torch's keys

@@ -7,16 +7,12 @@ open, where every operator is a primitive.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ...extend import CPU, EVAL, Interpreter, PrimalTracer, Tracer, device_of, devices, is_on_cuda
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...extend import Primitive
+from ...extend import CPU, EVAL, Interpreter, PrimalTracer, Primitive, Tracer, device_of, devices, is_on_cuda
 
 
 class DeviceTracer(PrimalTracer):

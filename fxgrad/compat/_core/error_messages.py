@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from ...extend import CPU, aval_of, device_of, errors, kind_of, source_info
+from ...extend import CPU, Device, aval_of, device_of, errors, kind_of, source_info
 from ..errors import (
     ArgumentError,
     DimensionError,
@@ -18,11 +19,6 @@ from ..errors import (
 )
 from .dtypes import can_cast, from_numpy_dtype, short_name
 from .tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...extend import Device
 
 # What an operation may have raised that is to be reworded.
 REWORDED_ERRORS = (ValueError, TypeError, IndexError)

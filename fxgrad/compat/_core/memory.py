@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...extend import CPU, Tracer, device_of, devices, is_on_cuda, namespace_of, use_device_of
 from ..errors import TensorError
 from .dtypes import type_name
-from .tape import AccumulateGrad, next_serial, node_and_index
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .tape import Node
+from .tape import AccumulateGrad, Node, next_serial, node_and_index
 
 MAX_CHANGES = 64  # modifications of one memory, of which order and line are known
 

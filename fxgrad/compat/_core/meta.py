@@ -6,13 +6,10 @@ transforms work on them as on any other traced value.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from ...extend import EVAL, Aval, Interpreter, Tracer, aval_of
+from ...extend import EVAL, Aval, Interpreter, Primitive, Tracer, aval_of
 from ..errors import NotSupportedError, TensorError
-
-if TYPE_CHECKING:
-    from ...extend import Primitive
 
 
 class MetaTracer(Tracer):

@@ -8,7 +8,8 @@ attribute `is_packed`, which is False.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,14 +17,9 @@ from ...extend import CURRENT, Tracer, use_context
 from ..errors import ArgumentError, TensorError, argument_error
 from .memory import is_array
 from .modes import current_modes, with_modes
-from .tape import AccumulateGrad, Edge, Node
+from .tape import AccumulateGrad, Edge, Node, TapeInterpreter
 from .tensor import Tensor, make_tensor, to_outer
 from .views import tensor_version
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .tape import TapeInterpreter
 
 MODIFIED_MESSAGE = (
     "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...extend import EVAL, Aval, Interpreter, Tracer, aval_of, ops
+from ...extend import EVAL, Aval, Interpreter, Primitive, Tracer, aval_of, ops
 from ..errors import NotSupportedError
-
-if TYPE_CHECKING:
-    from ...extend import Primitive
 
 
 class SparseValue(Tracer):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
+from collections.abc import Callable, Sequence
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,14 +33,9 @@ from ...extend import (
 )
 from ..errors import TensorError
 from .anomaly import note_call
-from .hooks import ensure_hooks
+from .hooks import RemovableHandle, ensure_hooks
 from .modes import current_modes
 from .recorded_call import overload_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .hooks import RemovableHandle
 
 next_serial = itertools.count(
     1
@@ -217,12 +213,10 @@ class AccumulateGrad(Node):
     def stand_in(self, value) -> Any:
         """Return a Tensor of this value whose gradients are accumulated in the same place."""
         tensor = object.__new__(self.kind)
-        tensor._fx_tape, tensor._fx_value, tensor._fx_node, tensor._fx_view_meta = (
-            self.tape,
-            value,
-            LEAF,
-            None,
-        )
+        tensor._fx_tape = self.tape
+        tensor._fx_value = value
+        tensor._fx_node = LEAF
+        tensor._fx_view_meta = None
         tensor._fx_accumulator = self
         return tensor
 

@@ -226,12 +226,10 @@ def as_subclass(tensor: Tensor, cls: type) -> Tensor:
     if cls is type(tensor):
         return tensor
     made = allocate_tensor(cls)
-    made._fx_tape, made._fx_value, made._fx_node, made._fx_view_meta = (
-        tensor._fx_tape,
-        tensor._fx_value,
-        tensor._fx_node,
-        tensor._fx_view_meta,
-    )
+    made._fx_tape = tensor._fx_tape
+    made._fx_value = tensor._fx_value
+    made._fx_node = tensor._fx_node
+    made._fx_view_meta = tensor._fx_view_meta
     return made
 
 

@@ -10,7 +10,8 @@ NumPy cannot represent without a copy (`LazyMeta`); writes into these go to the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +30,17 @@ from ..errors import NotSupportedError, TensorError
 from .bits import has_bit, memory_array, read_with_bits
 from .memory import VERSIONS, is_array, is_same_view, shares_memory
 from .modes import DEFAULT_MODES, NO_GRAD, current_modes, with_modes
-from .tape import BASE_TAPE, LEAF, Node, TapeTracer, current_tape, node_and_index, record_node
+from .tape import (
+    BASE_TAPE,
+    LEAF,
+    Node,
+    TapeInterpreter,
+    TapeTracer,
+    current_tape,
+    node_and_index,
+    record_node,
+)
 from .tensor import Tensor, attach_retain_hook, gradient_edge, make_tensor, refresh, to_outer, to_tracer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .tape import TapeInterpreter
-
 
 # The messages for views that cannot be given another history, by the way in which they were made.
 NO_REBASE_MESSAGES = {

@@ -327,11 +327,9 @@ def batch_tangent_rule(
         places: list[int] = []  # of the results that have a tangent
 
         def entry_tangents(*known) -> list[Any]:
-            y, x, given = (
-                known[: len(ys)],
-                known[len(ys) : -len(moved)],
-                dict(zip(moved, known[-len(moved) :])),
-            )
+            y = known[: len(ys)]
+            x = known[len(ys) : -len(moved)]
+            given = dict(zip(moved, known[-len(moved) :]))
             ts = rule(y if multiple else y[0], x, [given.get(i) for i in range(count)], params)
             ts = result_list(ts, multiple)
             places[:] = [i for i, t in enumerate(ts) if t is not None]

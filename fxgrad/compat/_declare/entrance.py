@@ -3,19 +3,15 @@ the library, asks classes that override functions, takes NumPy's parameter names
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...extend import CURRENT, DEFAULT, ERROR_STATE, EVAL, IGNORE, leave_library
+from ...extend import CURRENT, DEFAULT, ERROR_STATE, EVAL, IGNORE, Observer, leave_library
 from .._core.modes import NO_GRAD
 from .._core.overriding import NOT_OVERRIDDEN, OPEN_TO_ANY, ORDINARY_CLASSES, call_override
 from .signatures import DerivedSignature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from ...extend import Observer
 
 current = CURRENT.get
 SEQUENCES = {list, tuple}

@@ -7,16 +7,12 @@ Contexts without modes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import RematPullback
-from .._core.tape import no_copy
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._core.tape import Node, TapeInterpreter
+from .._core.tape import Node, TapeInterpreter, no_copy
 
 Recorded = tuple[Any, "Node | None"]  # the value of a result, or those of several, and the Node
 UNKNOWN: Any = object()

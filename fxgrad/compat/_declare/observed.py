@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,6 @@ from .._core.tensor import Tensor
 from .composite import CompiledPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...extend import Observer
     from .operation import Operation, Outcome
 

@@ -5,19 +5,16 @@ operands of a primitive, and each entry of a sequence is one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...extend import SCALARS, aval_of, kind_of
 from .._core.error_messages import not_implemented_error
 from .._core.precision import compute_in_single, tangent_rule_in_single, value_dtype
-from .declaration import HALF
+from .composite import Composite
+from .declaration import HALF, Declaration
 from .promotion import promote_values
-
-if TYPE_CHECKING:
-    from .composite import Composite
-    from .declaration import Declaration
 
 
 def make_primitive(declaration: Declaration, pattern: tuple) -> Composite:

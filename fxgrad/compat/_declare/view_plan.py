@@ -29,16 +29,6 @@ BOUND_TYPES = frozenset({int, type(None)})  # of a slice that means the same whe
 Reader = Callable[[np.ndarray], np.ndarray]
 
 
-def read_part(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Reader, None]:
-    """How integers and slices read arrays."""
-    return itemgetter((*params["index"], ...)), None
-
-
-def read_permuted(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Reader, None]:
-    """How another order of the dimensions reads arrays."""
-    return methodcaller("transpose", params["axes"]), None
-
-
 def read_reshaped(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Reader, Reader]:
     """How another shape reads arrays."""
     shape = params["shape"]
@@ -58,8 +48,8 @@ def read_restrided(array: np.ndarray, call, params: dict[str, Any]) -> tuple[Rea
 # How primitives that make views read arrays with the strides of `array`, a new one, and arrays with others, if that is
 # different: the latter raise ValueError for arrays of which they make no view.
 READERS: dict[Any, Callable[..., tuple[Reader, Reader | None]]] = {
-    strides.basic_view: read_part,
-    ops.permute: read_permuted,
+    strides.basic_view: lambda array, call, params: (itemgetter((*params["index"], ...)), None),
+    ops.permute: lambda array, call, params: (methodcaller("transpose", params["axes"]), None),
     ops.reshape: read_reshaped,
     strides.unsqueeze: read_restrided,
     strides.expand: read_restrided,

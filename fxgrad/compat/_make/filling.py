@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from .._declare.spaces import expose
 from ..errors import NotSupportedError, TensorError
 from . import variates
 from .creation import like_order
-from .generators import draw_tensor, ensure_mapped, lies_in_rows
+from .generators import Generator, draw_tensor, ensure_mapped, lies_in_rows
 from .sampling import (
     DIGITS,
     bernoulli_of_noise,
@@ -29,12 +30,6 @@ from .sampling import (
     integer_sampler,
     normal_sampler,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .generators import Generator
-
 
 SELF = Parameter("self", Parameter.POSITIONAL_ONLY)
 GENERATOR = Parameter("generator", Parameter.KEYWORD_ONLY, default=None)

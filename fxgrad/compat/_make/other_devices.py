@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 from .._declare.spaces import expose
 from ..errors import DeviceError
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
 
 
 class OtherDevices(SimpleNamespace):

@@ -9,6 +9,7 @@ where means are small; Marsaglia and Tsang, "A simple method for generating gamm
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +18,6 @@ from .mersenne_twister import BLOCK
 from .variates import normal_of_pair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .generators import Generator
 
 THIRD = float(np.float32(1 / 3))  # as torch has it

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Callable
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,13 +22,8 @@ from .._declare.spaces import expose
 from ..errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from . import rejection, variates
 from .creation import create_like, create_with_options, like_order, parse_size, size_error
-from .generators import batch_order, draw, draw_for_each, draw_tensor, lies_in_rows, random_levels
+from .generators import Generator, batch_order, draw, draw_for_each, draw_tensor, lies_in_rows, random_levels
 from .options import OutOptions, SampleLikeOptions, SampleOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .generators import Generator
 
 FLOAT = np.dtype(float)
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # of floating dtypes, in base 2

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from .._core.sparse_tensor import SparseTensor
+from .._core.tensor import Tensor
 from ..errors import NotSupportedError, TensorError, argument_error
 from .attributes import MemoryLayout
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core.tensor import Tensor
 
 # The functions whose results may be without entries.
 ZERO_MAKERS = {"zeros", "empty", "new_zeros", "new_empty", "zeros_like", "empty_like"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -11,15 +12,11 @@ from ...extend import BatchTracer
 from .._core.dtypes import default_numpy_dtype
 from .._core.layout import batch_levels, contiguous_strides, first_entry
 from .._core.memory import strided_view
+from .._core.tensor import Tensor
 from .._declare.spaces import expose
 from ..errors import TensorError
 from .creation import create_with_options, options_like, parse_size
 from .options import Options
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .._core.tensor import Tensor
 
 
 @expose()

@@ -10,6 +10,7 @@ distribution functions.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +18,6 @@ import numpy as np
 from ...extend import costs, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .generators import Generator
 
 HALVES = ("float16", "bfloat16")

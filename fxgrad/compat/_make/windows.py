@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from .._core.dtypes import default_numpy_dtype
+from .._core.tensor import Tensor
 from .._declare.spaces import expose
 from ..errors import ArgumentError, ArgumentValueError, TensorError
 from .creation import create_with_options
 from .options import Options, SignalOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._core.tensor import Tensor
 
 
 def make_window(name: str, length: int, periodic: bool, shape: Callable[[Any], Any], options: Any) -> Tensor:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from ...extend import FxgradError
 from .._core.error_messages import not_a_tensor_error
 from .._core.tensor import Tensor
 from .._declare.spaces import expose
@@ -14,11 +15,6 @@ from ..errors import (
     NotSupportedError,
     TensorError,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...extend import FxgradError
 
 
 def declare_check(name: str, error: type[FxgradError]) -> None:

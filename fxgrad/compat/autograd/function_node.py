@@ -7,7 +7,8 @@ with a separate set of attributes.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +30,10 @@ from .._core.backward.saved_tensors import SavedTensor
 from .._core.error_messages import tensor_hint
 from .._core.memory import ensure_unmodified
 from .._core.modes import current_modes, use_user_context, with_modes
+from .._core.packing import PackedValue
 from .._core.tape import BASE_TAPE, FREED, AccumulateGrad, Edge, Node, current_tape, freed_error
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
 from ..errors import NotSupportedError, TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._core.packing import PackedValue
 
 
 class FunctionCtx:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.error_messages import tensor_hint
 from .._core.tensor import Tensor
 from .._make.creation import eye
-from ..errors import ArgumentError
+from .functional import tensor_tuple
 
 
 def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> Any:
@@ -20,14 +19,7 @@ def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None)
     given = tuple(inp) if isinstance(inp, tuple | list) else (inp,)
     if arg_name is None and fn_name is None:
         return given
-    for i, x in enumerate(given):
-        if not isinstance(x, Tensor):
-            place = f"value at index {i}" if isinstance(inp, tuple) else f"given {arg_name}"
-            raise ArgumentError(
-                f"The {arg_name} given to {fn_name} must be either a Tensor or a tuple of Tensors but the {place} has "
-                f"type {type(x)}.",
-                hint=tensor_hint(x),
-            )
+    tensor_tuple(given if isinstance(inp, tuple | list) else inp, str(arg_name), str(fn_name))
     return isinstance(inp, tuple), given
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from .._core.hooks import RUNNING, RemovableHandle
+from .._core.hooks import RUNNING, RemovableHandle, RunningPass
 from .._core.tape import node_and_index
 from .._core.tensor import Tensor, gradient_edge
 from ..errors import ArgumentValueError, NoGradientError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._core.hooks import RunningPass
 
 
 class MultiGradHook(RemovableHandle):

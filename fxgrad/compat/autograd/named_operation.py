@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,8 +14,6 @@ from .function import Function
 from .grad_mode import no_grad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from .schemas import Schema
 
 # What a kernel may be registered for beside devices: it is recorded as it runs, whatever the device.

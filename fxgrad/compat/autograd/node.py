@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import gc
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ...extend import aval_of
 from .._core import tape
 from .._core.backward.saved_tensors import find_saved
 from .._core.dtypes import dtype, from_numpy_dtype
+from .._core.hooks import RemovableHandle
 from .._core.tape import FREED, AccumulateGrad
 from .._core.tensor import Size, Tensor
 from .._make.devices import device_of
 from ..errors import TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core.hooks import RemovableHandle
 
 
 class Node(ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from .recorded_graph import RecordedGraph
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
 
     from .gradient_edge import GradientEdge
     from .recorded_graph import Entry, SavedValue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -27,7 +28,6 @@ from .profiler_trace import write_chrome_trace
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, MemRecordsAcc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
     from ...profiling.recording import Event

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...profiling.recording import children_of
+from ...profiling.recording import Event, Recording, children_of
 from .._core.tape import PrimitiveName
 from .profiler_flops import count_flops
 from .profiler_util import EventList, FunctionEvent
-
-if TYPE_CHECKING:
-    from ...profiling.recording import Event, Recording
 
 MEMORY = "[memory]"  # torch's name for memory that is taken or freed outside of all operations
 SCOPES = {"node": 1, "user": 7}

@@ -6,6 +6,7 @@ import gzip
 import os
 import time
 import warnings
+from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from .profiler_state import ProfilerActivity
 from .profiler_util import EventList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
     from os import PathLike
 
 

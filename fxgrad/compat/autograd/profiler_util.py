@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ArgumentValueError
@@ -11,7 +12,6 @@ from .profiler_table import format_table, format_time
 from .profiler_trace import write_chrome_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from os import PathLike
 
 __all__ = [
@@ -97,10 +97,8 @@ class FormattedTimesMixin:
     device_time_total: float
 
     cpu_time_str, cpu_time_total_str = format_time_of("cpu_time"), format_time_of("cpu_time_total")
-    device_time_str, device_time_total_str = (
-        format_time_of("device_time"),
-        format_time_of("device_time_total"),
-    )
+    device_time_str = format_time_of("device_time")
+    device_time_total_str = format_time_of("device_time_total")
     self_cpu_time_total_str = format_time_of("self_cpu_time_total")
     self_device_time_total_str = format_time_of("self_device_time_total")
 
@@ -271,29 +269,24 @@ class FunctionEvent(FormattedTimesMixin):
 
 
 # What the sum takes from the first event, and what is added up.
-COPIED = (
-    *(
-        "key",
-        "node_id",
-        "is_async",
-        "is_remote",
-        "cpu_parent",
-        "cpu_children",
-        "overload_name",
-        "input_shapes",
-    ),
-    *("stack", "scope", "device_type", "is_legacy", "use_device", "is_user_annotation"),
-)
-SUMMED = (
-    *(
-        "cpu_time_total",
-        "device_time_total",
-        "self_cpu_time_total",
-        "self_device_time_total",
-        "cpu_memory_usage",
-    ),
-    *("device_memory_usage", "self_cpu_memory_usage", "self_device_memory_usage", "count"),
-)
+COPIED = [
+    "key",
+    "node_id",
+    "is_async",
+    "is_remote",
+    "cpu_parent",
+    "cpu_children",
+    "overload_name",
+    "input_shapes",
+    "stack",
+    "scope",
+    "device_type",
+    "is_legacy",
+    "use_device",
+    "is_user_annotation",
+]
+FIGURES = ("cpu_time_total", "device_time_total", "cpu_memory_usage", "device_memory_usage")
+SUMMED = (*FIGURES, *(f"self_{name}" for name in FIGURES), "count")
 
 
 class FunctionEventAvg(FormattedTimesMixin):

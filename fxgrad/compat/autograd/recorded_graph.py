@@ -7,10 +7,11 @@ abstract cotangents gives the shapes of all results behind a Tensor.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from ...extend import Aval, FxgradError, aval_of, masked, pytree, stage
+from ...extend import Aval, FxgradError, aval_of, masked, pytree, source_info, stage
 from .._core.backward.engine import reachable_nodes
 from .._core.backward.saved_tensors import find_saved
 from .._core.memory import memory_owner
@@ -20,11 +21,6 @@ from .._core.tensor import Tensor, gradient_edge, refresh
 from ..errors import ArgumentError, TensorError
 from .function_node import BackwardCFunction, SavedOutput
 from .gradient_edge import GradientEdge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from ...extend import source_info
 
 
 class SavedValue(NamedTuple):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._core.dtypes import PUBLIC
+from .._core.dtypes import PUBLIC, dtype
 from ..amp import autocast_mode, grad_scaler
-
-if TYPE_CHECKING:
-    from .._core.dtypes import dtype
 
 
 def warn_deprecated(name: str) -> None:

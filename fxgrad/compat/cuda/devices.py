@@ -4,8 +4,9 @@ that need a device raise an error.
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
 from .._core.absence import make_absent
@@ -14,10 +15,6 @@ from .._declare.packages import complete_module
 from .._make import generators
 from .._make.devices import as_device, device_count, import_cupy
 from ..errors import DeviceError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
 has_half = True
 default_generators: tuple[generators.Generator, ...] = ()

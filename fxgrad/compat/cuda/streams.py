@@ -6,16 +6,12 @@ equivalent.
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import Any
 
 from .._make.devices import as_device, import_cupy, with_index
+from .._make.devices import device as Device
 from .._make.devices import device as make_device
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from .._make.devices import device as Device
 
 
 def place_of(given: Any) -> Device:

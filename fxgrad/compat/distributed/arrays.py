@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from ..autograd.grad_mode import no_grad
 from ..errors import ArgumentError, ArgumentValueError, TensorError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .groups import ProcessGroup
 
 

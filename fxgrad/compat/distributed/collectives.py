@@ -4,6 +4,7 @@ those of `torch.distributed.nn.functional` are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...distributed.communicator import Done
@@ -26,7 +27,6 @@ from .reductions import ReduceOp, find_reduction
 from .work import Work, conclude
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import timedelta
 
     from .._core.tensor import Tensor

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._make.creation import tensor
 from ..errors import ArgumentValueError, TensorError
+from .groups import ProcessGroup, get_rank, get_world_size, is_initialized, split_off
 from .groups import get_default_group as default_group
-from .groups import get_rank, get_world_size, is_initialized, split_off
 from .initialization import init_process_group
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .groups import ProcessGroup
 
 
 class DeviceMesh:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ...distributed.communicator import Done
+from .._core.tensor import Tensor
 from .._declare.packages import complete_module
 from ..errors import TensorError
 from .arrays import cut, ensure_one_dtype, ensure_tensor, ensure_tensors, join, read, write
-from .groups import find_member_group
+from .groups import ProcessGroup, find_member_group
 from .work import Work, conclude
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .._core.tensor import Tensor
-    from .groups import ProcessGroup
 
 
 def all_to_all(

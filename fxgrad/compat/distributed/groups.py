@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._declare.packages import complete_module
@@ -11,8 +12,6 @@ from .backends import Backend, BackendConfig
 from .launch import find_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...distributed.communicator import Communicator
 
 NOT_INITIALIZED = (

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...distributed.communicator import Communicator
 from ...distributed.processes import world
 from ..errors import ArgumentError, ArgumentValueError, TensorError
 from .backends import Backend, DebugLevel, ensure_served, get_debug_level
 from .groups import REGISTRY, ProcessGroup, get_default_group
 from .launch import find_variable
-
-if TYPE_CHECKING:
-    from ...distributed.communicator import Communicator
 
 default_pg_timeout = timedelta(minutes=30)
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from .._core.tensor import Tensor
 from .._declare.packages import complete_module
 from ..errors import ArgumentValueError
 from .arrays import choose_rank, ensure_other, read, write
 from .groups import find_group, find_member_group
 from .work import Work
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .._core.tensor import Tensor
 
 
 def isend(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ from ..errors import ArgumentError, TensorError
 from .arrays import read, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from .futures import Future
     from .groups import ProcessGroup
     from .work import Work

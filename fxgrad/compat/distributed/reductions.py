@@ -51,13 +51,11 @@ class ReduceOp:
     """
 
     RedOpType = RedOpType
-    SUM, AVG, PRODUCT, MIN, MAX = (
-        RedOpType.SUM,
-        RedOpType.AVG,
-        RedOpType.PRODUCT,
-        RedOpType.MIN,
-        RedOpType.MAX,
-    )
+    SUM = RedOpType.SUM
+    AVG = RedOpType.AVG
+    PRODUCT = RedOpType.PRODUCT
+    MIN = RedOpType.MIN
+    MAX = RedOpType.MAX
     BAND, BOR, BXOR, PREMUL_SUM = RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR, RedOpType.PREMUL_SUM
 
     def __init__(self, op: RedOpType = RedOpType.SUM, factor: Any = None):

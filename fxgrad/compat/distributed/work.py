@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TensorError
 from .futures import Future
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from datetime import timedelta
 
     from ...distributed import communicator

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import copy
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .._core.tensor import Size, Tensor
 from ..errors import ArgumentValueError
 from . import constraints
+from .constraints import Constraint
 from .utils import absent_member, attribute_of, insert_arguments, is_ours, known_truth, sum_rightmost, torch
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .constraints import Constraint
 
 
 def are_equal(a: Any, b: Any) -> bool:

@@ -6,15 +6,12 @@ constraints of parameters, `Distribution.support` that of samples.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from .._core.tensor import Tensor
 from ..errors import ArgumentError, ArgumentValueError, NotSupportedError
 from .utils import attribute_of, insert_arguments, is_ours, part_lengths, torch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._core.tensor import Tensor
 
 __all__ = [
     "Constraint",

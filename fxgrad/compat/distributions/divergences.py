@@ -7,8 +7,10 @@ entropy follows from a few moments of X under p, and is infinite where the suppo
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from .._core.tensor import Tensor
 from ..errors import ArgumentValueError, NotSupportedError
 from .categorical import Categorical, OneHotCategorical
 from .combined import Independent
@@ -27,11 +29,6 @@ from .odds import Bernoulli, Binomial, ContinuousBernoulli, Geometric, Poisson
 from .positive import Beta, Dirichlet, Exponential, Gamma
 from .transformed_distribution import TransformedDistribution
 from .utils import euler_constant, sum_rightmost, torch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core.tensor import Tensor
 
 
 # -- of one family ------------------------------------------

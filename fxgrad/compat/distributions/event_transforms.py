@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from .._core.tensor import Size, Tensor
 from ..errors import ArgumentValueError
 from . import constraints
 from .base_transforms import Transform
+from .constraints import Constraint
 from .number_transforms import sigmoid_inside
 from .utils import absent_member, part_lengths, sum_rightmost, torch, tril_matrix_to_vec, vec_to_tril_matrix
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .constraints import Constraint
 
 
 def ensure_vector(shape, event_dim: int = 1) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
+from .._core.tensor import Tensor
 from ..errors import ArgumentError, NotSupportedError
 from .distribution import Distribution
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core.tensor import Tensor
 
 __all__ = ["kl_divergence", "register_kl"]
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.tensor import Size, Tensor
 from . import constraints
 from .base_transforms import Transform, widen
+from .constraints import Constraint
 from .utils import attribute_of, sum_rightmost, torch
-
-if TYPE_CHECKING:
-    from .constraints import Constraint
 
 
 class ElementwiseTransform(Transform):

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
+from .._core.tensor import Tensor
 from .constraints import Constraint
 from .utils import insert_arguments, insert_section, lazy_property
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 class parameter:

@@ -21,23 +21,8 @@ def deny(*args: object, **options: object) -> bool:
     return False
 
 
-def decorate_nothing(*args: object, **options: object) -> Any:
-    """Return a decorator that hands the function back."""
-    return hand_back
-
-
 def do_nothing(*args: object, **options: object) -> None:
     """Take note of nothing."""
-
-
-def is_in_transform() -> bool:
-    """Whether a transform of torch.func is open."""
-    return current_tape() is not BASE_TAPE
-
-
-def gather_keys(*keys: object) -> frozenset[object]:
-    """Return a set of dispatch keys: packages unite some at import, for dispatching that never happens."""
-    return frozenset(keys)
 
 
 def find_cache() -> str:
@@ -66,10 +51,10 @@ def answer(name: str) -> Any:
 
 
 ANSWERS = {
-    "torch._C.DispatchKeySet": gather_keys,
+    "torch._C.DispatchKeySet": lambda *keys: frozenset(keys),  # some are united at import, for no dispatch
     "torch._C.DisableTorchFunction": no_overrides_or_modes,
     "torch._C.DisableTorchFunctionSubclass": no_overrides,
-    "torch._C._are_functorch_transforms_active": is_in_transform,
+    "torch._C._are_functorch_transforms_active": lambda: current_tape() is not BASE_TAPE,
     "torch._C._disabled_torch_dispatch_impl": dispatch_plainly,
     "torch._C._disabled_torch_function_impl": call_plainly,
     "torch._C._get_tracing_state": do_nothing,
@@ -82,7 +67,7 @@ ANSWERS = {
     "torch.hub.get_dir": lambda: os.path.join(find_cache(), "hub"),
     "torch.onnx.is_in_onnx_export": deny,
     "torch.onnx.register_custom_op_symbolic": do_nothing,
-    "torch.onnx.symbolic_helper.parse_args": decorate_nothing,
+    "torch.onnx.symbolic_helper.parse_args": lambda *args, **options: hand_back,
     "torch.onnx.unregister_custom_op_symbolic": do_nothing,
     "torch.ops.load_library": load_library,
     "torch.utils._python_dispatch.is_traceable_wrapper_subclass": deny,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LoadedError
 from .modules import ROOTS, explain, open_module, say_homes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from importlib.metadata import Distribution, DistributionFinder
-    from types import ModuleType
 
 
 class TorchFinder:

@@ -7,8 +7,9 @@ recorded as a view, so that writes reach the history as well. All other results 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...extend import CURRENT, levels, pytree, restrict_arguments, source_info, use_context
 from .._core.backward.accumulation import memory_ids, separate_memory
@@ -17,7 +18,7 @@ from .._core.inplace import assign, ensure_modifiable, protect_residuals
 from .._core.layout import entry_layout
 from .._core.memory import VERSIONS, is_array, memory_owner
 from .._core.modes import current_modes, with_modes
-from .._core.tape import BASE_TAPE
+from .._core.tape import BASE_TAPE, TapeInterpreter
 from .._core.tensor import Tensor, refresh
 from .._core.views import (
     ViewChain,
@@ -31,12 +32,6 @@ from .._core.views import (
 from ..ops.slicing import alias
 from .arguments import flatten_tree, is_leaf, split_aux
 from .transform_levels import enter_tape, to_outer_result, wrap_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from .._core.tape import TapeInterpreter
-
 
 # The modes that make a view of that creation.
 CREATION_MODES: dict[str, dict[str, bool]] = {"no_grad": {"grad": False}, "inference": {"inference": True}}
@@ -268,8 +263,6 @@ def mark_as_view(made: Tensor, base: Tensor, chain: ViewChain, creation: str) ->
     if creation != "detached" or base._fx_tape is not BASE_TAPE or not is_array(value):
         tangent = None if made._fx_view_meta is None else made._fx_view_meta.tangent
         made._fx_view_meta = make_chain_meta(base, chain, creation)
-        made._fx_view_meta.tangent, made._fx_view_meta.history_version = (
-            tangent,
-            view_history_version(made._fx_view_meta.base, made),
-        )
+        made._fx_view_meta.tangent = tangent
+        made._fx_view_meta.history_version = view_history_version(made._fx_view_meta.base, made)
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,6 @@ from ..errors import ArgumentError, ArgumentValueError, TensorError
 from ..ops.joining import stack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from ..nn.modules import Module
 
 

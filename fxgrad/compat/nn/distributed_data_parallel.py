@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,17 +15,12 @@ from ..autograd.grad_mode import is_grad_enabled
 from ..distributed import arrays
 from ..distributed.algorithms.ddp_comm_hooks import default_hooks
 from ..distributed.algorithms.join import Join, Joinable, JoinHook
-from ..distributed.groups import ensure_inside
+from ..distributed.groups import ProcessGroup, ensure_inside
 from ..distributed.reducer import Reducer
 from ..errors import ArgumentError, ArgumentValueError, NotSupportedError, TensorError
 from .modules.embedding import Embedding, EmbeddingBag
 from .modules.module import Module
 from .parameter import UninitializedParameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from ..distributed.groups import ProcessGroup
 
 BUCKET_CAP_MB = 25
 BUILTIN_HOOKS = {

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from .. import _surface  # noqa: F401  Tensors have all their methods
+from .._core.tensor import Tensor
 from .._make.creation import zeros
 from ..autograd.gradients import grad
 from . import functional
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core.tensor import Tensor
 
 
 def make_gradients(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:

@@ -334,7 +334,7 @@ TEST: dict[str, Any] = {"promote": None, "inplace": False, "out": False}
 REAL_TEST = TEST | {"kinds": "biuf", "out": True}
 signbit = unary(
     "signbit",
-    lambda x: signbit_values(x),
+    lambda x: ops.signbit(x) if kind(x) == "f" else ops.less(x, 0),
     "Whether the sign of each entry is negative, that of −0 included.",
     **REAL_TEST,
 )
@@ -346,8 +346,3 @@ isneginf = unary("isneginf", lambda x: ops.equal(x, -math.inf), "Whether each en
 isreal = unary(
     "isreal", lambda x: ops.equal(ops.imag(x), 0), "Whether each entry has no imaginary part.", **TEST
 )
-
-
-def signbit_values(x) -> Any:
-    """The sign bit; for integers x < 0."""
-    return ops.signbit(x) if kind(x) == "f" else ops.less(x, 0)

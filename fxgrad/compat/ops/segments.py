@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...extend import concretize
-from .._core.tensor import refresh
+from .._core.tensor import Tensor, refresh
 from .._declare.spaces import SPACES, expose
 from .._make.creation import full
 from ..errors import TensorError
 from .joining import stack
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 IDENTITIES = {"sum": 0.0, "mean": math.nan, "max": -math.inf, "min": math.inf, "prod": 1.0}
 REDUCTIONS = {"sum": "sum", "mean": "mean", "max": "amax", "min": "amin", "prod": "prod"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .._core.tensor import Tensor
 from .._declare.operation import operation
 from .._declare.spaces import SPACES, expose
 from .._make.creation import ones, zeros
@@ -17,9 +18,6 @@ from .entries import by_entries
 from .nn.padding import pad
 from .scatter import index_add
 from .slicing import unfold
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 WINDOW_WARNINGS = {
     "stft": "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. "

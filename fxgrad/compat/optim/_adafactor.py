@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import ops
 from .._core.dtypes import finfo, from_numpy_dtype
+from .._core.tensor import Tensor
 from .functional_forms import functional_form
 from .optimizer import check_learning_rate, check_option, ensure_real
 from .rule import RuleOptimizer, count_step, state_entry
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 class Adafactor(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import ops
 from .._core.dtypes import as_numpy_dtype, from_name
+from .._core.tensor import Tensor
 from ..errors import ArgumentValueError
 from .functional_forms import functional_form
 from .optimizer import check_learning_rate, check_option, ensure_real
 from .rule import RuleOptimizer, follow_mean
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 MOST_ROUNDS = 100
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import ops
+from .._core.tensor import Tensor
 from .._make.creation import full_like, tensor
 from ..errors import TensorError
 from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, count_step
 from .sparse_rows import rows_and_values
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 class Adagrad(

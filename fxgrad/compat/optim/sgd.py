@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._core.tensor import Tensor
 from ..errors import ArgumentValueError
 from .functional_forms import functional_form
 from .rule import RuleOptimizer, add_decay, add_to, copy_array, scale
 from .sparse_rows import rows_and_values
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 class SGD(

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...extend import api_boundary
+from .._core.tensor import Tensor
 from .._make.creation import zeros_like
 from ..errors import TensorError
 from .optimizer import check_option
 from .rule import RuleOptimizer
 from .sparse_rows import rows_and_values
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 class SparseAdam(RuleOptimizer, options="lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False"):

@@ -6,21 +6,18 @@ implementations, of which there is one here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core.dtypes import dtype as torch_dtype
 from .._core.dtypes import float32, float64, get_default_dtype
 from .._core.tensor import Tensor
+from .._make.devices import device as torch_device
 from ..autograd.grad_mode import set_grad_enabled
 from ..errors import TensorError
 from ..nn.parameter import Parameter
 from ..ops.complex import view_as_real
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._make.devices import device as torch_device
 
 _foreach_supported_types = [Tensor, Parameter]
 _params_doc = "params (iterable): parameters, named parameters, or dicts of groups of them"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from ..distributed import collectives
 from ..distributed.algorithms.join import Join, Joinable, JoinHook
 from ..distributed.groups import ensure_inside, get_global_rank
 from ..errors import NotSupportedError, TensorError
-from .optimizer import Optimizer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .optimizer import ParamsT
+from .optimizer import Optimizer, ParamsT
 
 
 class ZeroRedundancyOptimizer(Optimizer, Joinable):

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +27,9 @@ from .._make.generators import Generator
 from ..errors import TensorError
 from ..nn.parameter import Buffer, Parameter
 from .errors import refuse
-from .machine import Global
+from .machine import Global, Machine
 from .sparse_tensors import LAYOUTS, rebuild_sparse
 from .storages import STORAGE_TYPES
-
-if TYPE_CHECKING:
-    from .machine import Machine
 
 
 # -- Tensors ------------------------------------------

@@ -7,21 +7,18 @@ Source of the format: https://github.com/python/cpython/blob/3.13/Lib/pickletool
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from copyreg import __newobj__, __newobj_ex__, dispatch_table  # type: ignore[attr-defined]
 from importlib import import_module
 from itertools import islice
 from types import BuiltinFunctionType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..errors import PicklingError
 from .names import torch_name
 from .reductions import REDUCTIONS, Name, reduce_subclass, storage_id
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from .storages import SavedStorages
+from .storages import SavedStorages
 
 BATCH = 1000  # entries that are appended at once
 INT32 = 1 << 31

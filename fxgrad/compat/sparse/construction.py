@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any
 
 import numpy as np
 
+from .._core.dtypes import dtype as torch_dtype
 from .._core.memory import is_array
 from .._core.sparse_tensor import SparseTensor
 from .._core.tape import BASE_TAPE
@@ -15,12 +18,6 @@ from .._make.attributes import MemoryLayout, strided
 from .._make.creation import as_tensor, zeros
 from ..errors import ArgumentError, NotSupportedError, TensorError
 from ..ops.arguments import as_sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import TracebackType
-
-    from .._core.dtypes import dtype as torch_dtype
 
 
 class SparseLayout(MemoryLayout):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
+from .._core.dtypes import dtype as torch_dtype
+from .._core.sparse_tensor import SparseTensor
+from .._core.tensor import Tensor
 from .._declare.spaces import expose
 from ..errors import NotSupportedError, TensorError
 from .construction import SparseLayout, absent_layout, sparse_csr, sparse_csr_tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .._core.dtypes import dtype as torch_dtype
-    from .._core.sparse_tensor import SparseTensor
-    from .._core.tensor import Tensor
 
 # The layout that each method is of, in torch's words.
 OF_LAYOUTS = {
@@ -28,30 +25,19 @@ OF_SPARSE = "_indices _nnz _values sparse_resize_ sparse_resize_and_clear_"
 ABSENT_LAYOUTS = ("sparse_csc", "sparse_bsr", "sparse_bsc")
 
 
-def refuse_dense(name: str, words: str) -> None:
-    """Declare a method of sparse Tensors that dense ones refuse."""
+def refuse_dense(name: str, words: str | None = None) -> None:
+    """Expose a method that dense Tensors refuse: one of the layout of these words, or of torch's sparse kernels."""
 
     def method(self: Tensor, *args: object, **options: object) -> NoReturn:
-        raise TensorError(
-            f"{name} expected {words} but got {LAYOUT_WORDS[str(self.layout)]}", hint="x.to_sparse() has it"
-        )
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Refuse: `{name}` is of Tensors in {words}."
-    expose("method", name)(method)
-
-
-def refuse_backend(name: str) -> None:
-    """Expose a method that torch has for sparse Tensors alone."""
-
-    def method(self: Tensor, *args: object, **options: object) -> NoReturn:
+        hint = "x.to_sparse() has it"
+        if words:
+            raise TensorError(f"{name} expected {words} but got {LAYOUT_WORDS[str(self.layout)]}", hint=hint)
         raise NotSupportedError(
-            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend.",
-            hint="x.to_sparse() has it",
+            f"Could not run 'aten::{name}' with arguments from the 'CPU' backend.", hint=hint
         )
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Refuse: `{name}` is of sparse Tensors."
+    method.__doc__ = f"Refuse: `{name}` is of {f'Tensors in {words}' if words else 'sparse Tensors'}."
     expose("method", name)(method)
 
 
@@ -59,7 +45,7 @@ for _words, _names in OF_LAYOUTS.items():
     for _name in _names.split():
         refuse_dense(_name, _words)
 for _name in OF_SPARSE.split():
-    refuse_backend(_name)
+    refuse_dense(_name)
 
 
 @expose("method")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._core.tape import BASE_TAPE, current_tape
-from .._core.tensor import make_tensor, refresh
+from .._core.tensor import Tensor, make_tensor, refresh
 from .._make.creation import zeros
 from ..autograd.function import Function
 from .construction import make_indices
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 def multiply_array(places: np.ndarray, entries: np.ndarray, dense: np.ndarray, rows: int) -> np.ndarray:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
+from .._core.dtypes import dtype as torch_dtype
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Tensor
 from .._make.creation import zeros
@@ -15,9 +16,6 @@ from . import operations
 from .construction import coalesced, make_indices, sparse_coo, sparse_csr
 from .tensor_types import new
 from .text import sparse_text
-
-if TYPE_CHECKING:
-    from .._core.dtypes import dtype as torch_dtype
 
 
 # -- parts ------------------------------------------

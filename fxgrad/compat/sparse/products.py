@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .._core.sparse_tensor import SparseTensor
+from .._core.tensor import Tensor
 from ..errors import NotSupportedError, TensorError
 from ..ops.matmul import inner_size_error
 from .construction import coalesced, make_indices
-
-if TYPE_CHECKING:
-    from .._core.tensor import Tensor
 
 
 def check_matrices(name: str, a: Tensor, b: Tensor) -> None:

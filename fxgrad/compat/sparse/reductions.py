@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from .._core.dtypes import dtype as torch_dtype
 from .._core.sparse_tensor import SparseTensor
+from .._core.tensor import Tensor
 from .._make.creation import zeros
 from ..errors import ArgumentError, NotSupportedError
 from ..ops.arguments import normalize_dim
 from .construction import coalesced, flat_places, make_indices
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .._core.dtypes import dtype as torch_dtype
-    from .._core.tensor import Tensor
 
 
 def add_up(

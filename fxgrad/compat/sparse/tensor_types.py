@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .._core.dtypes import dtype as torch_dtype
 from .._core.sparse_tensor import SparseTensor
 from .._core.tensor import Tensor
 from .._make.tensor_types import TensorType
 from ..errors import ArgumentError
 from .construction import sparse_coo_tensor
-
-if TYPE_CHECKING:
-    from .._core.dtypes import dtype as torch_dtype
 
 
 def construct_sparse(dtype: torch_dtype, args: tuple[Any, ...], device: object = None) -> SparseTensor:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .._core.dtypes import get_default_dtype
-from .._core.tensor import refresh
+from .._core.sparse_tensor import SparseTensor
+from .._core.tensor import Tensor, refresh
 from .._make.devices import device_of
 from .._read.printing import history_texts, join_parts, tensor_text
 from .construction import make_indices
-
-if TYPE_CHECKING:
-    from .._core.sparse_tensor import SparseTensor
-    from .._core.tensor import Tensor
 
 PREFIX = "tensor("
 

@@ -9,9 +9,10 @@ nested calls.
 from __future__ import annotations
 
 import weakref
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ...extend import CURRENT, EVAL, SCALARS, Tracer, aval_of, source_info, use_context
 from .._core.backward import engine
@@ -20,17 +21,11 @@ from .._core.modes import current_modes, with_modes
 from .._core.packing import PackedValue, PackingHooks
 from .._core.tape import BASE_TAPE, AccumulateGrad, current_tape, next_serial
 from .._core.tensor import Tensor, gradient_edge, make_tensor, refresh
-from .._declare.handlers import OperationHandler
+from .._declare.handlers import OperationCall, OperationHandler, Recorded
 from .._make import generators
 from ..errors import CheckpointError, TensorError
 from ..func.transform_levels import record_on
 from ..ops.overloads import called_operation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
-    from .._declare.handlers import OperationCall, Recorded
 
 ALIKE = "a function that does the same each time: no state that it changes, no test of what it ran before"
 PREFIX = "torch.utils.checkpoint: "

@@ -15,18 +15,14 @@ no such pair.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ...core.graph import Graph, Literal, Var
+from ...core.aval import Aval
+from ...core.graph import Equation, Graph, Literal, Var
 from .direct import makes_memory, takes_buffer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...core.aval import Aval
-    from ...core.graph import Equation
 
 
 class BufferPlan(NamedTuple):

@@ -6,6 +6,7 @@ contains only the resulting call: `x.dot(w)` instead of `contract(x, w, spec="ij
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from ...core.costs import WHERE_ENTRIES
 from ..contraction import NUMBERS, dot_order, plan_contraction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.graph import Equation
 
 REDUCTIONS = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +20,6 @@ from ...core.graph import Literal
 from .direct import direct_form, makes_memory, takes_buffer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from ...core.graph import Equation, Graph, Var
     from ...core.rules import Rules
 

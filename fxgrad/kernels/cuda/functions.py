@@ -6,15 +6,13 @@ Half precision is computed in float and rounded once an operation, as NumPy and 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...core.graph import Equation
 from ..native.lanes import BOOL, MOVES, fits, loop_dtypes
 from ..space import REDUCTIONS
-
-if TYPE_CHECKING:
-    from ...core.graph import Equation
 
 # dtype → the type of its entries in memory, and that of numbers in registers
 MEMORY = {

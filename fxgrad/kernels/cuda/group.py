@@ -5,7 +5,8 @@ its space. CuPy caches the compiled code for each device, and launches in the cu
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ...core.aval import SCALARS
 from ...core.errors import DeviceError
@@ -14,13 +15,8 @@ from ..codegen.source import compile_graph
 from ..row_space import MOVES, RowSpace, uses_reductions
 from ..space import Space
 from .functions import covers
-from .kernel import BLOCK
+from .kernel import BLOCK, Kernel
 from .source import OPTIONS, write_group
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from .kernel import Kernel
 
 FREE = ("--std=c++17",)  # where a product and a sum may be rounded once
 REDUCE = {"reduce_sum": "sum", "reduce_prod": "prod", "reduce_max": "max", "reduce_min": "min",

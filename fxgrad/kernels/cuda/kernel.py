@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.graph import Literal
+from ...core.graph import Equation, Graph, Literal
 from ..native.lanes import BOOL
 from . import functions
 from .functions import MEMORY, REGISTERS
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
-
-    from ...core.graph import Equation, Graph
 
 BLOCK = 256  # threads of a block
 # Reductions, and the primitive that combines two entries.

@@ -13,19 +13,15 @@ additions depends on the shape only.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Iterable
+from typing import Any
 
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from ..row_space import MOVES, RowSpace, strides
 from ..space import REDUCTIONS
 from . import functions
 from .functions import REGISTERS
 from .kernel import BLOCK, Kernel, KernelWriter, combine, join, needed_for, neutral, total_dtype
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
-
-    from ...core.graph import Equation
 
 
 class RowWriter(KernelWriter):

@@ -18,6 +18,7 @@ the shape only. Arithmetic follows IEEE, as in NumPy: `OPTIONS` forbid fused mul
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,8 +30,6 @@ from .kernel import BLOCK, Kernel, KernelWriter, Totals, join, needed_for, neutr
 from .rows import RowWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
-
     import numpy as np
 
     from ..row_space import RowSpace

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,6 @@ import numpy as np
 from .ir import I1, I32, I64, PTR, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from ...core.aval import Aval
     from .ir import Function
 

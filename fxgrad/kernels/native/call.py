@@ -15,12 +15,13 @@ The function that allocates the results is generated as Python text:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ...core.costs import LOCKED_ENTRIES
-from ...core.graph import Graph, Literal
+from ...core.graph import Equation, Graph, Literal
 from .. import space
 from ..codegen.source import make_function
 from . import arrays, exceptions, groups, steps
@@ -33,11 +34,6 @@ from .ir import I32, PTR, Function, Type, Value
 from .recurrence import possible_exceptions
 from .runner import Settlement
 from .steps import StepWriter, admits_aval, admits_equation, inner_graphs, is_elementwise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...core.graph import Equation, Graph
 
 CALL, STEPS = "call", "steps"
 STACK = 1 << 15  # bytes of scratch memory that lie on the stack

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from .. import philox
 from . import lanes
 from .entries import operand_of, write_entries
-from .ir import Value
+from .ir import Function, Value
 from .steps import StepWriter, step_rule
 from .streams import log_gamma_function, stream_function, write_block
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...core.graph import Equation
-    from .ir import Function
 
 
 def shared_function(w: StepWriter, name: str, make: Callable[[str], Function]) -> str:

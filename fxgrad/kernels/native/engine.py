@@ -9,19 +9,16 @@ import functools
 import os
 import threading
 from collections import deque
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.cache import Cache
 from . import arrays, exceptions
+from .ir import Function
 from .math import definitions
 from .processor import NativeCode, vector_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from .ir import Function
 
 LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
 MODES = ("auto", "always", "never")

@@ -6,14 +6,15 @@ the code is written, so rearrangements need no code at all. For a result in memo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...core.costs import STEP_PRODUCTS
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from ..contraction import parse_spec
 from ..row_space import strides
 from . import lanes
@@ -25,11 +26,6 @@ from .steps import (
     step_rule,
     write_matrix_product,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...core.graph import Equation
 
 Position = tuple[Any, ...]  # of integers and Values
 UNROLLED = 256  # products of numbers that are written one by one

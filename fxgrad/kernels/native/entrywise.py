@@ -7,25 +7,21 @@ primitives of one operand that take NumPy many passes, and Graphs.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...core.cache import Cache
 from ...core.costs import COMPILATION, FUNCTION_TIME, FUSED_ENTRIES
-from ...core.graph import Literal
+from ...core.graph import Graph, Literal
 from ..memory import allocate
 from . import arrays, exceptions, lanes, math
 from .engine import compile_functions
 from .groups import GROUP
-from .ir import I64, PTR, Function, Type
+from .ir import I64, PTR, Function, Type, Value
 from .processor import vector_bytes
 from .runner import concerns_somebody, function_type
 from .tier import Tier
-
-if TYPE_CHECKING:
-    from ...core.graph import Graph
-    from .ir import Value
 
 _tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
 

@@ -6,14 +6,13 @@ NumPy checks the same flags after each of its loops, and warns.
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .ir import I32, I64, PTR, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from ...core.graph import Equation
     from .ir import Function
 

@@ -6,9 +6,10 @@ other, and then they are swapped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from ...core.graph import Literal, Var
+from ...core.graph import Equation, Graph, Literal, Var
 from .indices import is_static
 from .ir import I1, I64, Value
 from .steps import (
@@ -21,11 +22,6 @@ from .steps import (
     step_rule,
     transpose_constants,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...core.graph import Equation, Graph
 
 NUMBERS = 400  # entries in registers that go from step to step
 

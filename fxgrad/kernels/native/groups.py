@@ -14,22 +14,17 @@ stored (one for each row) and added by NumPy. The order of additions depends on 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...core.graph import Literal
+from ...core.graph import Equation, Graph, Literal
 from ..row_space import strides
-from ..space import REDUCTIONS
+from ..space import REDUCTIONS, Reduction, Space
 from . import arrays, exceptions, lanes, math
 from .ir import I32, I64, PTR, Function, Type, Value, hide
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...core.graph import Equation, Graph
-    from ..space import Reduction, Space
 
 ROW = 1 << 14  # entries of a row, beyond which it is cut
 RUN = 16  # vectors that are added one after the other

@@ -3,20 +3,16 @@ written at an index goes to the memory of the array itself where nobody needs th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from . import lanes
 from .entries import Operand, Position, flat_number, walk, write_entries
 from .ir import Type, Value
 from .steps import StepWriter, is_held, size_in_memory, step_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...core.graph import Equation
 
 
 def wrap_index(w: StepWriter, index: Value, dtype: Any, size: int) -> Value:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from . import lanes
 from .ir import I64
 from .steps import Held, StepWriter, is_held, places_in, step_rule
-
-if TYPE_CHECKING:
-    from ...core.graph import Equation
 
 
 def is_integral(e: Equation) -> bool:

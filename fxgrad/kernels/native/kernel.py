@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...core.cache import Cache
 from ...core.costs import KERNEL_COMPILATION
 from . import engine, math
-from .ir import I64
+from .ir import I64, Function
 from .tier import Tier
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .ir import Function
 
 ELEMENTS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 _kernels: Cache = Cache(64)  # (builder, dtype, options) → Tier

@@ -7,26 +7,21 @@ alternate. Operands are converted as in NumPy's loops; Python numbers take the d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...core.aval import WEAK_TYPES
 from ...core.cache import Cache
-from ...core.graph import Literal
+from ...core.graph import Equation, Graph, Literal
 from ...core.key import params_key
 from . import math
-from .ir import Type, Value
+from .ir import Function, Type, Value
 from .math.complex_numbers import Complex
 from .processor import vector_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...core.graph import Equation, Graph
-    from .ir import Function
 
 BOOL = np.dtype(bool)
 MOVES = frozenset({"convert", "full_like", "broadcast_to", "stop_gradient", "with_derivative_of"})

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ...core.costs import SORTED_ROW
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from ..row_space import strides
 from .entries import Operand, Position, flat_number, walk, write_entries
 from .ir import I64, Value
 from .steps import Held, StepWriter, is_held, size_in_memory, step_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...core.graph import Equation
 
 
 def precedes(x: Value, y: Value, dtype: Any) -> Value:

@@ -134,10 +134,8 @@ def window_places(
         (count - 1) * step + (size - 1) * d - low >= n or low > 0
         for n, count, size, step, (low, _), d in zip(shape, counts, sizes, steps, pads, dilations)
     )
-    cost, options = (
-        POOL_TIME + TAP_TIME * prod(lead) * prod(counts) * prod(sizes),
-        (steps[-1] == 1, padded, least),
-    )
+    cost = POOL_TIME + TAP_TIME * prod(lead) * prod(counts) * prod(sizes)
+    options = (steps[-1] == 1, padded, least)
     run = ask_kernel(cost, places_function, x.dtype, *map(int, options))
     if run is None:
         return None

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from ...core.aval import Aval
 from ...core.costs import STEP_INSTRUCTIONS
+from ...core.graph import Graph
 from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, reductions, steps, systems
 from .engine import compile_functions
 from .groups import DOUBTFUL
@@ -22,12 +25,6 @@ from .interruption import INTERRUPTED, addresses, let_go, poll_function, take_ba
 from .ir import I32, I64, PTR, Function, Type, Value
 from .runner import concerns_somebody
 from .steps import StepWriter, inner_graphs, is_held
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...core.aval import Aval
-    from ...core.graph import Graph
 
 ENTRY, LOOP = "recurrence", "loop"
 WITHOUT_END = 1 << 62  # steps

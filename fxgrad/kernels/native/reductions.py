@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from .. import space
 from . import groups, lanes, math
 from .entries import Operand, Position, flat_number, walk, write_entries
 from .groups import Combination
 from .ir import I64, Type, Value
 from .steps import StepWriter, combine, is_held, step_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...core.graph import Equation
 
 
 def admits_reduction(e: Equation) -> bool:

@@ -13,23 +13,18 @@ same size that is written later, or in a row of its own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.graph import Literal
-from ..row_space import MOVES, strides
+from ...core.graph import Equation, Literal
+from ..row_space import MOVES, RowSpace, strides
 from ..space import REDUCTIONS, Reduction
 from . import lanes
 from .groups import BODY, RUN, Combination
 from .ir import I64, PTR, Function, Type, Value, hide
 from .processor import vector_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...core.graph import Equation
-    from ..row_space import RowSpace
 
 CHEAP = frozenset(
     {"add", "subtract", "multiply", "negative", "maximum", "minimum", "absolute", "where", "convert"}

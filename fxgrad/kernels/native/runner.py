@@ -14,28 +14,25 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...core.aval import Aval
 from ...core.costs import LOCKED_ENTRIES
 from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
 from ..codegen.source import make_function
 from ..memory import allocate
 from ..row_space import RowSpace
+from ..space import Space
 from . import exceptions
 from .engine import compile_functions
 from .groups import DOUBTFUL, GROUP, MISFIT, Work, add_entry, write_group
 from .rows import RowWork, RowWriter
 from .threads import Crew
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...core.aval import Aval
-    from ..space import Space
 
 
 @functools.cache

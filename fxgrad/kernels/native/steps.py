@@ -12,13 +12,15 @@ integer division by zero), the code reports a *doubt*: NumPy then computes the w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.aval import Aval
 from ...core.costs import STEP_ENTRIES, STEP_PRODUCTS
-from ...core.graph import Literal
+from ...core.graph import Equation, Graph, Literal, Var
 from .. import space
 from ..row_space import RowSpace, uses_reductions
 from . import groups, lanes, math
@@ -28,12 +30,6 @@ from .ir import I32, I64, PTR, Function, Type, Value
 from .processor import vector_bytes
 from .products import plan_product, write_product, write_transposition
 from .rows import RowWork, RowWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...core.aval import Aval
-    from ...core.graph import Equation, Graph, Var
 
 HELD = 36  # entries of a value that is held in registers at most
 REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...core.costs import SOLVED_ORDER
-from ...core.graph import Literal
+from ...core.graph import Equation, Literal
 from . import lanes, math
 from .entries import Position, flat_number, operand_of, walk, write_entries
 from .ir import I64, Type, Value, fma
 from .math import formats
 from .steps import StepWriter, size_in_memory, step_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ...core.graph import Equation
 
 
 class Matrices:

@@ -383,14 +383,9 @@ def zetac(x: ArrayLike) -> Array:
     """
 
 
-@special(lambda t, y, z: t * -log1p_over(z), at=(1.7,))
+@special(lambda t, y, z: t * -log1p_quotient(z - 1), at=(1.7,))
 def spence(z: ArrayLike) -> Array:
     """The dilogarithm ∫₁ᶻ log(t)/(1 − t) dt of real or complex z (https://dlmf.nist.gov/25.12.i)."""
-
-
-def log1p_over(z: Any) -> Any:
-    """log(z)/(z − 1)."""
-    return log1p_quotient(z - 1)
 
 
 # -- incomplete gamma functions ------------------------------------------

@@ -8,14 +8,16 @@ forward mode the rule for reverse mode; a transpose serves both. Without any rul
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ... import ops
 from ...core.aval import Aval, aval_of
 from ...core.errors import ConcretizationError, NotLinearError, UnsupportedError
+from ...core.graph import Graph
 from ...core.interpreter import Tracer, escaped_tracer_error
 from ...core.primitive import HigherOrder
 from ...core.pullback import PullbackRule
@@ -29,11 +31,6 @@ from ..jvp import jvp_flat
 from ..subgraphs import expand_list, select_list, split_list
 from ..vmap import MAPPED_AXIS, BatchInterpreter, vmap_with
 from .transpose import UNTRACEABLE_ERRORS, batch_pullback, jvp_from_vjp, vjp_from_jvp
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ...core.graph import Graph
 
 # What becomes of code in C that gets no arrays.
 OPAQUE_ERRORS = (TypeError, AttributeError, UnsupportedError)

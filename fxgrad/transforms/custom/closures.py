@@ -8,10 +8,11 @@ end; so their rules are staged only on demand.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...core.aval import SCALARS, aval_of, is_differentiable
+from ...core.aval import SCALARS, Aval, aval_of, is_differentiable
 from ...core.errors import CustomRuleError, EscapedTracerError
 from ...core.graph import Graph, Var
 from ...core.interpreter import VALUES
@@ -19,11 +20,6 @@ from ...core.staging import stage
 from ..arguments import zero_tangent
 from ..subgraphs import close_graphs, expand_list, select_list, split_list, tangent_aval
 from .call import RuledCall, instantiate_tangents
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ...core.aval import Aval
 
 INSIDE_RULE: ContextVar[bool] = ContextVar("fxgrad_inside_rule", default=False)
 

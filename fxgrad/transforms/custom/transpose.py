@@ -8,6 +8,7 @@ mode also works for rules that are not linear (clipped gradients, say); only for
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +43,6 @@ from ..subgraphs import (
 from ..vmap import MAPPED_AXIS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .call import RuledCall
 
 # What becomes of a function that needs numbers where it gets traced values.

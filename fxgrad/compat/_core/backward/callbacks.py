@@ -4,20 +4,16 @@ gradient; the Node's pre-hooks; the Node, or the accumulation of a leaf; the Nod
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from ....extend import aval_of
 from ...errors import ArgumentError, TensorError
 from ..dtypes import from_numpy_dtype, type_name
 from ..error_messages import tensor_hint
-from ..tape import node_and_index
+from ..tape import AccumulateGrad, Node, node_and_index
 from ..tensor import Tensor, refresh
 from .accumulation import accumulate_grad, to_cotangent, to_gradient
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..tape import AccumulateGrad, Node
 
 
 def run_result_hooks(node: Node, ct, create_graph: bool) -> Any:

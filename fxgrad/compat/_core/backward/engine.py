@@ -242,12 +242,10 @@ class Pass(RunningPass):
         targets,
         capture: bool,
     ):
-        self.graph_tape, self.retain_graph, self.create_graph, self.capture = (
-            graph_tape,
-            retain_graph,
-            create_graph,
-            capture,
-        )
+        self.graph_tape = graph_tape
+        self.retain_graph = retain_graph
+        self.create_graph = create_graph
+        self.capture = capture
         self.caller_context = caller_context
         self.cts: dict[Node, Any] = {}
         self.heap: list[tuple[int, Node]] = []
@@ -420,10 +418,8 @@ class Pass(RunningPass):
     def user_code(self) -> use_user_context:
         """A context manager for user code: its grad mode is that of the gradients."""
         # Inside transforms what is switched off here would be off further out as well.
-        grad, suspended = (
-            self.create_graph or self.graph_tape is not BASE_TAPE,
-            not self.create_graph and self.graph_tape.is_stand_in,
-        )
+        grad = self.create_graph or self.graph_tape is not BASE_TAPE
+        suspended = not self.create_graph and self.graph_tape.is_stand_in
         return use_user_context(with_modes(self.caller_context, grad=grad, suspended=suspended))
 
     def capture_cotangent(self, node: Node, ct) -> None:

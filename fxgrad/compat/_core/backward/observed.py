@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....extend import masked, pull_observed
-from ..tape import AccumulateGrad
+from ..tape import AccumulateGrad, Node
 from .engine import AnomalyPass, Pass
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..tape import Node
 
 ENGINE = "autograd::engine::evaluate_function: "  # torch's name for the work at a node
 

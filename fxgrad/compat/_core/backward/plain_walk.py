@@ -5,6 +5,7 @@ continues where the plain walk ends.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from ..tensor import Tensor, allocate_tensor
 from .accumulation import ACCUMULATE_LOCK, accumulate_grad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from .engine import Pass
 
 
@@ -132,12 +131,10 @@ def accumulate_leaves(leaves: dict[AccumulateGrad, Any]) -> None:
                     and getrefcount(ct) <= SINGLE_REFCOUNT
                 ):
                     grad = allocate_tensor(Tensor)
-                    grad._fx_tape, grad._fx_value, grad._fx_node, grad._fx_view_meta = (
-                        BASE_TAPE,
-                        ct,
-                        None,
-                        None,
-                    )
+                    grad._fx_tape = BASE_TAPE
+                    grad._fx_value = ct
+                    grad._fx_node = None
+                    grad._fx_view_meta = None
                     tensor._grad = grad
                     continue
             box = [ct]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ....extend import CPU, aval_of, device_of, devices, kind_of, ops
+from ....extend import CPU, Aval, aval_of, device_of, devices, kind_of, ops
 from ...errors import ArgumentError, ArgumentValueError, TensorError
 from ..dtypes import from_numpy_dtype
 from ..duals import map_cotangent
 from ..tape import BASE_TAPE, Node
 from ..tensor import Size, Tensor
 from .accumulation import to_cotangent
-
-if TYPE_CHECKING:
-    from ....extend import Aval
 
 
 def ensure_gradient(gradient) -> None:

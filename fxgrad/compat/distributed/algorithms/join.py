@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..._make.creation import ones, zeros
 from ...errors import ArgumentValueError, TensorError
 from .. import collectives
 from ..groups import get_rank
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..work import Work
+from ..work import Work
 
 
 class JoinHook:

@@ -6,19 +6,16 @@ the processes that sent the values.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
+from ..._core.tensor import Tensor
 from ..._make.creation import empty_like, zeros_like
 from ...autograd.function import Function
 from ...ops.joining import cat
 from .. import collectives, exchanges
 from ..groups import get_rank, get_world_size
 from ..reductions import ReduceOp
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..._core.tensor import Tensor
 
 
 class Broadcast(Function):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from ..._core.tensor import Tensor
 from ...errors import ArgumentValueError, TensorError
 from ...ops.joining import cat
 from .. import functional
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..._core.tensor import Tensor
 
 
 class _ASMoutput(NamedTuple):

@@ -5,21 +5,17 @@ together.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ....extend import aval_of, source_info
+from ..._core.tape import Node
 from ..._core.tensor import Tensor, refresh, wrap
 from ...autograd.function import Function
 from ...autograd.grad_mode import is_grad_enabled
 from ...errors import TensorError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..._core.tape import Node
-
 
 NO_INPUTS_WARNING = (
     "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "

@@ -18,7 +18,6 @@ class FunctionalModule(Module):
 
     _fx_function: str
     _fx_names: Sequence[str]
-    _fx_shown: str
 
     def _fx_start(self, given: dict[str, Any]) -> None:
         super().__init__()
@@ -32,13 +31,10 @@ class FunctionalModule(Module):
         return {name: getattr(self, name) for name in self._fx_names}
 
     def extra_repr(self) -> str:
-        parts = [
-            str(getattr(self, name[1:-1])) if name.startswith("[") else f"{name}={getattr(self, name)!r}"
-            for name in self._fx_shown.split()
-        ]
+        text = super().extra_repr()
         if "inplace" in self._fx_names and "inplace" not in self._fx_shown and self.inplace:
-            parts.append("inplace=True")
-        return ", ".join(parts)
+            return f"{text}, inplace=True" if text else "inplace=True"
+        return text
 
 
 class RandomModule(FunctionalModule):
@@ -200,6 +196,8 @@ class CrossMapLRN2d(Module):
     torch.Size([1, 4, 2, 2])
     """
 
+    _fx_shown = "[size] alpha beta k"
+
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1):
         super().__init__()
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
@@ -207,6 +205,3 @@ class CrossMapLRN2d(Module):
     def forward(self, input) -> Any:
         width = 2 * ((self.size - 1) // 2) + 1  # of size alike where that is odd
         return functional.local_response_norm(input, width, self.alpha * width / self.size, self.beta, self.k)
-
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..._core.hooks import RemovableHandle
 from ..._declare.constructors import make_constructor
 from ..._declare.late_text import complete_late
 from ...autograd.grad_mode import no_grad
@@ -15,9 +16,6 @@ from ...ops.nn.spatial import image_error
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from . import convolution, normalization
 from .linear import Linear
-
-if TYPE_CHECKING:
-    from ..._core.hooks import RemovableHandle
 
 
 class LazyModuleMixin:

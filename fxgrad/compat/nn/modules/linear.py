@@ -60,6 +60,8 @@ class Linear(LinearMap):
     torch.Size([5, 2])
     """
 
+    _fx_shown = "in_features out_features bias"
+
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -68,11 +70,6 @@ class Linear(LinearMap):
 
     def forward(self, input) -> Any:
         return functional.linear(input, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
-        )
 
 
 class Bilinear(LinearMap):
@@ -129,12 +126,6 @@ class Bilinear(LinearMap):
         """
         return functional.bilinear(input1, input2, self.weight, self.bias)
 
-    def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
-
 
 class Flatten(Module):
     """Several neighbouring dimensions as one: all but the first where nothing else is said.
@@ -147,15 +138,14 @@ class Flatten(Module):
     torch.Size([5, 6])
     """
 
+    _fx_shown = "start_dim end_dim"
+
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input) -> Any:
         return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
@@ -172,6 +162,8 @@ class Unflatten(Module):
     torch.Size([5, 2, 3])
     """
 
+    _fx_shown = "dim unflattened_size"
+
     def __init__(self, dim: int, unflattened_size):
         super().__init__()
         if not isinstance(unflattened_size, tuple | list):
@@ -183,9 +175,6 @@ class Unflatten(Module):
 
     def forward(self, input) -> Any:
         return input.unflatten(self.dim, self.unflattened_size)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
 
 
 class PReLU(Module):
@@ -204,6 +193,7 @@ class PReLU(Module):
     """
 
     weight: Parameter
+    _fx_shown = "num_parameters"
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device=None, dtype=None):
         super().__init__()
@@ -216,6 +206,3 @@ class PReLU(Module):
 
     def forward(self, input) -> Any:
         return functional.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"

@@ -30,7 +30,6 @@ class _Loss(FunctionalModule):
     reduction: str
     weight: Any  # of those that have one for each class: a buffer, like `pos_weight`
     _fx_names = ()
-    _fx_shown = ""
 
     def __init__(self, size_average=None, reduce=None, reduction: str = "mean"):
         self._fx_start({"size_average": size_average, "reduce": reduce, "reduction": reduction})
@@ -261,7 +260,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )
 
     def extra_repr(self) -> str:
-        shown = (
+        shown = [
             "num_classes",
             "out_features",
             "bias",
@@ -269,6 +268,6 @@ class LinearCrossEntropyLoss(_WeightedLoss):
             "ignore_index",
             "label_smoothing",
             "options",
-        )
+        ]
         values = {name: getattr(self, name, None) for name in shown} | {"bias": self.linear.bias is not None}
         return f"in_features={self.linear.in_features}, " + ", ".join(f"{n}={values[n]}" for n in shown)

@@ -59,6 +59,7 @@ class Module(CallMixin, StateMixin):
     _modules: dict[str, Module | None]
     call_super_init = False
     dump_patches = False
+    _fx_shown = ""  # the settings that `repr` shows; those in brackets by their values alone
     __constants__: ClassVar[list[str]] = []  # of TorchScript, to which subclasses add
 
     def __init__(self, *args, **kwargs) -> None:
@@ -509,8 +510,8 @@ class Module(CallMixin, StateMixin):
 
     # -- text ------------------------------------------
     def extra_repr(self) -> str:
-        """The text between the parentheses of `repr`."""
-        return ""
+        """The text between the parentheses of `repr`: settings by name, of a bias whether there is one."""
+        return ", ".join([show_setting(self, name) for name in self._fx_shown.split()])
 
     def _get_name(self) -> str:
         return type(self).__name__
@@ -521,6 +522,14 @@ class Module(CallMixin, StateMixin):
         if not children and len(extra) <= 1:
             return f"{self._get_name()}({''.join(extra)})"
         return f"{self._get_name()}(\n  " + "\n  ".join([*extra, *children]) + "\n)"
+
+
+def show_setting(module: Module, name: str) -> str:
+    """The text of one setting; that of a name in brackets is its value alone."""
+    if name.startswith("["):
+        return str(getattr(module, name[1:-1]))
+    value = getattr(module, name)
+    return f"bias={value is not None}" if name == "bias" else f"{name}={value!r}"
 
 
 def torch_type_name(value) -> str:

@@ -50,6 +50,8 @@ class LayerNorm(AffineNorm):
     tensor([-1.0000,  1.0000])
     """
 
+    _fx_shown = "[normalized_shape] eps elementwise_affine bias"
+
     def __init__(
         self,
         normalized_shape,
@@ -67,10 +69,6 @@ class LayerNorm(AffineNorm):
     def forward(self, input) -> Any:
         return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        bias = f", bias={self.bias is not None}"
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}{bias}"
-
 
 class RMSNorm(AffineNorm):
     """Mean square 1 over the last dimensions.
@@ -85,6 +83,8 @@ class RMSNorm(AffineNorm):
     >>> torch.nn.RMSNorm(2)(torch.tensor([3.0, 4.0])).detach()
     tensor([0.8485, 1.1314])
     """
+
+    _fx_shown = "[normalized_shape] eps elementwise_affine"
 
     def __init__(
         self,
@@ -107,9 +107,6 @@ class RMSNorm(AffineNorm):
     def forward(self, input) -> Any:
         return functional.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
-
 
 class GroupNorm(AffineNorm):
     """Mean 0 and variance 1 over each group of channels.
@@ -126,6 +123,8 @@ class GroupNorm(AffineNorm):
     >>> torch.nn.GroupNorm(2, 4)(torch.tensor([[1.0, 3.0, 10.0, 30.0]])).detach()
     tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
+
+    _fx_shown = "[num_groups] [num_channels] eps affine bias"
 
     def __init__(
         self,
@@ -150,15 +149,12 @@ class GroupNorm(AffineNorm):
     def forward(self, input) -> Any:
         return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        bias = f", bias={self.bias is not None}"
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}{bias}"
-
 
 class _NormBase(AffineNorm):
     """The base of normalizations with running statistics; `_fx_ranks` are the numbers of dimensions of their inputs."""
 
     _version = 2
+    _fx_shown = "[num_features] eps momentum affine bias track_running_stats"
     _fx_ranks: tuple[int, ...]
     running_mean: Any
     running_var: Any
@@ -220,12 +216,6 @@ class _NormBase(AffineNorm):
                 if 2 <= rank <= 5
                 else "x.unsqueeze(0), a batch of one; x.flatten(0, 1), one batch of two dimensions",
             )
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
 
 
 class _BatchNorm(_NormBase):

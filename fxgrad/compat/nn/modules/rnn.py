@@ -82,12 +82,10 @@ class RNNBase(Module):
         check_options(bias, batch_first, dropout, num_layers)
         if mode not in GATES:
             raise ArgumentValueError(f"Unrecognized RNN mode: {mode}", hint=f"one of {', '.join(GATES)}")
-        self.mode, self.input_size, self.hidden_size, self.num_layers = (
-            mode,
-            input_size,
-            hidden_size,
-            num_layers,
-        )
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._all_weights: list[list[str]] = []

@@ -53,10 +53,8 @@ class BasePruningMethod(ABC):
 
     def apply_mask(self, module: Module) -> Tensor:
         """The pruned parameter of a module."""
-        mask, original = (
-            getattr(module, f"{self._tensor_name}_mask"),
-            getattr(module, f"{self._tensor_name}_orig"),
-        )
+        mask = getattr(module, f"{self._tensor_name}_mask")
+        original = getattr(module, f"{self._tensor_name}_orig")
         return mask.to(dtype=original.dtype) * original
 
     @classmethod

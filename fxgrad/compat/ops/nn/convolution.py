@@ -142,10 +142,8 @@ def conv_transpose(
     shape = aval_of(weight).shape
     check_operands(input, weight, bias, rank, groups, shape[0], shape[1] * groups)
     strides, dilations = per_dimension(stride, rank, "stride"), per_dimension(dilation, rank, "dilation")
-    inner, outer = (
-        per_dimension(padding, rank, "padding"),
-        per_dimension(output_padding, rank, "output_padding"),
-    )
+    inner = per_dimension(padding, rank, "padding")
+    outer = per_dimension(output_padding, rank, "output_padding")
     for extra, s, d in zip(outer, strides, dilations):
         if extra >= s and extra >= d:
             raise TensorError(

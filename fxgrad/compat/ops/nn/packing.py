@@ -20,11 +20,6 @@ def as_counts(given, what: str) -> np.ndarray:
     return np.asarray(value, np.int64)
 
 
-def counts_at_times(lengths: np.ndarray) -> np.ndarray:
-    """How many sequences go on at each time."""
-    return (np.arange(lengths[0])[:, None] < lengths).sum(1)
-
-
 def lengths_of(batch_sizes: np.ndarray) -> np.ndarray:
     """Compute the lengths of sequences from the number of sequences at each time."""
     return (np.arange(batch_sizes[0] if len(batch_sizes) else 0)[:, None] < batch_sizes).sum(1)
@@ -99,7 +94,7 @@ def _pack_padded_sequence(input, lengths, batch_first: bool) -> tuple[Any, Any]:
             if sizes[0] <= padded.shape[1]
             else f"lengths.clamp(max={padded.shape[0]})",
         )
-    counts = wrap(counts_at_times(sizes))
+    counts = wrap(lengths_of(sizes))  # the same sum gives each of the two by the other
     return unpad_packed(padded, counts), counts
 
 

@@ -9,12 +9,13 @@ arXiv:1406.1078 (GRU).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ....extend import Aval, Cache, aval_of, ops, stage
+from ....extend import Aval, Cache, Graph, aval_of, ops, stage
 from ..._core.tensor import wrap
 from ..._declare.operation import operation
 from ..._declare.spaces import expose
@@ -23,11 +24,6 @@ from ..joining import cat, stack
 from .dropout import dropout as drop_entries
 from .packing import pad_packed, unpad_packed
 from .recurrent_loops import RecurrentLayer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ....extend import Graph
 
 
 def apply_rows(x, weight) -> Any:
@@ -44,14 +40,6 @@ def split_gates(x, count: int) -> list[Any]:
 
 
 # -- a step: (what the input gives, state, weight_hh, bias_hh, weight_hr) → the next state ----------------------
-def tanh_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
-    return [ops.tanh(x + apply_rows(state[0], weight))]
-
-
-def relu_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
-    return [ops.relu(x + apply_rows(state[0], weight))]
-
-
 def lstm_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
     h, c = state
     i, f, g, o = split_gates(x + apply_rows(h, weight), 4)
@@ -71,8 +59,8 @@ def gru_step(x, state: list[Any], weight, bias, projection) -> list[Any]:
 
 
 STEPS: dict[str, Callable[..., list[Any]]] = {
-    "rnn_tanh": tanh_step,
-    "rnn_relu": relu_step,
+    "rnn_tanh": lambda x, state, weight, *rest: [ops.tanh(x + apply_rows(state[0], weight))],
+    "rnn_relu": lambda x, state, weight, *rest: [ops.relu(x + apply_rows(state[0], weight))],
     "lstm": lstm_step,
     "gru": gru_step,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+from collections.abc import Callable, Iterable
 from multiprocessing.context import BaseContext
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,6 @@ from .iteration import Batches, ParallelBatches, SerialBatches
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, count_batches, draw_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from ..._make.generators import Generator
     from .pool import Pool
 

@@ -7,14 +7,12 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..._core.tensor import Tensor
+from ..._make.generators import Generator
 from ..._make.sampling import randperm
 from ...errors import ArgumentValueError
-
-if TYPE_CHECKING:
-    from ..._core.tensor import Tensor
-    from ..._make.generators import Generator
 
 
 class Dataset:

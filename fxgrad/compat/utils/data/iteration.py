@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..._make.devices import device_count
@@ -14,8 +15,6 @@ from .sampler import draw_seed
 from .worker import WorkerFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .dataloader import DataLoader
     from .pool import Pool
 

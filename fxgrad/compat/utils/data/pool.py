@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import time
 import weakref
+from collections.abc import Callable
 from multiprocessing import connection as pipes
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from ...errors import TensorError
 from .worker import GRACE, WorkerInfo, work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from multiprocessing.process import BaseProcess
 
     from .fetch import Recipe

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from ..._core.dtypes import PUBLIC
+from ..._core.tensor import Tensor
 from ..._make.creation import as_tensor, empty
 from ..._make.generators import Generator
 from ..._make.sampling import multinomial, randint, randperm
 from ...errors import ArgumentError, ArgumentValueError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..._core.tensor import Tensor
 
 DRAWN_AT_ONCE = 32  # numbers that are drawn with replacement, so that a long pass needs no memory
 

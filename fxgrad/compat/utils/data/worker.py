@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +19,6 @@ from ..._make.generators import default_generator
 from .fetch import Exhausted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from multiprocessing.connection import Connection
 
     from .fetch import Recipe

@@ -17,7 +17,8 @@ compute with harmless numbers.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,6 @@ from ..ir import Function, Type, Value
 from . import complex_numbers
 from .complex_numbers import Complex
 from .declare import FUNCTIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ELEMENTS = {
     "float64": "double",
@@ -52,15 +50,11 @@ ELEMENTS = {
 _made: Cache = Cache(512)
 
 
-def kind_of_element(dtype: np.dtype) -> str:
-    return "f" if dtype.name == "bfloat16" else dtype.kind
-
-
 def covers(name: str, dtype: np.dtype | type | str, **params: object) -> bool:
     """Tell whether `apply` has code for a primitive on operands of this dtype."""
     load_all()
     dtype = np.dtype(dtype)
-    kind = kind_of_element(dtype)
+    kind = "f" if dtype.name == "bfloat16" else dtype.kind
     if kind == "c":
         return complex_numbers.covers(name, **params)
     if dtype.name not in ELEMENTS or (dtype.name == "float16" and not converts_half()):

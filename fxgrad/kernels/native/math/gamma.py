@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ... import gamma
 from ..ir import Value, fma, polynomial
 from .declare import function, in_double, inline
@@ -182,8 +180,4 @@ def polygamma(x: Value, *, n: int) -> Value:
     return x.call(POLYGAMMA[n])
 
 
-def covers_polygamma(dtype: np.dtype, *, n: int) -> bool:
-    return n < len(POLYGAMMA)
-
-
-polygamma.covers = covers_polygamma  # type: ignore[attr-defined]
+polygamma.covers = lambda dtype, *, n: n < len(POLYGAMMA)  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..ir import Value, fma, polynomial
@@ -25,8 +26,6 @@ from .formats import (
 from .logarithm import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
 # (2·artanh s − 2·s − ⅔·s³)/s⁵ in s², to 2⁻⁶⁵ of 2·artanh s, for |s| ≤ (√2 − 1)/(√2 + 1)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from ..ir import Value, fma, polynomial
 from .declare import function
@@ -25,9 +25,6 @@ from .formats import (
     size_bits,
     with_bits,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PI = {
     "double": (3.141592653589793, 1.2246467991473532e-16, -2.9947698097183397e-33),
