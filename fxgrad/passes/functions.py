@@ -70,8 +70,10 @@ def is_small(equation: Equation) -> bool:
 
 def small_time(graph: Graph) -> float:
     """Return about how many nanoseconds NumPy takes for the small equations of a Graph, 0 for too few of them."""
+    if engine.mode() not in FEWEST:
+        return 0.0
     small = [e for e in inline_groups(graph, CALLED_ENTRIES + 1).equations if is_small(e)]
-    return sum(map(equation_time, small)) if len(small) >= FEWEST.get(engine.mode(), 2) else 0.0
+    return sum(map(equation_time, small)) if len(small) >= FEWEST[engine.mode()] else 0.0
 
 
 def fuse_runs(graph: Graph, fastmath: bool) -> Graph:

@@ -24,6 +24,8 @@ from ..passes.functions import copy_graph, fuse_runs, small_time
 from ..passes.fusion import fuse, relax
 from .arguments import unshare_results
 
+QUESTIONS = 16  # how often is asked for machine code while NumPy computes for as long as compiling takes
+
 
 class CompiledGraph:
     """A Graph with its compiled functions: one over NumPy kernels (None where the Graph captured arrays of
@@ -33,6 +35,7 @@ class CompiledGraph:
     what derivatives and batches are taken of; it is compiled when it is first needed.
     `code`: what computes values of NumPy once that is settled: `plain`, or, after it has run for long enough, code in
     which operations on small arrays are machine code.
+    `pause`: how many calls are left until `tier` is asked again for that, `calls` how many there are between two times.
     `guard`: made when the code is used again; see `transforms.guard`.
     `acts`: whether calls have effects.
     `results_may_share`: the results of `plain` may be arguments, captured values, views of these, or one array twice.
@@ -40,7 +43,7 @@ class CompiledGraph:
 
     __slots__ = (
         *("captured_code", "cuda_graph", "fastmath", "graph", "grouped_code", "guard", "optimized", "plain"),
-        *("acts", "code", "cost", "results_may_share", "structure", "tier", "traced_code"),
+        *("acts", "calls", "code", "cost", "pause", "results_may_share", "structure", "tier", "traced_code"),
     )
 
     graph: Graph
@@ -72,11 +75,13 @@ class CompiledGraph:
             name = f"a function of {len(self.optimized.equations)} operations"
             self.tier = Tier(make, 2 * COMPILATION, name)
             self.code = None
+            self.calls, self.pause = max(int(self.tier.price / (QUESTIONS * self.cost)), 1), 1
 
     def choose_code(self) -> Callable[..., list[Any]]:
         """The code for a call with values of NumPy while it is not settled."""
         assert self.tier is not None
-        made = self.tier.ask(self.cost)
+        made = self.tier.ask(self.cost * self.calls)
+        self.pause = self.calls
         if made is not None:
             self.code, self.results_may_share = made
         elif self.tier.failure is not None:

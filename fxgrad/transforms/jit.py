@@ -285,7 +285,10 @@ class jit(Generic[P, R]):
                     return pytree.unflatten(entry.structure, release_all(entry.code_for(leaves)(*leaves)))
             if entry.acts and stages_effects():
                 return pytree.unflatten(entry.structure, release_all(entry.traced(*leaves)))
-            code = entry.code or entry.choose_code()
+            code = entry.code
+            if code is None:  # not settled: Python computes, and asks from time to time
+                entry.pause -= 1
+                code = entry.plain if entry.pause > 0 else entry.choose_code()
             try:
                 results = code(*leaves)
             except KERNEL_ERRORS as error:

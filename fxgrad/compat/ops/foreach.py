@@ -100,6 +100,11 @@ def ternary(name: str) -> Callable[..., Any]:
     return apply
 
 
+def copy(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """The Tensor after another one was written into it."""
+    return self.copy_(src, non_blocking)
+
+
 def norm(self: Any, ord: float = 2, dtype: Any = None) -> Tensor:
     """The norm of order `ord` of all entries."""
     return self.norm(ord, dtype=dtype)
@@ -120,7 +125,8 @@ def declare_foreach_functions() -> None:
     for name in ("addcdiv", "addcmul"):
         declare_foreach(name, ternary(name))
         declare_foreach(f"{name}_", ternary(f"{name}_"))
-    for name in ("lerp", "lerp_", "copy_", "zero_", "clone", "max", "mm"):
+    for name in ("lerp", "lerp_", "zero_", "clone", "max", "mm"):
         declare_foreach(name, methods[name])
+    declare_foreach("copy_", copy)
     declare_foreach("norm", norm)
     declare_foreach("powsum", sum_of_powers)

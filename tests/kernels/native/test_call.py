@@ -244,7 +244,7 @@ def test_python_computes_until_that_has_cost_as_much_as_compiling(monkeypatch):
     expected = f(x)
     entry = f.lookup((x,), {}, None)[1]
     assert entry.code is None
-    entry.tier.spent = 1e12
+    entry.tier.spent, entry.pause = 1e12, 1
     np.testing.assert_allclose(f(x), expected, rtol=1e-15)
     assert entry.code is not entry.plain
     np.testing.assert_allclose(f(x), expected, rtol=1e-15)
