@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike as ArrayLike
+from numpy.typing import DTypeLike
 
 Array: TypeAlias = np.ndarray  # whose members traced values have, and the arrays of other libraries
-ArrayLike: TypeAlias = Any  # convertible to one: also numbers, and nested sequences of them
-DType: TypeAlias = Any  # what np.dtype takes
+DType: TypeAlias = DTypeLike | None  # None for that of the arguments, or of Python's numbers
 Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
 PyTree: TypeAlias = Any  # arrays in nested containers
 Shape: TypeAlias = Any  # a size, or a tuple of sizes

@@ -20,7 +20,7 @@ from ..numpy.composite import cast, composite, dtype_of, normalize_axis, operand
 tanh = fnp.tanh
 
 
-def floating(x: Any) -> Any:
+def floating(x: ArrayLike) -> Array:
     """Return an argument as a floating-point (or complex) array or number."""
     x = operand(x)
     return x if is_differentiable(dtype_of(x)) else cast(x, float)

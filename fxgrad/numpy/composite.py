@@ -335,7 +335,7 @@ def reduced_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return () if alone else normalize_axes(axis, ndim)
 
 
-def line_up(a: Any, axis: Any) -> tuple[Any, int]:
+def line_up(a: Array, axis: int | None) -> tuple[Array, int]:
     """Return an array with one axis at least, and which to go along: flattened where that is None."""
     if axis is None or not a.ndim:
         a, axis = ops.reshape(a, shape=(a.size,)), 0 if axis is None else axis

@@ -14,7 +14,7 @@ from .documentation import NO_DERIVATIVE
 from .reductions import any, cumprod, cumsum, extremum_position, max, mean, min, prod, std, sum, var
 
 
-def mask_nan(a: Any, where: Any) -> tuple[Any, Any]:
+def mask_nan(a: ArrayLike, where: Any) -> tuple[Array, Array]:
     """Return the array, and which of its entries take part."""
     a = operand(a)
     numbers = ops.logical_not(ops.isnan(a))

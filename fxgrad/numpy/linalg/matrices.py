@@ -8,15 +8,16 @@ import numpy as np
 
 from ... import ops
 from ...core.common_errors import unknown_option
+from ...core.typing import Array, ArrayLike
 from ..composite import cast, dtype_of, operand
 
 
-def as_inexact(x: Any) -> Any:
+def as_inexact(x: Array) -> Array:
     """Return an array of a dtype that NumPy computes in; others are converted to float64."""
     return x if np.issubdtype(dtype_of(x), np.inexact) else cast(x, np.float64)
 
 
-def as_matrix(value: Any) -> Any:
+def as_matrix(value: ArrayLike) -> Array:
     """Check that an argument has two axes or more."""
     x = as_inexact(operand(value))
     if x.ndim < 2:
@@ -24,7 +25,7 @@ def as_matrix(value: Any) -> Any:
     return x
 
 
-def as_square_matrix(value: Any) -> Any:
+def as_square_matrix(value: ArrayLike) -> Array:
     """Check that a matrix has as many rows as columns."""
     x = as_matrix(value)
     if x.shape[-1] != x.shape[-2]:
@@ -32,7 +33,7 @@ def as_square_matrix(value: Any) -> Any:
     return x
 
 
-def hermitian_matrix(value: Any, uplo: str = "L") -> Any:
+def hermitian_matrix(value: ArrayLike, uplo: str = "L") -> Array:
     """Return the Hermitian matrix of which one triangle is given, with the derivative of a Hermitian
     matrix."""
     if uplo.upper() not in ("L", "U"):
@@ -40,17 +41,17 @@ def hermitian_matrix(value: Any, uplo: str = "L") -> Any:
     return ops.mirror_triangle(as_square_matrix(value), upper=uplo.upper() == "U")
 
 
-def batch_identity(a: Any, n: int) -> Any:
+def batch_identity(a: Array, n: int) -> Array:
     """Return identities of order n, as many as there are matrices a (none of them empty)."""
     ones = ops.full_like(ops.getitem(a, index=(*(slice(None),) * (a.ndim - 2), slice(1), slice(1))), value=1)
     return ops.where(np.eye(n, dtype=bool), ops.broadcast_to(ones, shape=(*a.shape[:-2], n, n)), 0)
 
 
-def machine_epsilon(a: Any) -> float:
+def machine_epsilon(a: Array) -> float:
     return float(np.finfo(dtype_of(a)).eps)
 
 
-def relative_roundoff(a: Any) -> float:
+def relative_roundoff(a: Array) -> float:
     """Return the relative size of rounding errors in singular values, as NumPy takes it."""
     return max(a.shape[-2:]) * machine_epsilon(a)
 

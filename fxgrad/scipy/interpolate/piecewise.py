@@ -17,7 +17,7 @@ from ...numpy.composite import cast, ensure, kind, normalize_axis, operand
 from ...tree import register_pytree_node_class
 
 
-def floating(x: Any) -> Any:
+def floating(x: ArrayLike) -> Array:
     """Return an array with a floating or complex dtype."""
     x = operand(x)
     return cast(x, np.float64) if kind(x) in "biu" else x

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...extend import ConcretizationError, ShapeError, concretize, ops
+from ...extend import Array, ArrayLike, ConcretizationError, ShapeError, concretize, ops
 from ...numpy.composite import cast, dtype_of, kind, operand
 from ...numpy.linalg.matrices import as_inexact, hermitian_matrix
 
@@ -20,7 +20,7 @@ def is_known_true(condition: Any) -> bool | None:
         return None
 
 
-def as_array(value: Any, check_finite: bool = False) -> Any:
+def as_array(value: ArrayLike, check_finite: bool = False) -> Array:
     """Return an argument as an array of a floating dtype; with `check_finite`, values that are known are looked at."""
     x = as_inexact(operand(value))
     if check_finite and is_known_true(ops.isfinite(ops.stop_gradient(x))) is False:
@@ -30,7 +30,7 @@ def as_array(value: Any, check_finite: bool = False) -> Any:
     return x
 
 
-def as_matrix(value: Any, check_finite: bool = False) -> Any:
+def as_matrix(value: ArrayLike, check_finite: bool = False) -> Array:
     """Return an argument of two axes or more."""
     x = as_array(value, check_finite)
     if x.ndim < 2:
@@ -38,7 +38,7 @@ def as_matrix(value: Any, check_finite: bool = False) -> Any:
     return x
 
 
-def as_square_matrix(value: Any, check_finite: bool = False) -> Any:
+def as_square_matrix(value: ArrayLike, check_finite: bool = False) -> Array:
     """Return an argument that has as many rows as columns."""
     x = as_matrix(value, check_finite)
     if x.shape[-1] != x.shape[-2]:
@@ -46,7 +46,7 @@ def as_square_matrix(value: Any, check_finite: bool = False) -> Any:
     return x
 
 
-def as_hermitian_matrix(value: Any, lower: bool, check_finite: bool = False) -> Any:
+def as_hermitian_matrix(value: ArrayLike, lower: bool, check_finite: bool = False) -> Array:
     """Return the Hermitian matrix of which one triangle is given."""
     return hermitian_matrix(as_square_matrix(value, check_finite), "L" if lower else "U")
 
@@ -57,7 +57,7 @@ def require_regular(diagonal: Any) -> None:
         raise np.linalg.LinAlgError("singular matrix: there is a zero on the diagonal")
 
 
-def symmetric_matrix(a: Any, lower: bool) -> Any:
+def symmetric_matrix(a: Array, lower: bool) -> Array:
     """Return the symmetric matrix of which one triangle is given, with the derivative of (A + Aᵀ)/2."""
     if kind(a) != "c":
         return hermitian_matrix(a, "L" if lower else "U")

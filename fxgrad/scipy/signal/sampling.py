@@ -15,7 +15,7 @@ from ..reference import library, scipy_function
 from .recursive import sosfiltfilt
 
 
-def floating(x: Any) -> Any:
+def floating(x: ArrayLike) -> Array:
     """Return an array with a floating dtype."""
     x = operand(x)
     return cast(x, np.float64) if kind(x) in "biu" else x

@@ -110,7 +110,7 @@ def is_constant(bound: Any, value: float) -> bool:
     return isinstance(bound, float | int) and bound == value
 
 
-def as_floats(values: Sequence[Any], name: str) -> tuple[list[Any], np.dtype]:
+def as_floats(values: Sequence[Any], name: str) -> tuple[list[Array], np.dtype]:
     """Return real arguments in the dtype in which they are computed, and that of the result: their common one, float64
     for integers. Numbers of 16 bits are computed in float32."""
     values = [as_value(v) for v in values]

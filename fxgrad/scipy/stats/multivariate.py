@@ -105,7 +105,7 @@ class Multivariate:
 class Elliptical(Multivariate):
     """What distributions share whose density depends on (x - centre)ᵀ·Σ⁻¹·(x - centre)."""
 
-    def _read(self, centre: Any, cov: Any, x: Any = None) -> tuple[Any, Any, Any, np.dtype]:
+    def _read(self, centre: Any, cov: Any, x: Any = None) -> tuple[Any, Array, Array, np.dtype]:
         """Return the points [..., n], the centre [..., n], the matrix [..., n, n], and the dtype of the result."""
         cov = 1 if cov is None else cov
         given = [0.0 if centre is None else centre, cov, *([] if x is None else [x])]
@@ -227,7 +227,7 @@ class Dirichlet(Multivariate):
     1.5
     """
 
-    def _read(self, alpha: Any, x: Any = None) -> tuple[Any, Any, np.dtype]:
+    def _read(self, alpha: Any, x: Any = None) -> tuple[Any, Array, np.dtype]:
         """Return the shares [..., K], α and the dtype of the result."""
         (alpha, *points), dtype = as_floats([alpha, *([] if x is None else [x])], self.name)
         if alpha.ndim != 1:
@@ -317,7 +317,7 @@ class Multinomial(Multivariate):
     0.375000
     """
 
-    def _read(self, n: Any, p: Any, x: Any = None) -> tuple[Any, Any, Any, Any, np.dtype]:
+    def _read(self, n: Any, p: Any, x: Any = None) -> tuple[Any, Array, Array, Array, np.dtype]:
         """Return counts, n, p, whether these are parameters, and the dtype of the result."""
         (n, p, *points), dtype = as_floats([n, p, *([] if x is None else [x])], self.name)
         tolerance = 1e-9 if aval_of(p).dtype.itemsize > 4 else 1e-5
