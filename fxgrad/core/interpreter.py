@@ -284,6 +284,7 @@ class Tracer:
 
     __slots__ = ("__weakref__", "interpreter", "radicand", "shown", "views")
     interpreter: Interpreter
+    __array__: Callable[..., np.ndarray]  # attached, with the other members of arrays
     serial: Any = None  # the number of the step that made it, where steps are numbered
     is_differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike as ArrayLike
-from numpy.typing import DTypeLike
+from numpy import typing as npt
 
 Array: TypeAlias = np.ndarray  # whose members traced values have, and the arrays of other libraries
-DType: TypeAlias = DTypeLike | None  # None for that of the arguments, or of Python's numbers
+# Convertible to one: also numbers, and nested sequences of them. NumPy's has no lists of both, such as [x[0], 1.0].
+ArrayLike: TypeAlias = npt.ArrayLike | Sequence[npt.ArrayLike] | Sequence[Sequence[npt.ArrayLike]]
+Arrays: TypeAlias = Array | Sequence[ArrayLike]  # several: the entries of an array, or of a sequence
+Scalar: TypeAlias = float | np.floating[Any] | Array  # a number, which may be traced
+DType: TypeAlias = npt.DTypeLike | None  # None for that of the arguments, or of Python's numbers
 Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
 PyTree: TypeAlias = Any  # arrays in nested containers
 Shape: TypeAlias = Any  # a size, or a tuple of sizes

@@ -15,7 +15,7 @@ from .. import ops
 from ..core.advice import fit_index
 from ..core.aval import aval_of
 from ..core.errors import DTypeError, IndexingError, ShapeError
-from ..core.typing import Array, ArrayLike, Shape
+from ..core.typing import Array, ArrayLike, Arrays, Shape
 from ..numpy.composite import at_axis, cast, composite, dtype_of, kind, normalize_axis
 from ..numpy.composite import operand as array
 
@@ -165,7 +165,7 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Any, ...]:
 
 
 @composite()
-def concatenate(operands: ArrayLike, dimension: int) -> Array:
+def concatenate(operands: Arrays, dimension: int) -> Array:
     """Arrays, `operands`, joined along the axis `dimension`; ValueError where other axes differ.
 
     >>> fx.lax.concatenate([fnp.array([1.0, 2.0]), fnp.array([3.0])], 0)
@@ -250,7 +250,7 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Ar
 # -- slices ------------------------------------------
 @composite()
 def slice(
-    operand: ArrayLike, start_indices: ArrayLike, limit_indices: ArrayLike, strides: Any = None
+    operand: ArrayLike, start_indices: Sequence[int] | Array, limit_indices: Sequence[int] | Array, strides: Any = None
 ) -> Array:
     """Every stride-th entry of the operand from start to limit along every axis, without clipping and without negative
     indices.

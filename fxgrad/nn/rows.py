@@ -77,7 +77,7 @@ def logsumexp(
     a = leave_out(floating(a), where)
     if b is not None:
         a, b = fnp.broadcast_arrays(a, floating(b))
-        a = ops.where(ops.equal(b, 0), -math.inf, a)
+        a = leave_out(a, ops.not_equal(b, 0))
     axes = normalize_axes(axis, a.ndim)
     greatest = finite_max(ops.real(a) if kind(a) == "c" else a, axes)
     weights = ops.exp(a - greatest)

@@ -115,7 +115,7 @@ def batch_shape(x: Any, letters: str) -> tuple[int, ...]:
 OF_JAX = ("precision", "preferred_element_type")
 
 
-def factors(a: ArrayLike, b: ArrayLike, dtype: DType) -> list[Any]:
+def factors(a: ArrayLike, b: ArrayLike, dtype: DType) -> list[Array]:
     """Return the operands of a product as arrays of one dtype, of this one if it is given."""
     return ops.promote_dtypes([cast(x, dtype) for x in operands((a, b))])
 
@@ -398,7 +398,7 @@ def einsum_path(
     >>> fnp.einsum_path("ij,jk->ik", fnp.ones((2, 3)), fnp.ones((3, 4)))[0]
     ['einsum_path', (0, 1)]
     """
-    stand_ins = [np.broadcast_to(0.0, x.shape) if isinstance(x, Tracer) else x for x in operands]
+    stand_ins: list[Any] = [np.broadcast_to(0.0, x.shape) if isinstance(x, Tracer) else x for x in operands]
     return np.einsum_path(*stand_ins, optimize=optimize)
 
 
@@ -441,7 +441,7 @@ def einsum(*operands: ArrayLike, out: None = None, optimize: Any = False, dtype:
         subscripts, arrays = operands[0], operands[1:]
     else:
         arrays = operands[: len(operands) // 2 * 2 : 2]
-        lists = [*operands[1::2], *operands[len(operands) // 2 * 2 :]]
+        lists: list[Any] = [*operands[1::2], *operands[len(operands) // 2 * 2 :]]
         symbols = ["".join("..." if i is Ellipsis else LETTERS[i] for i in entries) for entries in lists]
         subscripts = ",".join(symbols[: len(arrays)]) + "".join(f"->{s}" for s in symbols[len(arrays) :])
     dtype = dtype or preferred_element_type

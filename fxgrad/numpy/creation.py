@@ -106,7 +106,7 @@ def copy(a: ArrayLike, order: Any = "K", subok: bool = False) -> Array:
 
 
 @composite(np.from_dlpack, derivative="")
-def from_dlpack(x: ArrayLike, /, *, device: Any = None, copy: Any = None) -> Array:
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Array:
     """An array that shares memory with another library's array, by the DLPack protocol. Traced values have no memory:
     they raise UnsupportedError.
 

@@ -15,7 +15,7 @@ from .. import ops
 from ..core.arrays import as_value
 from ..core.common_errors import wrong_ndim, wrong_shape
 from ..core.errors import DTypeError, ShapeError, StructureError
-from ..core.typing import Array, ArrayLike
+from ..core.typing import Array, ArrayLike, Arrays
 from .composite import cast, composite, dtype_of, ensure, kind, known_value, operand
 from .creation import linspace
 from .joining import unstack
@@ -234,7 +234,7 @@ def repeat_for_axes(value: Any, count: int, name: str) -> list[Any]:
 
 @composite(np.histogramdd)
 def histogramdd(
-    sample: ArrayLike,
+    sample: Arrays,
     bins: Any = 10,
     range: Any = None,
     density: bool | None = None,
@@ -256,7 +256,7 @@ def histogramdd(
     array([[1., 0.],
            [0., 2.]])
     """
-    by_rows = hasattr(sample, "shape") and len(sample.shape) == 2
+    by_rows = getattr(sample, "ndim", 1) == 2
     columns = [ravel(column) for column in (unstack(sample, axis=1) if by_rows else sample)]
     count = len(columns)
     ranges = [None] * count if range is None else repeat_for_axes(range, count, "range")
@@ -280,8 +280,8 @@ def histogramdd(
 
 @composite(np.histogram2d)
 def histogram2d(
-    x: ArrayLike,
-    y: ArrayLike,
+    x: Arrays,
+    y: Arrays,
     bins: Any = 10,
     range: Any = None,
     density: bool | None = None,

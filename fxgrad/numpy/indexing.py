@@ -16,7 +16,7 @@ from ..core.aval import PLAIN
 from ..core.common_errors import wrong_ndim
 from ..core.errors import DTypeError, IndexingError, ShapeError
 from ..core.interpreter import Tracer, concretize
-from ..core.typing import Array, ArrayLike, Axis, Shape
+from ..core.typing import Array, ArrayLike, Arrays, Axis, Shape
 from .composite import (
     at_axis,
     cast,
@@ -33,7 +33,7 @@ from .manipulation import broadcast_arrays, ravel
 
 
 # -- by position ------------------------------------------
-def check_positions(indices: Any, size: int, mode: str) -> Any:
+def check_positions(indices: Any, size: int, mode: str) -> Array:
     """Return indices as an integer array, brought into range as `mode` says."""
     indices = operand(indices)
     if not indices.size:
@@ -142,7 +142,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
 
 
 @composite(np.ravel_multi_index, derivative=NO_DERIVATIVE)
-def ravel_multi_index(multi_index: ArrayLike, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+def ravel_multi_index(multi_index: Arrays, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     """The flat positions of entries given by their positions along every axis; `mode` as in `take`.
 
     Raises:
@@ -225,7 +225,7 @@ def matrix_size(x: Any, k: int) -> tuple[int, int, int]:
 
 
 # -- by condition ------------------------------------------
-def known_mask(condition: Any, operation: str) -> Any:
+def known_mask(condition: Any, operation: str) -> Array:
     """Return the plain value of a mask that fixes a shape."""
     return concretize(operand(condition), operation)
 
@@ -316,7 +316,7 @@ def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
 
 # -- among several ------------------------------------------
 @composite(np.select)
-def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -> Array:
+def select(condlist: Arrays, choicelist: Arrays, default: ArrayLike = 0) -> Array:
     """Entries of the first choice whose condition is true, and `default` if none is.
 
     Raises:

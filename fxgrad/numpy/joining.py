@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .. import ops
 from ..core.aval import aval_of
 from ..core.common_errors import wrong_ndim
 from ..core.errors import ShapeError
-from ..core.typing import Array, ArrayLike, Axis, DType
+from ..core.typing import Array, ArrayLike, Arrays, Axis, DType
 from .composite import (
     at_axis,
     cast,
@@ -31,7 +32,7 @@ from .manipulation import (
 
 
 @composite(np.concatenate, derivative=LINEAR)
-def concatenate(arrays: ArrayLike, /, axis: Axis = 0, out: None = None, *, dtype: DType = None,
+def concatenate(arrays: Arrays, /, axis: Axis = 0, out: None = None, *, dtype: DType = None,
                 casting: str = "same_kind") -> Array:  # fmt: skip
     """Arrays joined along an axis, in their common dtype; axis=None joins their entries.
 
@@ -60,7 +61,7 @@ concat = concatenate
 
 @composite(np.stack, derivative=LINEAR)
 def stack(
-    arrays: ArrayLike, axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
+    arrays: Arrays, axis: int = 0, out: None = None, *, dtype: DType = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays of one shape joined along a new axis.
 
@@ -104,7 +105,7 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 
 @composite(np.vstack, derivative=LINEAR)
-def vstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
+def vstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> Array:
     """Arrays joined along the first axis; vectors are rows.
 
     >>> fnp.vstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
@@ -118,7 +119,7 @@ row_stack = vstack  # its former name
 
 
 @composite(np.hstack, derivative=LINEAR)
-def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -> Array:
+def hstack(tup: Arrays, *, dtype: DType = None, casting: str = "same_kind") -> Array:
     """Arrays joined along the second axis; vectors one after the other.
 
     >>> fnp.hstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
@@ -129,7 +130,7 @@ def hstack(tup: ArrayLike, *, dtype: DType = None, casting: str = "same_kind") -
 
 
 @composite(np.dstack, derivative=LINEAR)
-def dstack(tup: ArrayLike) -> Array:
+def dstack(tup: Arrays) -> Array:
     """Arrays joined along the third axis; vectors and matrices get it.
 
     >>> fnp.dstack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
@@ -140,7 +141,7 @@ def dstack(tup: ArrayLike) -> Array:
 
 
 @composite(np.column_stack, derivative=LINEAR)
-def column_stack(tup: ArrayLike) -> Array:
+def column_stack(tup: Arrays) -> Array:
     """Vectors and matrices joined as the columns of a matrix.
 
     >>> fnp.column_stack([fnp.array([1.0, 2.0]), fnp.array([3.0, 4.0])])
@@ -151,7 +152,7 @@ def column_stack(tup: ArrayLike) -> Array:
 
 
 @composite(np.block, derivative=LINEAR)
-def block(arrays: ArrayLike) -> Array:
+def block(arrays: ArrayLike | Sequence[Any]) -> Array:
     """An array from nested lists of blocks: the innermost are joined along the last axis.
 
     >>> fnp.block([[fnp.eye(2), fnp.zeros((2, 1))], [fnp.ones((1, 2)), 7.0]])

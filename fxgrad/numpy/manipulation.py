@@ -333,7 +333,7 @@ def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Axis = None, *, s
                 hint=f"a window of 1 to {x.shape[a]}, or fnp.pad(x, …) first",
             )
         places = np.arange(count)[:, None] + np.arange(size)
-        x = ops.move_axis(take_positions(x, places, a), a + 1, x.ndim)
+        x = moveaxis(take_positions(x, places, a), a + 1, x.ndim)
     return x
 
 

@@ -351,7 +351,7 @@ def squared_modulus(x: Any) -> Any:
     return ops.real(ops.multiply(x, ops.conjugate(x))) if kind(x) == "c" else square(x)
 
 
-def weights_along(a: Any, weights: Any, axis: Any) -> Any:
+def weights_along(a: Any, weights: Any, axis: Any) -> Array:
     """Return weights of the shape of `a`, made of those of its entries along the axes where they are given
     so."""
     if weights.shape == a.shape:

@@ -19,7 +19,7 @@ from .reductions import cumsum, sum
 
 
 # -- convolution ------------------------------------------
-def sequences(a: Any, v: Any) -> tuple[Any, Any]:
+def sequences(a: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
     """Return two non-empty one-dimensional arrays of one dtype."""
     a, v = (ops.reshape(x, shape=(1,)) if x.ndim == 0 else x for x in map(operand, (a, v)))
     for name, x in (("a", a), ("v", v)):
@@ -31,7 +31,7 @@ def sequences(a: Any, v: Any) -> tuple[Any, Any]:
     return a, v
 
 
-def crop_convolution(a: Any, v: Any, mode: str, offset: int) -> Any:
+def crop_convolution(a: Array, v: Array, mode: str, offset: int) -> Array:
     """Crop the full convolution as `mode` wants; `offset` is where 'same' begins."""
     full, long, short = ops.convolve(a, v), max(a.size, v.size), min(a.size, v.size)
     if mode not in ("full", "same", "valid"):

@@ -219,7 +219,7 @@ def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
 
 
 # -- interpolation ------------------------------------------
-def wrap_period(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+def wrap_period(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array, Array]:
     """Return (x, xp, fp) within one period, the points sorted, and continued by one on either side."""
     period = ops.absolute(operand(period))
     ensure(ops.not_equal(period, 0), "period must be a non-zero value", "period=None where nothing repeats")

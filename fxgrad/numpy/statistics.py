@@ -315,7 +315,7 @@ def variable_rows(x: Any, dtype: Any, upright: bool) -> Any:
     return transpose(x) if upright and x.ndim == 2 else atleast_2d(x)
 
 
-def observation_weights(weights: Any, name: str, count: int) -> Any:
+def observation_weights(weights: Any, name: str, count: int) -> Array:
     """Return the weights of the observations as an array of floats."""
     weights = cast(operand(weights), float)
     if weights.shape != (count,):

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
-from ..core.typing import ArrayLike, PyTree
+from ..core.typing import ArrayLike, PyTree, Scalar
 from .transformations import GradientTransformation, like, no_steps, zeros_like
 
 
@@ -79,7 +79,7 @@ class AdamState(NamedTuple):
 
 
 def scale_by_adam(
-    b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0,
+    b1: Scalar = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0,
     *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
     """Divide the mean of updates by the root of the mean of their squares, with bias correction of both (Kingma and Ba,
@@ -201,7 +201,7 @@ class LionState(NamedTuple):
     mu: Any
 
 
-def scale_by_lion(b1: ArrayLike = 0.9, b2: ArrayLike = 0.99) -> GradientTransformation:
+def scale_by_lion(b1: Scalar = 0.9, b2: ArrayLike = 0.99) -> GradientTransformation:
     """The sign of a mean of the updates, in which the last one counts more than in the mean that is kept (Chen et al.,
     "Symbolic discovery of optimization algorithms", 2023).
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.typing import ArrayLike, PyTree
+from ..core.typing import ArrayLike, PyTree, Scalar
 from .moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, trace
 from .transformations import (
     GradientTransformation,
@@ -68,7 +68,7 @@ def momentum(
 
 
 def adam(
-    learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
+    learning_rate: ScalarOrSchedule, b1: Scalar = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
     eps_root: ArrayLike = 0.0, *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
     """Adam: steps along the mean of gradients divided by the root of the mean of their squares; see `scale_by_adam`.
@@ -101,7 +101,7 @@ def adam(
 
 
 def adamw(
-    learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
+    learning_rate: ScalarOrSchedule, b1: Scalar = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
     eps_root: ArrayLike = 0.0, weight_decay: ArrayLike = 1e-4, mask: Mask = None, *, nesterov: bool = False,
 ) -> GradientTransformation:  # fmt: skip
     """Adam with decoupled weight decay (Loshchilov and Hutter, "Decoupled weight decay regularization", 2017).
@@ -173,7 +173,7 @@ def adagrad(
 
 
 def lion(
-    learning_rate: ScalarOrSchedule, b1: ArrayLike = 0.9, b2: ArrayLike = 0.99, weight_decay: ArrayLike = 1e-3,
+    learning_rate: ScalarOrSchedule, b1: Scalar = 0.9, b2: ArrayLike = 0.99, weight_decay: ArrayLike = 1e-3,
     mask: Mask = None,
 ) -> GradientTransformation:  # fmt: skip
     """Lion, with decoupled weight decay; see `scale_by_lion`.

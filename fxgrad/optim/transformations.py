@@ -12,12 +12,12 @@ from .. import numpy as fnp
 from .. import ops, random
 from ..core import pytree
 from ..core.errors import StructureError
-from ..core.typing import ArrayLike, Key, PyTree
+from ..core.typing import ArrayLike, Key, PyTree, Scalar
 from ..numpy.composite import cast, dtype_of
 from ..numpy.linalg.norms import euclidean_norm, shortening
 from ..random.keys import check_one_key
 
-ScalarOrSchedule: TypeAlias = Any  # a number, or a function from the number of steps to one
+ScalarOrSchedule: TypeAlias = Scalar | Callable[[Any], Any]  # a number, or a function from the number of steps to one
 
 
 class GradientTransformation(NamedTuple):
@@ -232,7 +232,7 @@ def need_params(params: PyTree, name: str) -> None:
 
 
 # -- bounds ------------------------------------------
-def clip(max_delta: ArrayLike) -> GradientTransformation:
+def clip(max_delta: Scalar) -> GradientTransformation:
     """Clip each entry to [-max_delta, max_delta].
 
     >>> transformation = fx.optim.clip(1.0)

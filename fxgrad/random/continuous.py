@@ -206,7 +206,7 @@ def rayleigh(key: Key, scale: ArrayLike, shape: Shape = None, dtype: DType = Non
     >>> fx.random.rayleigh(fx.random.key(0), 2.0, (3,)).round(3)
     array([5.974, 3.371, 4.19 ])
     """
-    return scale * ops.sqrt(2 * standard_exponential(key, shape))
+    return ops.multiply(scale, ops.sqrt(2 * standard_exponential(key, shape)))
 
 
 @sampler(chapter(CONTINUOUS_1, 14), sigma="the standard deviation of the logarithm")
@@ -238,7 +238,7 @@ def weibull_min(
     >>> fx.random.weibull_min(fx.random.key(0), 1.0, 2.0, (3,)).round(3)
     array([2.112, 1.192, 1.481])
     """
-    return scale * ops.power(standard_exponential(key, shape), 1 / positive_or_nan(concentration))
+    return ops.multiply(scale, ops.power(standard_exponential(key, shape), 1 / positive_or_nan(concentration)))
 
 
 @sampler(
@@ -257,11 +257,11 @@ def triangular(
     """
     ordered = ops.logical_and(ops.less_equal(left, mode), ops.less_equal(mode, right))
     mode = ops.where(ordered, mode, math.nan)
-    u, width = uniform_open(key, shape), right - left
+    u, width = uniform_open(key, shape), ops.subtract(right, left)
     x = ops.where(
         ops.less(u * width, mode - left),
-        left + ops.sqrt(u * width * (mode - left)),
-        right - ops.sqrt((1 - u) * width * (right - mode)),
+        ops.add(left, ops.sqrt(u * width * (mode - left))),
+        ops.subtract(right, ops.sqrt((1 - u) * width * (right - mode))),
     )
     return x
 
@@ -284,7 +284,7 @@ def wald(key: Key, mean: ArrayLike, shape: Shape = None, dtype: DType = None) ->
     return ops.where(chosen, root, mean * (mean / root))
 
 
-def positive_or_nan(value: Any) -> Any:
+def positive_or_nan(value: ArrayLike) -> Array:
     """Return a parameter that must be positive: NaN where it is not."""
     found = ops.where(ops.greater(value, 0), value, math.nan)
     return found[()] if type(found) is np.ndarray else found  # a number, which meets arrays of any library

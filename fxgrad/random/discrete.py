@@ -149,6 +149,7 @@ def geometric(key: Key, p: ArrayLike, shape: Shape = None, dtype: DType = None) 
     sure = ops.greater_equal(p, 1)
     failure = ops.log1p(-ops.where(ops.logical_and(valid, ops.logical_not(sure)), p, 0.5))
     count = ops.where(sure, 1.0, ops.floor(ops.log(uniform_open(key, shape)) / failure) + 1)
+    dtype = np.dtype(dtype)
     most = float(2 ** (8 * dtype.itemsize - (dtype.kind == "i"))) * (1 - 2.0**-53)
     return ops.where(valid, ops.minimum(count, most), -1.0)
 

@@ -67,7 +67,7 @@ def chisquare(key: Key, df: ArrayLike, shape: Shape = None, dtype: DType = None)
     >>> fx.random.chisquare(fx.random.key(0), 3.0, (3,)).round(3)
     array([0.062, 2.346, 1.175])
     """
-    return 2 * ops.exp(draw_log_gammas(key, df / 2, shape))
+    return 2 * ops.exp(draw_log_gammas(key, ops.divide(df, 2), shape))
 
 
 @sampler(chapter(CONTINUOUS_2, 25), a="the exponent of x and 1, positive", b="that of 1 − x and 1")
@@ -128,7 +128,7 @@ def t(key: Key, df: ArrayLike, shape: Shape = (), dtype: DType = None) -> Array:
     array([-1.639,  0.524, -2.209])
     """
     first, second = split(key)
-    half = df / 2
+    half = ops.divide(df, 2)
     scale = ops.exp(0.5 * (ops.log(positive_or_nan(half)) - draw_log_gammas(second, half, shape)))
     return standard_normal(first, shape) * scale
 
@@ -145,8 +145,9 @@ def f(key: Key, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape = None, dtype: 
     array([0.175, 2.825, 2.106])
     """
     first, second = split(key)
-    difference = draw_log_gammas(first, dfnum / 2, shape) - draw_log_gammas(second, dfden / 2, shape)
-    return ops.exp(difference) * (dfden / positive_or_nan(dfnum))
+    halves = ops.divide(dfnum, 2), ops.divide(dfden, 2)
+    difference = draw_log_gammas(first, halves[0], shape) - draw_log_gammas(second, halves[1], shape)
+    return ops.exp(difference) * ops.divide(dfden, positive_or_nan(dfnum))
 
 
 @sampler(chapter(CONTINUOUS_2, 24), p="the exponent, positive")

@@ -14,6 +14,7 @@ from ..core.arrays import as_value
 from ..core.aval import aval_of, kind_of
 from ..core.docstrings import insert_before_example
 from ..core.errors import DTypeError, ShapeError
+from ..core.typing import Array, ArrayLike, DType
 from ..numpy.composite import cast
 from ..ops.random import DRAW
 from .keys import as_shape, check_one_key
@@ -32,7 +33,7 @@ COMMON = {
 }
 
 
-def floating_dtype(dtype: Any, name: str) -> Any:
+def floating_dtype(dtype: DType, name: str) -> np.dtype[Any]:
     """Return a real floating dtype; None is float64."""
     dtype = FLOAT64 if dtype is None else np.dtype(dtype)
     if kind_of(dtype) != "f":
@@ -42,7 +43,7 @@ def floating_dtype(dtype: Any, name: str) -> Any:
     return dtype
 
 
-def integer_dtype(dtype: Any, name: str) -> Any:
+def integer_dtype(dtype: DType, name: str) -> np.dtype[Any]:
     """Return an integer dtype; None is int64."""
     dtype = np.dtype(np.int64 if dtype is None else dtype)
     if dtype.kind not in "iu":
@@ -112,7 +113,7 @@ def argument_collector(function: Callable[..., Any]) -> Callable[..., tuple[Any,
     return namespace[function.__name__]
 
 
-def as_real_parameter(value: Any, name: str) -> Any:
+def as_real_parameter(value: ArrayLike, name: str) -> Array:
     """Return a real parameter as a float64 array."""
     value = as_value(value)
     aval = aval_of(value)
@@ -141,7 +142,7 @@ def common_shape(shape: Any, name: str, *shapes: tuple[int, ...]) -> tuple[int, 
     return result
 
 
-def prepare_arguments(key: Any, shape: Any, name: str, *values: Any) -> tuple[Any, ...]:
+def prepare_arguments(key: Any, shape: Any, name: str, *values: ArrayLike) -> tuple[Any, tuple[int, ...], *tuple[Array, ...]]:
     """Return the key, the shape of the result, and the parameters in float64."""
     parameters = [as_real_parameter(v, name) for v in values]
     if not parameters:

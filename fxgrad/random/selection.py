@@ -115,7 +115,7 @@ def permutation(key: Key, x: ArrayLike, axis: int = 0, independent: bool = False
     return fnp.take(x, ops.argsort(random_words(key, (x.shape[axis],)), axis=0), axis)
 
 
-def as_entries(x: Any) -> Any:
+def as_entries(x: ArrayLike) -> Array:
     """Return the array to choose from."""
     if fnp.ndim(x) == 0 and fnp.result_type(x).kind in "iu":
         return fnp.arange(x)

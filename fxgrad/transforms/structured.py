@@ -281,9 +281,11 @@ def diagonal_leaves(
     if key is None:
         return split_entries(vmap(entry, chunk_size=chunk_size)(np.arange(size)), avals)
     signs = random_signs(key, samples, leaves, name)
-    rows = vmap(lambda *vs: [ops.multiply(v, m) for v, m in zip(vs, product(vs))], chunk_size=chunk_size)(
-        *signs
-    )
+
+    def weigh(*vs: Any) -> list[Any]:
+        return [ops.multiply(v, m) for v, m in zip(vs, product(vs))]
+
+    rows = vmap(weigh, chunk_size=chunk_size)(*signs)
     return [ops.multiply(ops.reduce_sum(r, axes=(0,)), 1 / samples) for r in rows]
 
 

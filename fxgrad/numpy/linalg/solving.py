@@ -12,7 +12,7 @@ from ... import ops
 from ...core.aval import aval_of
 from ...core.errors import ConcretizationError, LinAlgError, ShapeError, StructureError, UnsupportedError
 from ...core.interpreter import concretize
-from ...core.typing import Array, ArrayLike, Axis
+from ...core.typing import Array, ArrayLike, Arrays, Axis
 from ...ops.contraction import LETTERS
 from .. import contraction, manipulation
 from ..composite import cast, composite, operand
@@ -227,7 +227,7 @@ def matrix_power(a: ArrayLike, n: int) -> Array:
 
 
 @composite(np.linalg.multi_dot)
-def multi_dot(arrays: ArrayLike, *, out: Any = None) -> Array:
+def multi_dot(arrays: Arrays, *, out: Any = None) -> Array:
     """The product of matrices in the order with the fewest multiplications; the first and the last may be vectors.
 
     Raises:

@@ -240,7 +240,7 @@ def solve_ivp(
     )  # fmt: skip
 
 
-def step_ends(fun: Any, t_span: Any, start: Any, method: str, args: tuple, options: dict) -> Any:
+def step_ends(fun: Any, t_span: Any, start: Any, method: str, args: tuple, options: dict) -> Array:
     """The ends of the steps that SciPy takes for the values that are known of a program."""
     from ...extend import pytree
 

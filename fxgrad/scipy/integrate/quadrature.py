@@ -245,8 +245,9 @@ def fixed_quad(
     if holds_tracers((a, b)) is False and (np.any(np.isinf(a)) or np.any(np.isinf(b))):
         raise ShapeError("fixed_quad: an infinite limit", hint="quad, which takes infinite limits")
     places, weights = np.polynomial.legendre.leggauss(n)
-    x = (b - a) * (places + 1) / 2.0 + a
-    return (b - a) / 2.0 * fnp.sum(weights * func(x, *arguments(args)), axis=-1), None
+    width = fnp.subtract(b, a)
+    x = width * (places + 1) / 2.0 + a
+    return width / 2.0 * fnp.sum(weights * func(x, *arguments(args)), axis=-1), None
 
 
 __all__ = ["dblquad", "fixed_quad", "nquad", "quad", "tplquad"]

@@ -12,7 +12,7 @@ from ...numpy.composite import cast, kind, normalize_axis, operand
 from ..reference import scipy_function
 
 
-def samples_along(y: Any, x: Any, axis: int) -> tuple[Any, Any]:
+def samples_along(y: ArrayLike, x: ArrayLike | None, axis: int) -> tuple[Array, Any]:
     """Return samples with the axis last, and the gaps between their places (None where there are no places)."""
     y = operand(y)
     y = cast(y, np.float64) if kind(y) in "biu" else y

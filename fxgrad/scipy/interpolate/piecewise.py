@@ -174,7 +174,7 @@ class PPoly:
         return PPoly(c, self.x, self.extrapolate, self.axis)
 
 
-def samples(x: Any, y: Any, axis: int) -> tuple[Any, Any, int]:
+def samples(x: ArrayLike, y: ArrayLike, axis: int) -> tuple[Array, Array, int]:
     """Return places, values with the axis first, and the axis."""
     x, y = floating(x), floating(y)
     axis = normalize_axis(axis, y.ndim)

@@ -261,15 +261,15 @@ def make_interp_spline(
     unit = BSpline(knots, np.eye(count), k)
     rows = [unit.derivative(order)(x[:1]) for order, _ in left]
     rows += [unit(x), *(unit.derivative(order)(x[-1:]) for order, _ in right)]
-    flat = fnp.reshape(y, (x.shape[0], -1))
+    flat, tail = fnp.reshape(y, (x.shape[0], -1)), y.shape[1:]
 
     def given(value: Any) -> Any:
-        return fnp.reshape(fnp.broadcast_to(floating(value), y.shape[1:]), (1, -1))
+        return fnp.reshape(fnp.broadcast_to(floating(value), tail), (1, -1))
 
     values = [*(given(v) for _, v in left), flat, *(given(v) for _, v in right)]
     matrix, values = fnp.concatenate(rows), fnp.concatenate(ops.promote_dtypes(values))
     c = fnp.linalg.solve(*ops.promote_dtypes([matrix, values]))
-    return BSpline.tree_unflatten((k, True, axis), (knots, fnp.reshape(c, (count, *y.shape[1:]))))
+    return BSpline.tree_unflatten((k, True, axis), (knots, fnp.reshape(c, (count, *tail))))
 
 
 @described("scipy.interpolate.splev", "")

@@ -14,7 +14,7 @@ from ..reference import scipy_function
 from .arguments import as_matrix, as_square_matrix
 
 
-def broadcast_matrices(*matrices: Any) -> list[Any]:
+def broadcast_matrices(*matrices: Array) -> list[Array]:
     """Return matrices of one dtype and the same batch axes."""
     found = ops.promote_dtypes(list(matrices))
     batch = np.broadcast_shapes(*[a.shape[:-2] for a in found])

@@ -52,7 +52,7 @@ def at_least_vector(value: Any) -> Any:
     return ops.reshape(x, shape=(1,)) if x.ndim == 0 else x
 
 
-def as_vector(value: Any, name: str) -> Any:
+def as_vector(value: ArrayLike, name: str) -> Array:
     """Return an argument of one axis or more, and of some entries."""
     x = at_least_vector(value)
     if not x.shape[-1]:

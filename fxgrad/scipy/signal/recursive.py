@@ -11,7 +11,7 @@ from ..reference import scipy_function
 
 
 # -- one filter ------------------------------------------
-def coefficients(b: Any, a: Any) -> tuple[Any, Any]:
+def coefficients(b: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
     """Return numerator and denominator, divided by the first coefficient of the latter, both of the same length."""
     b, a = (fnp.atleast_1d(v) for v in operands((b, a)))
     if b.ndim != 1 or a.ndim != 1 or not b.size or not a.size:
@@ -182,7 +182,7 @@ def sosfilt_zi(sos: ArrayLike) -> Array:
 PADDINGS = ("odd", "even", "constant")
 
 
-def extend(x: Any, count: int, padtype: str | None) -> Any:
+def extend(x: Array, count: int, padtype: str | None) -> Array:
     """Extend signals at both ends of the last axis."""
     if padtype is None or not count:
         return x

@@ -70,7 +70,7 @@ def keep_axis(value: Any, like: Any, axis: int | None, keepdims: bool) -> Any:
     return fnp.reshape(value, kept)
 
 
-def weighted_mean(a: Any, axis: int | None, weights: Any, keepdims: bool) -> Any:
+def weighted_mean(a: ArrayLike, axis: int | None, weights: Any, keepdims: bool) -> Array:
     """The mean along an axis, with weights if there are any."""
     if weights is None:
         return fnp.mean(a, axis=axis, keepdims=keepdims)
@@ -114,7 +114,7 @@ def hmean(
     a = cast(as_floats([a], "hmean")[0][0], dtype)
     a = ops.where(ops.less(a, 0), math.nan, a)
     with np.errstate(divide="ignore"):
-        return 1 / weighted_mean(1 / a, axis, weights, keepdims)
+        return 1 / weighted_mean(ops.divide(1, a), axis, weights, keepdims)
 
 
 @statistic
@@ -136,7 +136,7 @@ def pmean(
     a = cast(ops.where(ops.less(a, 0), math.nan, a), dtype)
     zero = ops.equal(p, 0)  # the limit is the geometric mean
     p = ops.where(zero, 1.0, p)
-    power = weighted_mean(a**p, axis, weights, keepdims) ** (1 / p)
+    power = weighted_mean(a**p, axis, weights, keepdims) ** ops.divide(1, p)
     return ops.where(zero, gmean(a, axis, weights=weights, keepdims=keepdims), power)
 
 
