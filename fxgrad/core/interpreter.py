@@ -13,6 +13,8 @@ from contextvars import ContextVar, Token
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from . import message, source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError

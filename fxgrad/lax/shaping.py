@@ -250,7 +250,10 @@ def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Any) -> Ar
 # -- slices ------------------------------------------
 @composite()
 def slice(
-    operand: ArrayLike, start_indices: Sequence[int] | Array, limit_indices: Sequence[int] | Array, strides: Any = None
+    operand: ArrayLike,
+    start_indices: Sequence[int] | Array,
+    limit_indices: Sequence[int] | Array,
+    strides: Any = None,
 ) -> Array:
     """Every stride-th entry of the operand from start to limit along every axis, without clipping and without negative
     indices.

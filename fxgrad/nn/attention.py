@@ -63,6 +63,7 @@ def dot_product_attention(
     shape = query.shape
     query, key, value = (fnp.expand_dims(x, 0) if x.ndim == 3 else x for x in (query, key, value))
     check_shapes(query, key, value)
+    length: int  # of the queries
     length, heads, width = query.shape[1:]
     keys, groups = key.shape[1:3]
     query = ops.reshape(query, shape=(query.shape[0], length, groups, heads // groups, width))

@@ -168,10 +168,10 @@ def standardize(
     mean = fnp.mean(x, axis, keepdims=True, where=mask) if mean is None else as_value(mean)
     if variance is None:
         variance = fnp.mean(ops.square(ops.absolute(x - mean)), axis, keepdims=True, where=mask)
-    variance = as_value(variance)
-    if aval_of(variance).weak:
-        variance = ops.convert(variance, dtype=x.dtype)
-    return (x - mean) / ops.sqrt(variance + epsilon)
+    squared = as_value(variance)
+    if aval_of(squared).weak:
+        squared = ops.convert(squared, dtype=x.dtype)
+    return (x - mean) / ops.sqrt(ops.add(squared, epsilon))
 
 
 @composite()

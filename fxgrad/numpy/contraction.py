@@ -323,19 +323,19 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = moveaxis(a, axisa, 0), moveaxis(b, axisb, 0)
-    if not {a.shape[0], b.shape[0]} <= {2, 3}:
+    left, right = moveaxis(a, axisa, 0), moveaxis(b, axisb, 0)
+    if not {left.shape[0], right.shape[0]} <= {2, 3}:
         raise ShapeError(
-            f"cross: the vectors have {a.shape[0]} and {b.shape[0]} components, not 3 (or 2)",
+            f"cross: the vectors have {left.shape[0]} and {right.shape[0]} components, not 3 (or 2)",
             hint="axisa= and axisb=, along which the components are, or x[:3]",
         )
 
     def minor(i: int, j: int) -> Any:
-        return ops.subtract(ops.multiply(a[i], b[j]), ops.multiply(a[j], b[i]))
+        return ops.subtract(ops.multiply(left[i], right[j]), ops.multiply(left[j], right[i]))
 
-    if a.shape[0] == b.shape[0] == 2:
+    if left.shape[0] == right.shape[0] == 2:
         return minor(0, 1)
-    a, b = (ops.pad(x, widths=((0, 3 - x.shape[0]), *((0, 0),) * (x.ndim - 1))) for x in (a, b))
+    left, right = (ops.pad(x, widths=((0, 3 - x.shape[0]), *((0, 0),) * (x.ndim - 1))) for x in (left, right))
     result = ops.stack([minor(1, 2), minor(2, 0), minor(0, 1)])
     return moveaxis(result, 0, normalize_axis(axisc, result.ndim))
 

@@ -159,7 +159,7 @@ def full_like(
     """
     a = operand(a)
     dtype = dtype_of(a) if dtype is None else np.dtype(dtype)
-    if shape is not None or isinstance(fill_value, Tracer) or np.ndim(fill_value):
+    if shape is not None or isinstance(fill_value, Tracer) or operand(fill_value).ndim:
         return full(a.shape if shape is None else shape, fill_value, dtype)
     if dtype != dtype_of(a):  # by way of booleans, which convert to everything
         a = cast(ops.equal(a, a), dtype)

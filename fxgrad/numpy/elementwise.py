@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from functools import cache, reduce
 from typing import Any
 
@@ -81,7 +82,7 @@ def power(
     if out is not None or where is not True or dtype is not None:
         return call_ufunc("power", (x1, x2), out, where, dtype)
     if isinstance(x1, Tracer) and not x1.weak and type(x2) in (int, float) and kind(x1) in "fc":
-        return x1**x2
+        return operator.pow(x1, x2)
     return ops.power(x1, x2)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import typing as npt
 from numpy import fromfunction
 
 from .. import ops
@@ -56,7 +57,7 @@ def apply_along_axis(
     array([[1., 1., 0.]])
     """
     if is_numpy_call(arr, args, *kwargs.values()):
-        return np.apply_along_axis(func1d, axis, arr, *args, **kwargs)
+        return np.apply_along_axis(func1d, axis, np.asanyarray(arr), *args, **kwargs)
     arr = operand(arr)
     axis = normalize_axis(axis, arr.ndim)
     rows = moveaxis(arr, axis, -1)
@@ -99,7 +100,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array
 
 # -- on parts ------------------------------------------
 @described("numpy.piecewise", "")
-def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Array:
+def piecewise(x: ArrayLike, condlist: npt.ArrayLike, funclist: Any, *args: Any, **kw: Any) -> Array:
     """The values of functions (or constants) `funclist` at `x` where the conditions `condlist` are true. The last true
     condition decides; one further function serves the remaining entries, which are 0 otherwise. Traced functions
     receive all of x, and the derivative goes only to the chosen entries, even if that of another function is infinite
@@ -113,7 +114,7 @@ def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: Any, **kw
     array([0.  , 0.25])
     """
     if is_numpy_call(x, condlist, funclist, *args, *kw.values()):
-        return np.piecewise(x, condlist, funclist, *args, **kw)
+        return np.piecewise(np.asanyarray(x), condlist, funclist, *args, **kw)
     x = operand(x)
     conditions = ops.not_equal(operand(condlist), 0)
     if conditions.ndim == 0 or (conditions.ndim == 1 and x.ndim > 0):

@@ -257,7 +257,7 @@ def histogramdd(
            [0., 2.]])
     """
     by_rows = getattr(sample, "ndim", 1) == 2
-    columns = [ravel(column) for column in (unstack(sample, axis=1) if by_rows else sample)]
+    columns = [ravel(column) for column in (unstack(operand(sample), axis=1) if by_rows else sample)]
     count = len(columns)
     ranges = [None] * count if range is None else repeat_for_axes(range, count, "range")
     edges = [
@@ -280,8 +280,8 @@ def histogramdd(
 
 @composite(np.histogram2d)
 def histogram2d(
-    x: Arrays,
-    y: Arrays,
+    x: ArrayLike,
+    y: ArrayLike,
     bins: Any = 10,
     range: Any = None,
     density: bool | None = None,
@@ -297,6 +297,7 @@ def histogram2d(
     array([[1., 0.],
            [0., 2.]])
     """
+    x, y = operand(x), operand(y)
     if len(x) != len(y):
         raise ShapeError(
             f"histogram2d: x has {len(x)} entries and y {len(y)}",

@@ -44,9 +44,8 @@ def check_positions(indices: Any, size: int, mode: str) -> Array:
         return ops.remainder(indices, size)
     if mode == "clip":
         return ops.minimum(ops.maximum(indices, 0), size - 1)
-    if isinstance(indices, Tracer):
-        return indices
-    if indices.size:
+    are_known = not isinstance(indices, Tracer)
+    if are_known and indices.size:
         axes = tuple(range(indices.ndim))
         least, greatest = (int(reduce(indices, axes=axes)) for reduce in (ops.reduce_min, ops.reduce_max))
         if least < -size or greatest >= size:

@@ -59,17 +59,17 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Axis = None) -> Ar
     )
     if places.dtype == bool:
         places = places.nonzero()[0]
-    values = cast(operand(values), dtype_of(arr))
-    values = ops.reshape(values, shape=(*(1,) * (arr.ndim - values.ndim), *values.shape))
+    given = cast(operand(values), dtype_of(arr))
+    given = ops.reshape(given, shape=(*(1,) * (arr.ndim - given.ndim), *given.shape))
     if places.ndim == 0:  # the first axis of the values is the one along which they are put in
-        values = ops.move_axis(values, 0, axis)
+        given = ops.move_axis(given, 0, axis)
     places = places.astype(np.intp) if not places.size else places
-    count = values.shape[axis] if places.size == 1 else places.size
+    count = given.shape[axis] if places.size == 1 else places.size
     shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
     order = np.insert(
         np.arange(size), places.item() if places.size == 1 else places, np.arange(size, size + count)
     )
-    return take_positions(ops.concatenate(arr, ops.broadcast_to(values, shape=shape), axis=axis), order, axis)
+    return take_positions(ops.concatenate(arr, ops.broadcast_to(given, shape=shape), axis=axis), order, axis)
 
 
 @composite(np.resize, derivative=LINEAR)

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.advice import SQUARE
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import DTypeError, NotDifferentiableError, ShapeError
+from ..core.typing import Array
 from .contraction import LETTERS
 from .kinds import general
 from .vocabulary import ops
@@ -33,7 +34,7 @@ def matrix_product(a: Any, b: Any) -> Any:
     return ops.contract(a, b, spec=matmul_spec(aval_of(a).ndim))
 
 
-def matrix_transpose(a: Any) -> Any:
+def matrix_transpose(a: Any) -> Array:
     """Aᵀ."""
     ndim = aval_of(a).ndim
     return ops.permute(a, axes=(*range(ndim - 2), ndim - 1, ndim - 2))

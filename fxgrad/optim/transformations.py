@@ -17,7 +17,9 @@ from ..numpy.composite import cast, dtype_of
 from ..numpy.linalg.norms import euclidean_norm, shortening
 from ..random.keys import check_one_key
 
-ScalarOrSchedule: TypeAlias = Scalar | Callable[[Any], Any]  # a number, or a function from the number of steps to one
+ScalarOrSchedule: TypeAlias = (
+    Scalar | Callable[[Any], Any]
+)  # a number, or a function from the number of steps to one
 
 
 class GradientTransformation(NamedTuple):

@@ -238,7 +238,9 @@ def weibull_min(
     >>> fx.random.weibull_min(fx.random.key(0), 1.0, 2.0, (3,)).round(3)
     array([2.112, 1.192, 1.481])
     """
-    return ops.multiply(scale, ops.power(standard_exponential(key, shape), 1 / positive_or_nan(concentration)))
+    return ops.multiply(
+        scale, ops.power(standard_exponential(key, shape), 1 / positive_or_nan(concentration))
+    )
 
 
 @sampler(

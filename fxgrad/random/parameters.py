@@ -142,7 +142,9 @@ def common_shape(shape: Any, name: str, *shapes: tuple[int, ...]) -> tuple[int, 
     return result
 
 
-def prepare_arguments(key: Any, shape: Any, name: str, *values: ArrayLike) -> tuple[Any, tuple[int, ...], *tuple[Array, ...]]:
+def prepare_arguments(
+    key: Any, shape: Any, name: str, *values: ArrayLike
+) -> tuple[Any, tuple[int, ...], *tuple[Array, ...]]:
     """Return the key, the shape of the result, and the parameters in float64."""
     parameters = [as_real_parameter(v, name) for v in values]
     if not parameters:

@@ -106,6 +106,5 @@ def typeof(x: ArrayLike) -> Aval:
     >>> fx.typeof(1.0), fx.typeof([1, 2])
     (f64*[], i64[2])
     """
-    if is_object(x):
-        x = x.__fxgrad_value__()
-    return aval_of(x if hasattr(x, "shape") and hasattr(x, "dtype") else as_value(x))
+    described = not is_object(x) and hasattr(x, "shape") and hasattr(x, "dtype")
+    return aval_of(x if described else as_value(x))

@@ -11,6 +11,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import (
+    Array,
     ArrayLike,
     ConcretizationError,
     PyTree,

@@ -21,6 +21,7 @@ from ...extend import (
     Tracer,
     UnsupportedError,
     api_boundary,
+    as_value,
     aval_of,
     closure_convert,
     custom_jvp,
@@ -124,7 +125,9 @@ def quad(func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), f
         choices["points"] = points
     traced = holds_tracers((a, b, args))
     if not traced:
-        middle = fnp.clip((np.clip(a, -1e3, 1e3) + np.clip(b, -1e3, 1e3)) / 2, -1e3, 1e3)
+        middle = fnp.clip(
+            (np.clip(np.asarray(a), -1e3, 1e3) + np.clip(np.asarray(b), -1e3, 1e3)) / 2, -1e3, 1e3
+        )
         traced = holds_tracers(func(float(middle), *args))
     if not traced:
         return library("integrate", "fxgrad.scipy.integrate.quad").quad(
@@ -242,12 +245,12 @@ def fixed_quad(
     >>> round(float(fx.grad(lambda b: integrate.fixed_quad(fx.numpy.cos, 0.0, b)[0])(0.0)), 6)
     1.0
     """
+    a, b = as_value(a), as_value(b)
     if holds_tracers((a, b)) is False and (np.any(np.isinf(a)) or np.any(np.isinf(b))):
         raise ShapeError("fixed_quad: an infinite limit", hint="quad, which takes infinite limits")
     places, weights = np.polynomial.legendre.leggauss(n)
-    width = fnp.subtract(b, a)
-    x = width * (places + 1) / 2.0 + a
-    return width / 2.0 * fnp.sum(weights * func(x, *arguments(args)), axis=-1), None
+    x = (b - a) * (places + 1) / 2.0 + a
+    return (b - a) / 2.0 * fnp.sum(weights * func(x, *arguments(args)), axis=-1), None
 
 
 __all__ = ["dblquad", "fixed_quad", "nquad", "quad", "tplquad"]

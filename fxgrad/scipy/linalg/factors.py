@@ -248,15 +248,15 @@ def qr(
     """
     shape_of_mode(mode, ("full", "qr", "r", "economic", "raw"))
     a = as_matrix(a, check_finite)
+    m, n = a.shape[-2:]
     order: tuple = ()
     if pivoting:
         order = (ops.column_order(a),)
         a = ops.matrix_transpose(ops.take_rows(ops.matrix_transpose(a), order[0]))
     if mode == "r":  # without a Q, whose last columns would have no derivative
-        m, n = a.shape[-2:]
         _, r = ops.qr(a, complete=False)
         if m > n:
-            r = fnp.pad(r, [(0, 0)] * (a.ndim - 2) + [(0, m - n), (0, 0)])
+            r = fnp.pad(r, [(0, 0)] * (r.ndim - 2) + [(0, m - n), (0, 0)])
         return (r, *order)
     return (*ops.qr(a, complete=mode != "economic"), *order)
 

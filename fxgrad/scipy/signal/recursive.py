@@ -6,22 +6,21 @@ from typing import Any
 
 from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeError, UnsupportedError, ops, unknown_option, wrong_shape
-from ...numpy.composite import normalize_axis, operand, operands
+from ...numpy.composite import normalize_axis, operand
 from ..reference import scipy_function
 
 
 # -- one filter ------------------------------------------
 def coefficients(b: ArrayLike, a: ArrayLike) -> tuple[Array, Array]:
     """Return numerator and denominator, divided by the first coefficient of the latter, both of the same length."""
-    b, a = (fnp.atleast_1d(v) for v in operands((b, a)))
+    b, a = fnp.atleast_1d(operand(b)), fnp.atleast_1d(operand(a))
     if b.ndim != 1 or a.ndim != 1 or not b.size or not a.size:
         raise ShapeError(
             f"b and a are sequences of coefficients, not arrays of shapes {b.shape} and {a.shape}",
             hint="fx.vmap over several filters",
         )
-    b, a = b / a[0], a / a[0]
     order = max(b.size, a.size)
-    return fnp.pad(b, (0, order - b.size)), fnp.pad(a, (0, order - a.size))
+    return fnp.pad(b / a[0], (0, order - b.size)), fnp.pad(a / a[0], (0, order - a.size))
 
 
 def apply_filter(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
@@ -153,10 +152,9 @@ def sosfilt(sos: ArrayLike, x: ArrayLike, axis: int = -1, zi: ArrayLike | None =
     states = None if zi is None else operand(zi)
     after = []
     for i in range(sos.shape[0]):
-        x = lfilter(sos[i, :3], sos[i, 3:], x, axis, None if states is None else states[i])
-        if states is not None:
-            x, state = x
-            after.append(state)
+        result = lfilter(sos[i, :3], sos[i, 3:], x, axis, None if states is None else states[i])
+        x, state = (result, None) if states is None else result
+        after.append(state)
     return x if states is None else (x, fnp.stack(after))
 
 

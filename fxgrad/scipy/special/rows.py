@@ -40,7 +40,9 @@ def logsumexp(
     >>> print(fx.scipy.special.logsumexp([1000.0, 1000.0]))
     1000.6931471805599
     """
-    return nn.logsumexp(a, axis, b=b, keepdims=keepdims, return_sign=return_sign)
+    if return_sign:
+        return nn.logsumexp(a, axis, b=b, keepdims=keepdims, return_sign=True)
+    return nn.logsumexp(a, axis, b=b, keepdims=keepdims)
 
 
 @scipy_function("special")

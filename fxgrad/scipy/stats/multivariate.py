@@ -205,7 +205,7 @@ class MultivariateT(Elliptical):
         factors = factor(shape, bool(allow_singular), self.name)
         distance, n = factors.distance(x - loc), factors.rank
         normal = ops.isinf(df)
-        df = ops.where(normal, 1.0, df)
+        df = fnp.where(normal, 1.0, df)
         heavy = special.gammaln(0.5 * (df + n)) - special.gammaln(0.5 * df) - 0.5 * n * ops.log(math.pi * df)
         heavy = heavy - 0.5 * (df + n) * ops.log1p(distance / df)
         value = ops.where(normal, -0.5 * (n * LOG_2PI + distance), heavy) - 0.5 * factors.log_det
@@ -327,14 +327,16 @@ class Multinomial(Multivariate):
     @method
     def logpmf(self, x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
         """The logarithm of the probability of counts [..., K], -∞ where they are none or their sum is not n."""
-        x, n, p, valid, dtype = self._read(n, p, x)
-        if x.shape[-1:] != p.shape[-1:]:
+        counts, n, p, valid, dtype = self._read(n, p, x)
+        if counts.shape[-1:] != p.shape[-1:]:
             raise ShapeError(
-                f"{self.name}: x and p have one entry for each outcome; their shapes are {x.shape}, {p.shape}",
+                f"{self.name}: x and p have one entry for each outcome; their shapes are {counts.shape}, {p.shape}",
                 hint=f"x of shape (…, {p.shape[-1]}): how often each outcome came",
             )
-        outside = fnp.any((x < 0) | (x != fnp.floor(x)), axis=-1) | (fnp.sum(x, axis=-1) != n)
-        inner = fnp.where(outside[..., None], 0.0, x)
+        outside = fnp.any((counts < 0) | (counts != fnp.floor(counts)), axis=-1) | (
+            fnp.sum(counts, axis=-1) != n
+        )
+        inner = fnp.where(outside[..., None], 0.0, counts)
         terms = special.xlogy(inner, p) - special.gammaln(inner + 1)
         value = special.gammaln(n + 1) + fnp.sum(terms, axis=-1)
         return cast(fnp.where(valid, fnp.where(outside, -math.inf, value), math.nan), dtype)
