@@ -124,7 +124,7 @@ def arrays(x: np.ndarray, y: NDArray[np.float64]) -> np.ndarray:
     assert_type(fnp.result_type(x), np.dtype[Any])
     assert_type(fnp.sin([1, 2.0, z[0]]) + fnp.sin(1) + fnp.stack([[z[0], 1.0], z]), fx.Array)
     fnp.sin({1.0, 2.0})  # pyright: ignore[reportArgumentType]
-    fnp.zeros(2, dtype=1.5)  # pyright: ignore[reportArgumentType]
+    fnp.asarray(x, dtype=1.5)  # pyright: ignore[reportArgumentType]
     print(z.nonsense)  # pyright: ignore[reportAttributeAccessIssue]
     print(fx.grad(energy)(y).nonsense)  # pyright: ignore[reportAttributeAccessIssue]
     return fnp.sum(z, axis=0)

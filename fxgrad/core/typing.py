@@ -16,7 +16,7 @@ Scalar: TypeAlias = float | np.floating[Any] | Array  # a number, which may be t
 DType: TypeAlias = npt.DTypeLike | None  # None for that of the arguments, or of Python's numbers
 Key: TypeAlias = Any  # of random numbers: see `fxgrad.random.key`
 PyTree: TypeAlias = Any  # arrays in nested containers
-Shape: TypeAlias = int | np.integer[Any] | Sequence[Any]  # a size, or a tuple of sizes
+Shape: TypeAlias = Any  # a size, or a tuple of sizes
 Axis: TypeAlias = int | Sequence[int] | None  # an axis, a tuple of axes, or None for all
 
 # For NumPy functions that take operands only, by position.

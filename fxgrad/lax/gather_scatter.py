@@ -242,7 +242,7 @@ def scatter_by(
     axes = result_axes(starts.ndim - 1, offset, updates.ndim)
     places = locate_slices(x.shape, starts, reading, sizes, mode)
     target = fnp.at(x)[places]
-    return write(target, fnp.transpose(updates, np.argsort(axes)))
+    return write(target, fnp.transpose(updates, np.argsort(axes).tolist()))
 
 
 class Scatter(Protocol):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..core.advice import fit_product
 from ..core.common_errors import wrong_ndim
 from ..core.errors import ShapeError, describe
 from ..core.interpreter import Tracer
-from ..core.typing import Array, ArrayLike, Axis, DType
+from ..core.typing import Array, ArrayLike, DType
 from ..ops.contraction import LETTERS
 from .composite import cast, composite, dtype_of, kind, normalize_axes, normalize_axis, operand, operands
 from .documentation import LINEAR, NO_DERIVATIVE
@@ -262,7 +263,12 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 
 @composite(np.tensordot, further=OF_JAX)
 def tensordot(
-    a: ArrayLike, b: ArrayLike, axes: Axis = 2, *, precision: Any = None, preferred_element_type: DType = None
+    a: ArrayLike,
+    b: ArrayLike,
+    axes: int | Sequence[int | Sequence[int]] = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: DType = None,
 ) -> Array:
     """The sum over pairs of axes of two arrays; the remaining axes are those of `a`, then those of `b`.
 
@@ -277,9 +283,9 @@ def tensordot(
     array([12., 12.])
     """
     a, b = factors(a, b, preferred_element_type)
-    if hasattr(axes, "__index__"):
+    if isinstance(axes, SupportsIndex):
         axes = range(a.ndim - axes, a.ndim), range(axes)
-    ours, theirs = ((x,) if hasattr(x, "__index__") else tuple(x) for x in axes)
+    ours, theirs = ((x,) if isinstance(x, SupportsIndex) else tuple(x) for x in axes)
     ours, theirs = normalize_axes(ours, a.ndim), normalize_axes(theirs, b.ndim)
     if len(ours) != len(theirs) or any(a.shape[i] != b.shape[j] for i, j in zip(ours, theirs)):
         raise ShapeError(

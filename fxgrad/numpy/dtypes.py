@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -177,10 +178,10 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
     3
     """
     sizes = shape(a)
-    axes = range(len(sizes)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = range(len(sizes)) if axis is None else axis if isinstance(axis, Sequence) else (axis,)
     total = 1
-    for axis in axes:
-        total *= sizes[axis]
+    for i in axes:
+        total *= sizes[i]
     return total
 
 

@@ -7,19 +7,19 @@ once; if it asks for values (`if x > 0`, `math.floor(x)`), it runs on groups of 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
-from numpy import typing as npt
 from numpy import fromfunction
+from numpy import typing as npt
 
 from .. import ops
 from ..core import pytree
 from ..core.aval import aval_of
 from ..core.errors import ShapeError, StructureError
 from ..core.interpreter import EVAL, acting_level
-from ..core.typing import Array, ArrayLike, Axis
+from ..core.typing import Array, ArrayLike
 from ..transforms.vmap import vmap
 from .composite import cast, dtype_of, is_beyond_numpy, normalize_axis, operand, operands
 from .documentation import described
@@ -45,7 +45,7 @@ def map_rows(function: Callable[..., Any], rows: list[Any], shape: tuple[int, ..
 # -- along axes ------------------------------------------
 @described("numpy.apply_along_axis", "")
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: Axis, arr: ArrayLike, *args: Any, **kwargs: Any
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Array:
     """A function of one-dimensional arrays applied to all slices along an axis; the axes of its results take the
     place of that axis. It is differentiated as the function is.
@@ -73,7 +73,7 @@ def apply_along_axis(
 
 
 @described("numpy.apply_over_axes", "")
-def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: int | Sequence[int]) -> Array:
     """The result of `func(a, axis)` applied for one axis after another; the axes are kept with length one. It is
     differentiated as the function is.
 
@@ -86,7 +86,7 @@ def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Axis) -> Array
             [8.]]])
     """
     a = operand(a)
-    for axis in [axes] if hasattr(axes, "__index__") else axes:
+    for axis in [axes] if isinstance(axes, SupportsIndex) else axes:
         axis = normalize_axis(axis, a.ndim)
         result = operand(func(a, axis))
         if result.ndim not in (a.ndim, a.ndim - 1):

@@ -57,7 +57,9 @@ def check_positions(indices: Any, size: int, mode: str) -> Array:
 
 
 @composite(np.take, derivative=LINEAR)
-def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: None = None, mode: str = "raise") -> Array:
+def take(
+    a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = None, mode: str = "raise"
+) -> Array:
     """Entries at positions along an axis. Both may be traced.
 
     Args:
@@ -286,7 +288,7 @@ def argwhere(a: ArrayLike) -> Array:
 
 
 @composite(np.compress, derivative=LINEAR)
-def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: None = None) -> Array:
+def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: None = None) -> Array:
     """Entries along an axis, or of the flattened array, at which a condition is true. The condition determines the
     shape: if it is staged or mapped this raises ConcretizationError.
 

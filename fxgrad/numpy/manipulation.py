@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -99,17 +100,17 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 
 
 @composite(np.expand_dims, derivative=LINEAR)
-def expand_dims(a: ArrayLike, axis: Axis) -> Array:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """An array with new axes of size 1, at these places of the result.
 
     >>> fnp.expand_dims(fnp.ones(3), (0, 2)).shape
     (1, 3, 1)
     """
     a = operand(a)
-    axis = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = normalize_axes(tuple(axis), a.ndim + len(axis))
+    places = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = normalize_axes(tuple(places), a.ndim + len(places))
     sizes = iter(a.shape)
-    return ops.reshape(a, shape=tuple(1 if i in axes else next(sizes) for i in range(a.ndim + len(axis))))
+    return ops.reshape(a, shape=tuple(1 if i in axes else next(sizes) for i in range(a.ndim + len(places))))
 
 
 def raise_ndim(ndim: int, place: Any, arrays: tuple) -> Any:
@@ -178,7 +179,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
 
 # -- order of axes ------------------------------------------
 @composite(np.transpose, derivative=LINEAR)
-def transpose(a: ArrayLike, axes: Axis = None) -> Array:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """An array with its axes in the opposite order, or in the order `axes`.
 
     Raises:
@@ -285,7 +286,7 @@ def tile(A: ArrayLike, reps: Any) -> Array:
 
 
 @composite(np.repeat, derivative=LINEAR)
-def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axis = None) -> Array:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None) -> Array:
     """Every entry along an axis, or of the flattened array, repeated. The counts determine the shape: if they are
     staged or mapped this raises ConcretizationError.
 
@@ -403,7 +404,7 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: Axis = None) -> Array:
 
 
 @composite(np.rot90, derivative=LINEAR)
-def rot90(m: ArrayLike, k: int = 1, axes: Axis = (0, 1)) -> Array:
+def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Array:
     """The matrices in two axes rotated by k right angles, from the first axis towards the second.
 
     Raises:

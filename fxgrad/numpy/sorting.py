@@ -63,7 +63,7 @@ def sort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, 
 
 
 @composite(np.argsort, further=FURTHER, derivative=NO_DERIVATIVE)
-def argsort(a: ArrayLike, axis: Axis = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
+def argsort(a: ArrayLike, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None,
             descending: bool = False) -> Array:  # fmt: skip
     """The positions of the entries along an axis in ascending (or `descending`) order; equal entries keep their order,
     whatever `kind` on traced values.
@@ -98,7 +98,9 @@ def check_kth(kth: Any, size: int) -> None:
 
 
 @composite(np.partition)
-def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> Array:
+def partition(
+    a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
     """The entries along an axis, with the one at position `kth` where sorting would place it. Entries before and after
     it, whose order NumPy leaves open, are sorted as well if the array is traced.
 
@@ -112,7 +114,7 @@ def partition(a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect"
 
 @composite(np.argpartition, derivative=NO_DERIVATIVE)
 def argpartition(
-    a: ArrayLike, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None
+    a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:
     """The positions of the entries along an axis in the order of `partition`.
 

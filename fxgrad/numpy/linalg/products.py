@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...core.common_errors import wrong_ndim
 from ...core.errors import ShapeError
-from ...core.typing import Array, ArrayLike, Axis, DType
+from ...core.typing import Array, ArrayLike, DType
 from .. import contraction, manipulation
 from ..composite import composite, operand
 from ..contraction import matmul
@@ -62,7 +64,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 @composite(np.linalg.tensordot)
-def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axis = 2) -> Array:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: int | Sequence[int | Sequence[int]] = 2) -> Array:
     """The sum over pairs of axes of two arrays, as `fxgrad.numpy.tensordot`.
 
     >>> fnp.linalg.tensordot(fnp.ones((2, 3)), fnp.ones((3, 4)), axes=1).shape

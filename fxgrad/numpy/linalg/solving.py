@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -12,7 +13,7 @@ from ... import ops
 from ...core.aval import aval_of
 from ...core.errors import ConcretizationError, LinAlgError, ShapeError, StructureError, UnsupportedError
 from ...core.interpreter import concretize
-from ...core.typing import Array, ArrayLike, Arrays, Axis
+from ...core.typing import Array, ArrayLike, Arrays
 from ...ops.contraction import LETTERS
 from .. import contraction, manipulation
 from ..composite import cast, composite, operand
@@ -260,7 +261,7 @@ def size_product(sizes: Any) -> int:
 
 
 @composite(np.linalg.tensorsolve)
-def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axis = None) -> Array:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """The x with tensordot(a, x, x.ndim) = b; `axes` of a are moved to its end first. LinAlgError if a is singular.
 
     Raises:
