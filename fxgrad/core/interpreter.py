@@ -199,10 +199,10 @@ CURRENT: ContextVar[Context] = ContextVar("fxgrad", default=EVAL)
 
 def levels(context: Context | None = None) -> Iterator[Interpreter]:
     """Yield the interpreters of the chain, innermost first, without that of evaluation."""
-    context = context or CURRENT.get()
-    while context.interpreter is not EVAL.interpreter:
-        yield context.interpreter
-        context = context.interpreter.outer
+    level = (context or CURRENT.get()).interpreter
+    while level is not EVAL.interpreter:
+        yield level
+        level = level.outer.interpreter
 
 
 def acting_level(context: Context | None = None) -> Interpreter:

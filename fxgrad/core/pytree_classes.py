@@ -104,11 +104,11 @@ def register_static(cls: type[T]) -> type[T]:
 
 
 def register_dataclass(
-    nodetype: type,
+    nodetype: type[T],
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
-) -> type:
+) -> type[T]:
     """Register a dataclass, or any class `nodetype` whose constructor takes its fields as keywords.
 
     `data_fields` are the children, `meta_fields` are part of the structure; a field in `drop_fields` is left
