@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from .devices import device_of, is_on_cuda
 from .errors import DeviceError, DTypeError, FxgradError, UnsupportedError
 from .interpreter import VALUES, Tracer
 from .surface import is_object
-
-if TYPE_CHECKING:
-    from .typing import Array
+from .typing import Array, type_of
 
 # Array type → its namespace, None where that is of no use; filled when a type is first met.
 NAMESPACES: dict[type, Any] = {}
@@ -32,7 +30,7 @@ NAMESPACES: dict[type, Any] = {}
 
 def namespace_of(value: Any) -> Any:
     """The array namespace of a value: NumPy for plain ones, None for other values and for arrays that are only read."""
-    kind = type(value)
+    kind = type_of(value)
     if kind in PLAIN or isinstance(value, np.ndarray | np.generic):
         return np
     if kind in NAMESPACES:
@@ -161,7 +159,7 @@ def move_beside(primals: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any
     another library as operations do."""
     if any(type(p) is np.ndarray for p in primals):
         for v in (*tangents, *primals):
-            xp = NAMESPACES.get(type(v))
+            xp = NAMESPACES.get(type_of(v))
             if xp is not None:
                 with use_device_of([v], "a rule") if has_devices(xp) else NO_DEVICE:
                     return [move_constant(xp, p) if type(p) is np.ndarray else p for p in primals]
@@ -199,7 +197,7 @@ def has_own_operations(kind: type) -> bool:
     """Return whether operators mean something else on values of a type than on arrays of their entries, as they do for
     masks, labels, units and products of matrices. What offers its memory by DLPack is shape and numbers, and nothing
     else."""
-    if issubclass(kind, np.ndarray):
+    if np.ndarray in kind.__mro__:
         return any(getattr(kind, name) is not getattr(np.ndarray, name) for name in OPERATIONS)
     if issubclass(kind, np.generic):
         return False
@@ -216,7 +214,7 @@ def read_array(value: Any, what: object = "an operand") -> Any:
     """
     if is_object(value):
         return value.__fxgrad_value__()
-    kind = type(value)
+    kind = type_of(value)
     if namespace_of(value) not in (None, np):
         return value
     name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
@@ -254,7 +252,7 @@ def read_array(value: Any, what: object = "an operand") -> Any:
 
 
 # Turns a (nested) sequence, possibly holding tracers, into an array: set by ops.shaping.
-from_sequence: Callable[[Any], Any] | None = None
+from_sequence: Callable[[Any], Any] = np.asarray
 
 
 def holds_objects(value: Any) -> bool:
@@ -267,7 +265,7 @@ def read_objects(entries: np.ndarray) -> Any:
     are traced."""
     if not any(isinstance(entry, Tracer) for entry in entries.flat):
         return entries
-    return from_sequence(entries.tolist()) if entries.ndim else entries[()]  # type: ignore[misc]
+    return from_sequence(entries.tolist()) if entries.ndim else entries[()]
 
 
 def as_value(value: Any, what: object = "an operand") -> Array:
@@ -275,7 +273,7 @@ def as_value(value: Any, what: object = "an operand") -> Array:
     if type(value) in VALUES:
         return read_objects(value) if holds_objects(value) else value
     if isinstance(value, list | tuple):
-        return from_sequence(value)  # type: ignore[misc]
+        return from_sequence(value)
     return read_array(value, what)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DTypeError
+from .typing import type_of
 
 SCALARS = frozenset({bool, int, float, complex})
 PLAIN = SCALARS | frozenset(
@@ -143,7 +144,7 @@ class Aval:
 
 def aval_of(value: Any) -> Aval:
     """The abstract value of an array, scalar or tracer."""
-    kind = type(value)
+    kind = type_of(value)
     if kind in WEAK_DTYPES:
         return Aval((), WEAK_DTYPES[kind], True)
     if kind in PLAIN:

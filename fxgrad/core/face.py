@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder
 from itertools import accumulate
@@ -49,14 +49,14 @@ class Names(NamedTuple):
 class Noted:
     """What an import statement gives where imports are noted instead of carried out."""
 
-    __slots__ = ("_fx_home",)
+    __slots__ = ("__fxgrad_home__",)
     __all__ = ()  # for `import *`
 
     def __init__(self, module: str, name: str = ""):
-        self._fx_home = Home(module, name)
+        self.__fxgrad_home__ = Home(module, name)
 
     def __getattr__(self, name: str) -> Noted:
-        return Noted(self._fx_home.module, name)
+        return Noted(self.__fxgrad_home__.module, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Noted:
         return self
@@ -76,9 +76,9 @@ def noted_imports(name: str, code: CodeType) -> Names:
             parts.append(module)
         return Noted("." * level + module)
 
-    namespace = {"__name__": name, "__builtins__": {**vars(builtins), "__import__": note}}
+    namespace: dict[str, Any] = {"__name__": name, "__builtins__": {**vars(builtins), "__import__": note}}
     exec(code, namespace)
-    found = {key: value._fx_home for key, value in namespace.items() if type(value) is Noted}
+    found = {key: value.__fxgrad_home__ for key, value in namespace.items() if type(value) is Noted}
     homes = {key: home for key, home in found.items() if home.module.startswith(".") and home.name}
     return Names(homes, tuple(parts))
 
@@ -110,12 +110,13 @@ class LazyPackage(ModuleType):
         package imports everything for type checkers, but which are not to be searched one after another."""
         module: Any = sys.modules[package]
         module.__class__ = LazyPackage
-        module._shadowed, module._listed, module._own = shadowed, listed, frozenset(vars(module))
-        module._code = sys._getframe(1).f_code  # of the package: not every loader tells it
+        module._shadowed, module._listed, module._own = shadowed, listed, frozenset(module.__dict__)
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented in spite of its name
+        module._code = frame.f_code  # of the package: not every loader tells it
         module._homes = {name: home for home, names in (homes or {}).items() for name in names.split()}
         module._find_otherwise = find_otherwise
         # A class that defines these would make every attribute three times as slow.
-        module.__getattr__, module.__dir__ = partial(load_attribute, module), partial(list_names, module)
+        module.__getattr__, module.__dir__ = module._load_attribute, module._list_names
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._shadowed and isinstance(value, ModuleType):
@@ -125,65 +126,61 @@ class LazyPackage(ModuleType):
     def __reduce__(self) -> Any:  # as part of a function that is pickled with what it refers to
         return import_module, (self.__name__,)
 
+    @cache  # noqa: B019 (a package stays)
+    def _names(self) -> Names:
+        """Return the homes of the names of a package, and the parts in which others are looked for."""
+        found = noted_imports(self.__name__, self._code)
+        homes = {name: home for name, home in found.homes.items() if name not in self._own}
+        homes |= {name: Home(f".{home}", name) for name, home in self._homes.items()}
+        known = {home.partition(".")[0] for home in self._homes.values()}
+        return Names(homes, tuple([part for part in found.parts if part not in known]))
 
-@cache
-def names_of(package: LazyPackage) -> Names:
-    """Return the homes of the names of a package, and the parts in which others are looked for."""
-    found = noted_imports(package.__name__, package._code)
-    homes = {name: home for name, home in found.homes.items() if name not in package._own}
-    homes |= {name: Home(f".{home}", name) for name, home in package._homes.items()}
-    known = {home.partition(".")[0] for home in package._homes.values()}
-    return Names(homes, tuple([part for part in found.parts if part not in known]))
+    def _load_attribute(self, name: str) -> Any:
+        """Load the attribute of this name, which the package has not had yet."""
+        homes, parts = self._names()
+        if name == "__all__":
+            names = (name for part in parts for name in public_names(self._load_part(part)))
+            return [*self._listed, *homes, *names]
+        if name in homes:
+            return vars(self).setdefault(name, homes[name].load(self.__name__))
+        if not name.startswith("__"):
+            if name not in self._shadowed and has_submodule(self, name):
+                return import_module(f"{self.__name__}.{name}")
+            for part in parts:
+                surface = self._load_part(part)
+                if name in vars(self):
+                    return vars(self)[name]
+                if name.startswith("_") and name in vars(surface):  # which no list has
+                    return vars(self).setdefault(name, vars(surface)[name])
+                if "__getattr__" in vars(surface) and hasattr(surface, name):
+                    return getattr(surface, name)
+        if self._find_otherwise is not None:
+            return self._find_otherwise(name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+
+    def _list_names(self) -> list[str]:
+        """List the public names, with the submodules unless these are the families of the functions."""
+        from pkgutil import iter_modules
+
+        names = {name for name in vars(self) if name.startswith("__")} | {*self._load_attribute("__all__")}
+        homes, parts = self._names()
+        has_names_of_parts = any(home.module.strip(".") and home.module[1] != "." for home in homes.values())
+        if parts == ("_surface",) or has_names_of_parts:
+            names |= {*vars(self), *(part.name for part in iter_modules(self.__path__))}
+        return sorted(name for name in names if name.startswith("__") or not name.startswith("_"))
+
+    def _load_part(self, part: str) -> ModuleType:
+        """Import a part of a package, and give the package its public names."""
+        surface = import_module(f"{self.__name__}.{part}")
+        vars(self).update(
+            {name: vars(surface)[name] for name in public_names(surface) if name in vars(surface)}
+        )
+        return surface
 
 
-def load_attribute(package: LazyPackage, name: str) -> Any:
-    """Load the attribute of this name, which the package has not had yet."""
-    homes, parts = names_of(package)
-    if name == "__all__":
-        names = (name for part in parts for name in public_names(load(package, part)))
-        return [*package._listed, *homes, *names]
-    if name in homes:
-        return vars(package).setdefault(name, homes[name].load(package.__name__))
-    if not name.startswith("__"):
-        if name not in package._shadowed and has_submodule(package, name):
-            return import_module(f"{package.__name__}.{name}")
-        for part in parts:
-            surface = load(package, part)
-            if name in vars(package):
-                return vars(package)[name]
-            if name.startswith("_") and name in vars(surface):  # which no list has
-                return vars(package).setdefault(name, vars(surface)[name])
-            if "__getattr__" in vars(surface) and hasattr(surface, name):
-                return getattr(surface, name)
-    if package._find_otherwise is not None:
-        return package._find_otherwise(name)
-    raise AttributeError(f"module {package.__name__!r} has no attribute {name!r}", name=name, obj=package)
-
-
-def list_names(package: LazyPackage) -> list[str]:
-    """List the public names of a lazy package, with its submodules unless these are the families of its functions."""
-    from pkgutil import iter_modules
-
-    names = {name for name in vars(package) if name.startswith("__")} | {*load_attribute(package, "__all__")}
-    homes, parts = names_of(package)
-    has_names_of_parts = any(home.module.strip(".") and home.module[1] != "." for home in homes.values())
-    if parts == ("_surface",) or has_names_of_parts:
-        names |= {*vars(package), *(part.name for part in iter_modules(package.__path__))}
-    return sorted(name for name in names if name.startswith("__") or not name.startswith("_"))
-
-
-def has_submodule(package: LazyPackage, name: str) -> bool:
+def has_submodule(package: ModuleType, name: str) -> bool:
     """Whether there is a module of this name in a package."""
     return PathFinder.find_spec(f"{package.__name__}.{name}", package.__path__) is not None
-
-
-def load(package: LazyPackage, part: str) -> ModuleType:
-    """Import a part of a package, and give the package its public names."""
-    surface = import_module(f"{package.__name__}.{part}")
-    vars(package).update(
-        {name: vars(surface)[name] for name in public_names(surface) if name in vars(surface)}
-    )
-    return surface
 
 
 def public_names(surface: ModuleType) -> list[str]:

@@ -19,6 +19,7 @@ import numpy as np
 from . import source_info
 from .aval import Aval, aval_of
 from .errors import GraphError
+from .typing import type_of
 
 if TYPE_CHECKING:
     from .rules import Rules
@@ -49,8 +50,7 @@ class Literal:
         self.value, self.aval = value, aval_of(value)
 
     def __repr__(self) -> str:
-        value = self.aval if type(self.value) is np.ndarray else self.value
-        return repr(value.item() if isinstance(value, np.generic) else value)
+        return repr(self.aval if type(self.value) is np.ndarray else np.asarray(self.value).item())
 
 
 class Equation:
@@ -296,11 +296,12 @@ def letter_names() -> Iterator[str]:
 
 def iter_subgraphs(value: Any, path: str = "") -> Iterator[tuple[str, Graph]]:
     """Yield (path, Graph) for every Graph among params: `body`, `branches[0]`, …"""
-    if isinstance(value, Graph):
+    kind = type_of(value)
+    if issubclass(kind, Graph):
         yield path, value
-    elif isinstance(value, dict):
+    elif issubclass(kind, dict):
         for key, item in value.items():
             yield from iter_subgraphs(item, key)
-    elif isinstance(value, tuple | list):
+    elif issubclass(kind, (tuple, list)):
         for index, item in enumerate(value):
             yield from iter_subgraphs(item, f"{path}[{index}]")

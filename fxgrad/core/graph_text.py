@@ -25,6 +25,7 @@ import numpy as np
 from .aval import Aval, aval_of
 from .graph import Equation, Graph, Literal, Var, iter_subgraphs, letter_names
 from .rules import REGISTRY
+from .typing import type_of
 
 MAX_WIDTH = 60  # a longer expression shifts the columns of its own line only
 
@@ -105,7 +106,7 @@ def expression(equation: Equation, operands: Sequence[str]) -> str:
     """An application of a primitive: by its own form, infix by its sign, or as a call."""
     primitive, params = equation.primitive, equation.params
     if REGISTRY.get(primitive.name) is primitive and primitive.name in FORMS:
-        return FORMS[primitive.name](*operands, **params)
+        return FORMS[primitive.name](operands, params)
     if primitive.symbol is not None:
         return infix_text(primitive.symbol, *operands)
     return call_text(primitive.name.removeprefix("reduce_"), *operands, **params)
@@ -142,32 +143,33 @@ def dtype_text(dtype: Any) -> str:
     return repr(Aval((), dtype)).removesuffix("[]")
 
 
-FORMS: dict[str, Callable[..., str]] = {
-    "contract": lambda a, b, *, spec: f'contract("{spec}", {a}, {b})',
-    "convert": lambda x, *, dtype: f"{dtype_text(dtype)}({x})",
-    "getitem": lambda x, *arrays, index: x + index_text(index, arrays),
-    "scatter_add": lambda u, *arrays, index, shape: (
-        f"zeros({param_text(shape)}).at{index_text(index, arrays)}.add({u})"
+FORMS: dict[str, Callable[[Sequence[str], dict[str, Any]], str]] = {
+    "contract": lambda x, params: f'contract("{params["spec"]}", {x[0]}, {x[1]})',
+    "convert": lambda x, params: f"{dtype_text(params['dtype'])}({x[0]})",
+    "getitem": lambda x, params: x[0] + index_text(params["index"], x[1:]),
+    "scatter_add": lambda x, params: (
+        f"zeros({param_text(params['shape'])}).at{index_text(params['index'], x[1:])}.add({x[0]})"
     ),
-    "square": lambda x: infix_text("**", x, "2"),
-    "static_power": lambda x, *, p: infix_text("**", x, param_text(p)),
-    "update": lambda x, u, *arrays, index: f"{x}.at{index_text(index, arrays)}.set({u})",
+    "square": lambda x, params: infix_text("**", x[0], "2"),
+    "static_power": lambda x, params: infix_text("**", x[0], param_text(params["p"])),
+    "update": lambda x, params: f"{x[0]}.at{index_text(params['index'], x[2:])}.set({x[1]})",
 }
 
 
 def param_text(value: Any) -> str:
     """Return the value of a param as text, without what differs from run to run."""
+    kind = type_of(value)
     if isinstance(value, Graph):
         return "…"
     if isinstance(value, np.dtype):
         return dtype_text(value)
-    if isinstance(value, slice):
+    if kind is slice:
         return slice_text(value)
-    if type(value) in (tuple, list):
-        inside = ", ".join(map(param_text, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
-        return f"({inside})" if type(value) is tuple else f"[{inside}]"
+    if kind in (tuple, list):
+        inside = ", ".join(map(param_text, value)) + ("," if kind is tuple and len(value) == 1 else "")
+        return f"({inside})" if kind is tuple else f"[{inside}]"
     if isinstance(value, np.ndarray):
         return repr(aval_of(value))
     if callable(value):
-        return getattr(value, "__name__", type(value).__name__)
+        return getattr(value, "__name__", kind.__name__)
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

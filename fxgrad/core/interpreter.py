@@ -18,10 +18,10 @@ import numpy as np
 from . import message, source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
+from .typing import P, R, type_of
 
 if TYPE_CHECKING:
     from .rules import Rules
-    from .typing import P, R
 
 
 # Types that may be operands as they are: plain values, tracers (added on definition), arrays of other libraries.
@@ -181,7 +181,7 @@ class EvalInterpreter(Interpreter):
     __slots__ = ()
 
     def __init__(self) -> None:
-        self.outer = self.site = None  # type: ignore[assignment]
+        self.outer = self.site = None  # type: ignore[assignment]  # only here nothing is further out
 
     def process(self, primitive: Rules, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
@@ -201,10 +201,10 @@ CURRENT: ContextVar[Context] = ContextVar("fxgrad", default=EVAL)
 
 def levels(context: Context | None = None) -> Iterator[Interpreter]:
     """Yield the interpreters of the chain, innermost first, without that of evaluation."""
-    context = context or CURRENT.get()
-    while context.interpreter.outer is not None:
-        yield context.interpreter
-        context = context.interpreter.outer
+    level = (context or CURRENT.get()).interpreter
+    while level is not EVAL.interpreter:
+        yield level
+        level = level.outer.interpreter
 
 
 def acting_level(context: Context | None = None) -> Interpreter:
@@ -218,7 +218,7 @@ def acting_level(context: Context | None = None) -> Interpreter:
 def copy_level() -> Any:
     """The innermost level that knows which values are the same on all ranks, or None."""
     level = CURRENT.get().interpreter
-    while level.outer is not None:
+    while level is not EVAL.interpreter:
         if level.knows_copies:
             return level
         level = level.outer.interpreter
@@ -233,7 +233,7 @@ def named_axes() -> tuple[tuple[Any, Any], ...]:
 def describe_chain() -> str:
     """'level 2: vmap at a.py:10 → level 1: grad at a.py:12', or '' outside all transforms."""
     chain = [level for level in levels() if not level.transparent]
-    parts = []
+    parts: list[str] = []
     for level, interpreter in zip(range(len(chain), 0, -1), chain):
         place = f" at {interpreter.site}" if interpreter.site else ""
         parts.append(f"level {level}: {interpreter.name}{place}")
@@ -259,7 +259,7 @@ def escaped_tracer_error(tracer: Tracer, operation: object) -> EscapedTracerErro
 def ensure_open(tracer: Tracer, operation: object) -> None:
     """Raise unless the tracer's interpreter is in the current chain."""
     wanted, level = tracer.interpreter, CURRENT.get().interpreter
-    while level is not wanted and level.outer is not None:
+    while level is not wanted and level is not EVAL.interpreter:
         level = level.outer.interpreter
     if level is not wanted and not wanted.permanent:
         raise escaped_tracer_error(tracer, operation)
@@ -387,8 +387,8 @@ def twin(tracer: Any) -> Any:
     a twin of a tracer that user code holds, and hands out a twin of one that it keeps."""
     if isinstance(tracer, PrimalTracer):
         _ = tracer.primal  # which is computed now, if that was put off
-    kind = type(tracer)
-    other = object.__new__(kind)
+    kind = type_of(tracer)
+    other: Any = object.__new__(kind)
     for slot in PARTS.get(kind) or parts_of(kind):
         try:
             slot.__set__(other, slot.__get__(tracer))

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .pytree import _registry as nodes
+from .pytree import NODES
+from .typing import type_of
 
 # Types of which equal instances cannot be told apart.
 EXACT = frozenset({type(None), bool, int, str, bytes, type(...)})
@@ -26,19 +27,19 @@ def key_of(value: Any) -> Any:
     >>> key_of((1, 0.0)) == key_of((1, -0.0)), key_of(True) == key_of(1), key_of(float("nan")) == key_of(float("nan"))
     (False, False, True)
     """
-    kind = type(value)
+    kind = type_of(value)
     if kind in EXACT:
         return kind, value
-    if isinstance(value, tuple):
+    if issubclass(kind, tuple):
         kinds = tuple(map(type, value)) if kind is tuple else ()
         if EXACT.issuperset(kinds) and kind is tuple:
             return kinds, value
         return (kind, *map(key_of, value))
-    if isinstance(value, float | np.floating):
+    if issubclass(kind, (float, np.floating)):
         if value == value and value != 0:
             return kind, value
         return kind, repr(value), math.copysign(1.0, value)
-    if isinstance(value, complex | np.complexfloating):
+    if issubclass(kind, (complex, np.complexfloating)):
         return kind, key_of(value.real), key_of(value.imag)
     if kind is slice:
         bounds = value.start, value.stop, value.step
@@ -46,18 +47,19 @@ def key_of(value: Any) -> Any:
         if EXACT.issuperset(kinds):
             return kind, kinds, bounds
         return (kind, *map(key_of, bounds))
-    if isinstance(value, frozenset):
+    if issubclass(kind, frozenset):
         return kind, frozenset(map(key_of, value))
-    if isinstance(value, np.generic):
+    if issubclass(kind, np.generic):
         return kind, value.dtype, value
     return (kind, value, *map(key_of, compared_fields(value)))
 
 
 def compared_fields(value: Any) -> list[Any]:
     """Return the values of those fields that a dataclass, or a class of attrs, compares."""
-    kind = type(value)
+    kind = type_of(value)
     if "__dataclass_fields__" in kind.__dict__:
-        return [getattr(value, name) for name, field in kind.__dataclass_fields__.items() if field.compare]
+        fields = kind.__dict__["__dataclass_fields__"].items()
+        return [getattr(value, name) for name, field in fields if field.compare]
     return [getattr(value, a.name) for a in kind.__dict__.get("__attrs_attrs__", ()) if a.eq]
 
 
@@ -65,7 +67,7 @@ def params_key(params: dict[str, Any]) -> tuple[Any, ...]:
     """The key of the params of an operation."""
     key: list[Any] = []
     for name, value in params.items():
-        kind = type(value)
+        kind = type_of(value)
         key += (name, kind, value) if kind in EXACT else (name, key_of(value))
     return tuple(key)
 
@@ -79,17 +81,17 @@ def tree_key(tree: Any) -> Any:
     >>> fx.tree.structure(ab) == fx.tree.structure(ba), tree_key(ab) == tree_key(ba)
     (True, False)
     """
-    kind = type(tree)
+    kind = type_of(tree)
     if kind is tuple or kind is list:
-        found = [tree_key(child) for child in tree if type(child) in nodes or isinstance(child, tuple)]
+        found = [tree_key(child) for child in tree if type(child) in NODES or isinstance(child, tuple)]
         return tuple(found) if found else None
-    if kind in nodes and issubclass(kind, dict):
+    if kind in NODES and issubclass(kind, dict):
         default = getattr(tree, "default_factory", None)
         return kind, default, *[(key_of(name), tree_key(child)) for name, child in tree.items()]
-    node = nodes.get(kind)
+    node = NODES.get(kind)
     if node is not None:
         children, auxiliary = node.flatten(tree)
         return kind, key_of(auxiliary), *map(tree_key, children)
-    if kind in nodes or isinstance(tree, tuple):
+    if kind in NODES or issubclass(kind, tuple):
         return (kind, getattr(tree, "maxlen", None), *map(tree_key, tree or ()))
     return None

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import source_info
+from .typing import type_of
 
 # The open transforms in words, or "" outside all of them. `core.interpreter` puts the real one here.
 describe_chain: Callable[[], str] = str
@@ -100,7 +101,7 @@ def describe(value: object) -> str:
     if type(value) in (bool, int, float, complex):
         return f"{type(value).__name__} (weak)"
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-    if not isinstance(shape, tuple) or dtype is None:
+    if shape is None or dtype is None or not issubclass(type_of(shape), tuple):
         return type(value).__name__
     # str(dtype) shows a foreign byte order, which dtype.name hides; float0 is a structure of one field.
     name = "+".join(getattr(dtype, "names", None) or [str(dtype).rpartition(".")[2]])

@@ -32,7 +32,7 @@ def show(build: Callable[[], Any], lines: Iterable[Line]) -> dict[str, str]:
 
 def render_lines(lines: Iterable[Line]) -> str:
     """Lines as one HTML element; the user's source line shows where the pointer rests."""
-    rows = []
+    rows: list[str] = []
     for line in lines:
         title = "" if line.site is None else f' title="{escape(line.site.describe())}"'
         rows.append(f"<div{title}>{escape(line.text)}</div>")
@@ -51,11 +51,16 @@ def render_drawing(build: Callable[[], Any], kind: str = "svg") -> bytes | None:
     return drawing.pipe(format=kind)
 
 
+def load_graphviz() -> Any:
+    """Import the Python package graphviz."""
+    import graphviz  # pyright: ignore[reportMissingTypeStubs]  # which has no types
+
+    return graphviz
+
+
 def new_digraph(name: str) -> Any:
     """An empty drawing in the style of the house."""
-    import graphviz
-
-    return graphviz.Digraph(name, node_attr={"shape": "box", **_FONT}, edge_attr=_FONT)
+    return load_graphviz().Digraph(name, node_attr={"shape": "box", **_FONT}, edge_attr=_FONT)
 
 
 def build_digraph(graph: Graph) -> Any:
@@ -67,8 +72,7 @@ def build_digraph(graph: Graph) -> Any:
 
 def draw_graph(drawing: Any, graph: Graph, prefix: str) -> None:
     """Add the nodes of a graph. `prefix` keeps the nodes of sub-graphs, each in its own frame, apart."""
-    from graphviz import escape as quoted
-
+    quoted = load_graphviz().escape
     called = graph_text.variable_names(graph)
     made: dict[Var, str] = {}  # variable → the node that makes it
 

@@ -21,6 +21,8 @@ from _thread import RLock  # `threading`, which has it of there, takes two milli
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import nullcontext
+from importlib import import_module
+from operator import is_not
 from typing import Any, NamedTuple, Self
 
 from .pytree_keys import (
@@ -31,6 +33,7 @@ from .pytree_keys import (
     SequenceKey,
     keystr,
 )
+from .typing import type_of
 
 NAMESPACE = "fxgrad"
 IsLeaf = Callable[[Any], bool]
@@ -49,7 +52,7 @@ class _NodeType(NamedTuple):
 
 # Every node type that is recognized by its exact class; None for those that optree knows by itself. Named
 # tuples are recognized by their shape. (`frozendict` is a builtin from Python 3.15 on.)
-_registry: dict[type, _NodeType | None] = dict.fromkeys(
+NODES: dict[type, _NodeType | None] = dict.fromkeys(
     [type(None), tuple, list, dict, OrderedDict, defaultdict, deque, getattr(builtins, "frozendict", dict)]
 )
 _registry_lock = RLock()
@@ -59,7 +62,7 @@ class _Optree:
     """optree, imported when the first node is met.
 
     Importing it takes 12-15 ms, more than a third of what `import fxgrad` may cost, and no part of it can be
-    had for less: its C extension lies inside the package. Until then registrations wait in `_registry`. Each
+    had for less: its C extension lies inside the package. Until then registrations wait in `NODES`. Each
     function becomes an ordinary attribute when it is first used, so that later uses pay nothing.
     """
 
@@ -67,12 +70,11 @@ class _Optree:
         self.loaded = False
 
     def install(self, cls: type, node: _NodeType) -> None:
-        import optree
-
+        register = import_module("optree").register_pytree_node  # whose own types leave parts open
         # optree warns where its own view of a namedtuple is replaced, which is what the user asks for.
-        quiet = warnings.catch_warnings(action="ignore") if issubclass(cls, tuple) else nullcontext()
+        quiet = warnings.catch_warnings(action="ignore") if tuple in cls.__mro__ else nullcontext()
         with quiet:
-            optree.register_pytree_node(cls, _checked(cls, node.flatten), node.unflatten, namespace=NAMESPACE)
+            register(cls, _checked(cls, node.flatten), node.unflatten, namespace=NAMESPACE)
 
     def __getattr__(self, name: str) -> Any:
         with _registry_lock:
@@ -80,7 +82,7 @@ class _Optree:
 
             if not self.loaded:
                 PyTreeDef.register(optree.PyTreeSpec)
-                for cls, node in _registry.items():
+                for cls, node in NODES.items():
                     if node is not None:
                         self.install(cls, node)
                 self.loaded = True
@@ -94,7 +96,8 @@ def _checked(cls: type, flatten_func: Callable[[Any], Any]) -> Callable[[Any], A
 
     def flatten_instance(node: Any) -> Any:
         found = flatten_func(node)
-        if isinstance(found, tuple | list) and 2 <= len(found) <= 3 and isinstance(found[0], Iterable):
+        kind = type_of(found)
+        if issubclass(kind, (tuple, list)) and 2 <= len(found) <= 3 and isinstance(found[0], Iterable):
             return found
         from .errors import StructureError
 
@@ -135,18 +138,18 @@ def register_pytree_node(
     >>> fx.tree.leaves([Point(1, 2), 3])
     [1, 2, 3]
     """
-    if not isinstance(nodetype, type):
+    if not isinstance(nodetype, type):  # pyright: ignore[reportUnnecessaryIsInstance]  # not all callers check
         raise TypeError(f"register_pytree_node: a class is needed, not {nodetype!r}")
     node = _NodeType(flatten_func, unflatten_func, flatten_with_keys_func)
     with _registry_lock:
-        if nodetype in _registry:
+        if nodetype in NODES:
             raise ValueError(
                 f"register_pytree_node: {nodetype.__module__}.{nodetype.__qualname__} is a pytree node "
                 "already; a class has one way to be flattened: register a subclass of it instead"
             )
         if _optree.loaded:
             _optree.install(nodetype, node)
-        _registry[nodetype] = node
+        NODES[nodetype] = node
 
 
 def is_tree_node(cls: type) -> bool:
@@ -155,7 +158,7 @@ def is_tree_node(cls: type) -> bool:
     >>> fx.tree.is_tree_node(list), fx.tree.is_tree_node(float)
     (True, False)
     """
-    return cls in _registry or _optree.is_namedtuple_class(cls) or _optree.is_structseq_class(cls)
+    return cls in NODES or _optree.is_namedtuple_class(cls) or _optree.is_structseq_class(cls)
 
 
 # --------------------------------------------------------------------------------------- leaves and structure
@@ -243,8 +246,8 @@ def _as_treespec(treedef: PyTreeDef) -> Any:
 
 
 def _is_leaf(tree: Any) -> bool:
-    kind = type(tree)
-    return kind not in _registry and not (issubclass(kind, tuple) and is_tree_node(kind))
+    kind = type_of(tree)
+    return kind not in NODES and not (isinstance(tree, tuple) and is_tree_node(kind))
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
@@ -259,13 +262,13 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
     >>> fx.tree.unflatten(treedef, ["x", "y", "z"])
     {'b': ['y', 'z'], 'a': 'x', 'c': None}
     """
-    kind = type(tree)
-    if kind not in _registry and not issubclass(kind, tuple):
+    kind = type_of(tree)
+    if kind not in NODES and not issubclass(kind, tuple):
         return [tree], LEAF
     if kind is tuple and is_leaf is None:  # the arguments of a call, mostly: optree takes four times as long
         for item in tree:
-            kind = type(item)
-            if kind in _registry or issubclass(kind, tuple):
+            kind = type_of(item)
+            if kind in NODES or issubclass(kind, tuple):
                 break
         else:
             return list(tree), _tuple_structure(len(tree))
@@ -349,12 +352,12 @@ def _matching_subtrees(
 
 def _flatten_one_level(node: Any) -> tuple[list[Any], Any]:
     """Return the children of a node and its structure one level deep."""
-    return _optree.tree_flatten(node, lambda subtree: subtree is not node, namespace=NAMESPACE)
+    return _optree.tree_flatten(node, functools.partial(is_not, node), namespace=NAMESPACE)
 
 
 def _keyed_children(node: Any) -> list[tuple[Any, Any]]:
     """Return the children of a node, each with its step of a path."""
-    registered = _registry.get(type(node))
+    registered = NODES.get(type_of(node))
     if registered is not None and registered.flatten_with_keys is not None:
         return list(registered.flatten_with_keys(node)[0])
     children, spec = _flatten_one_level(node)
@@ -396,7 +399,11 @@ def flatten_with_path(
     if is_leaf is None:
         return pairs, structure(tree)
     replay = iter(answers)
-    return pairs, _optree.tree_structure(tree, lambda _: next(replay), namespace=NAMESPACE)
+
+    def answer_again(_: Any) -> bool:
+        return next(replay)
+
+    return pairs, _optree.tree_structure(tree, answer_again, namespace=NAMESPACE)
 
 
 def leaves_with_path(
@@ -543,7 +550,7 @@ def _describe_tree(tree: Any) -> str:
     children, spec = _flatten_one_level(tree)
     if isinstance(tree, Mapping):
         return f"a {name} with the keys {spec.entries()}"
-    if _registry.get(type(tree)) is not None:
+    if NODES.get(type_of(tree)) is not None:
         return f"a node {spec}"
     return f"a {name} of length {len(children)}"
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any, TypeVar
 
 from .errors import StructureError
@@ -60,7 +60,7 @@ def register_pytree_node_class(cls: type[T]) -> type[T]:
     >>> fx.tree.leaves(Pair(1, [2, 3]))
     [1, 2, 3]
     """
-    register_pytree_node(cls, methodcaller("tree_flatten"), cls.tree_unflatten)  # type: ignore[attr-defined]
+    register_pytree_node(cls, methodcaller("tree_flatten"), attrgetter("tree_unflatten")(cls))
     return cls
 
 
@@ -84,11 +84,11 @@ def register_pytree_with_keys_class(cls: type[T]) -> type[T]:
     """
     flatten_func = methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     flatten_with_keys = methodcaller("tree_flatten_with_keys")
-    register_pytree_with_keys(cls, flatten_with_keys, cls.tree_unflatten, flatten_func)  # type: ignore[attr-defined]
+    register_pytree_with_keys(cls, flatten_with_keys, attrgetter("tree_unflatten")(cls), flatten_func)
     return cls
 
 
-def register_static(cls: type) -> type:
+def register_static(cls: type[T]) -> type[T]:
     """Register a class whose instances have no leaves: each is part of the structure as it is.
 
     A class decorator: returns the class, which must have `==` and a hash.
@@ -104,11 +104,11 @@ def register_static(cls: type) -> type:
 
 
 def register_dataclass(
-    nodetype: type,
+    nodetype: type[T],
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
-) -> type:
+) -> type[T]:
     """Register a dataclass, or any class `nodetype` whose constructor takes its fields as keywords.
 
     `data_fields` are the children, `meta_fields` are part of the structure; a field in `drop_fields` is left
@@ -130,15 +130,14 @@ def register_dataclass(
     >>> fx.tree.map(lambda w: 2 * w, Layer(1.5))
     Layer(w=3.0, activation='relu')
     """
-    import dataclasses
-
     if (data_fields is None) != (meta_fields is None):
         raise StructureError(
             "register_dataclass: one of data_fields and meta_fields is given without the other",
             hint="register_dataclass(cls, data_fields=[…], meta_fields=[…])",
         )
-    if dataclasses.is_dataclass(nodetype):
-        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
+    known = dataclass_fields(nodetype)
+    if known is not None:
+        fields = [f for f in known if f.init and f.name not in drop_fields]
         if data_fields is None or meta_fields is None:
             data_fields, meta_fields = _split_fields(fields)
         wrong = {f.name for f in fields} ^ {*data_fields, *meta_fields}
@@ -203,7 +202,7 @@ def _mark_static(keywords: dict[str, Any]) -> dict[str, Any]:
     return {**keywords, "metadata": {**(keywords.get("metadata") or {}), "static": True}}
 
 
-def attrs_class(cls: type) -> type:
+def attrs_class(cls: type[T]) -> type[T]:
     """Make an attrs class, or a dataclass, a pytree: its fields are the children, static fields structure.
 
     A class decorator, put above `@attrs.define`, `@attrs.frozen` or `@dataclass`; returns the class. A field
@@ -227,14 +226,12 @@ def attrs_class(cls: type) -> type:
     """
     fields = getattr(cls, "__attrs_attrs__", None)
     if fields is None:
-        import dataclasses
-
-        if not dataclasses.is_dataclass(cls):
-            raise StructureError(
-                f"attrs_class: {cls!r} is neither an attrs class nor a dataclass",
-                hint="put @fx.tree.attrs_class above @attrs.define or @dataclass",
-            )
-        fields = dataclasses.fields(cls)
+        fields = dataclass_fields(cls)
+    if fields is None:
+        raise StructureError(
+            f"attrs_class: {cls!r} is neither an attrs class nor a dataclass",
+            hint="put @fx.tree.attrs_class above @attrs.define or @dataclass",
+        )
 
     def rebuild(values: dict[str, Any]) -> Any:
         instance = object.__new__(cls)
@@ -244,6 +241,13 @@ def attrs_class(cls: type) -> type:
 
     _register_fields(cls, *_split_fields(fields), rebuild)
     return cls
+
+
+def dataclass_fields(cls: type) -> Sequence[Any] | None:
+    """The fields of a dataclass; None for another class."""
+    import dataclasses
+
+    return dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else None
 
 
 def _split_fields(fields: Iterable[Any]) -> tuple[list[str], list[str]]:

@@ -16,21 +16,22 @@ class KeyEntry:
 
     __slots__: tuple[str, ...] = ()
 
-    @property
-    def _value(self) -> Any:
-        return getattr(self, self.__slots__[0])
-
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._value == self._value
+        return type(other) is type(self) and place_of(other) == place_of(self)
 
     def __hash__(self) -> int:
-        return hash((type(self), self._value))
+        return hash((type(self), place_of(self)))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.__slots__[0]}={self._value!r})"
+        return f"{type(self).__name__}({self.__slots__[0]}={place_of(self)!r})"
 
     def __str__(self) -> str:
-        return f"[{self._value!r}]"
+        return f"[{place_of(self)!r}]"
+
+
+def place_of(key: KeyEntry) -> Any:
+    """Return where a step leads: the key, the position or the name."""
+    return getattr(key, key.__slots__[0])
 
 
 class DictKey(KeyEntry):
@@ -122,4 +123,4 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     >>> fx.tree.keystr(path, simple=True, separator="/")
     'layers/0/w'
     """
-    return separator.join(str(key._value if simple and isinstance(key, KeyEntry) else key) for key in keys)
+    return separator.join(str(place_of(key) if simple and isinstance(key, KeyEntry) else key) for key in keys)

@@ -11,6 +11,7 @@ from .cache import Cache
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import named_axes
 from .key import key_of, params_key
+from .typing import type_of
 
 
 class InternedGraphs(Cache):
@@ -81,7 +82,7 @@ def lift_constants(graph: Graph) -> tuple[Graph, list[Any]]:
     def lift(atoms: Sequence[Any]) -> list[Any]:
         found: list[Any] = []
         for a in atoms:
-            if type(a) is Literal and isinstance(a.value, np.generic):
+            if type(a) is Literal and issubclass(type_of(a.value), np.generic):
                 value, a = a.value, Var(a.aval)
                 lifted[a] = value
             found.append(a)

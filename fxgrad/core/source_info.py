@@ -13,12 +13,15 @@ import functools
 import linecache
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 __all__ = ["Site", "filter_traceback", "hide_frames", "set_traceback_filtering", "user_frame", "user_stack"]
+
+# Returns the frame that is so many calls further out.
+getframe = sys._getframe  # pyright: ignore[reportPrivateUsage]  # documented in spite of its name
 
 
 class _CodeKinds(dict[str, int]):
@@ -136,7 +139,7 @@ def user_frame(depth: int = 1) -> Site:
     library's decorators; the outermost frame where there is no other. While a Graph is carried out it is the line
     at which the equation was staged.
     """
-    frame = sys._getframe(depth)
+    frame = getframe(depth)
     while kind := code_kinds[frame.f_code.co_filename]:
         if kind == _CodeKinds.EQUATIONS:
             site = SITES[frame.f_code.co_filename](frame)
@@ -154,7 +157,7 @@ def namespace_of_scipy() -> str | None:
     if "scipy" not in sys.modules:
         return None
     folder, found = os.path.dirname(str(sys.modules["scipy"].__file__)) + os.sep, None
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = getframe(1)
     while frame is not None and code_kinds[frame.f_code.co_filename]:
         if frame.f_code.co_filename.startswith(folder):
             found = frame.f_code.co_filename.removeprefix(folder).partition(os.sep)[0]
@@ -165,7 +168,7 @@ def namespace_of_scipy() -> str | None:
 def user_stacklevel() -> int:
     """Return the `stacklevel` with which a warning of the calling function shows the line of user code that is now
     executing."""
-    frame: FrameType | None = sys._getframe(1)
+    frame: FrameType | None = getframe(1)
     level = 1
     while frame is not None and code_kinds[frame.f_code.co_filename]:
         frame, level = frame.f_back, level + 1
@@ -174,8 +177,8 @@ def user_stacklevel() -> int:
 
 def user_stack() -> list[Site]:
     """Return the lines of user code that are now executing, the innermost last: see `user_frame`."""
-    found = []
-    frame: FrameType | None = sys._getframe(1)
+    found: list[Site] = []
+    frame: FrameType | None = getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
         kind = code_kinds[filename]
@@ -268,5 +271,7 @@ def is_from_user(error: BaseException) -> bool:
 
 
 def _related_errors(error: BaseException) -> list[BaseException | None]:
-    members = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    members: Sequence[BaseException] = (
+        getattr(error, "exceptions", ()) if BaseExceptionGroup in type(error).__mro__ else ()
+    )
     return [error.__cause__, error.__context__, *members]

@@ -19,6 +19,7 @@ from .fp_errors import ERROR_STATE
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import Interpreter, Tracer, ensure_open, levels, opened
 from .snapshot import Snapshots
+from .typing import type_of
 
 
 class GraphTracer(Tracer):
@@ -29,7 +30,9 @@ class GraphTracer(Tracer):
     def __init__(self, interpreter: GraphInterpreter, var: Var):
         self.interpreter, self.variable = interpreter, var
 
-    aval = property(lambda self: self.variable.aval)
+    @property
+    def aval(self) -> Aval:
+        return self.variable.aval
 
     def concretize(self, operation: str) -> Any:
         hint = {
@@ -88,7 +91,7 @@ class GraphInterpreter(Interpreter):
         """Return the Var or Literal that stands for `value` in this graph."""
         if type(value) is GraphTracer and value.interpreter is self:
             return value.variable
-        kind = type(value)
+        kind = type_of(value)
         if kind in SCALARS or (kind in PLAIN and (kind is not np.ndarray or value.dtype == float0)):
             return Literal(value)
         if isinstance(value, Tracer):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from . import pytree
 from .aval import float0
 from .interpreter import CURRENT, EVAL, Tracer, twin
+from .typing import type_of
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -67,7 +68,9 @@ def is_box(value: Any) -> bool:
 
 def make_object(kind: type[SurfaceObject], value: Any, shared: bool = False) -> Any:
     """Return an array or a tracer as an object; any other value is returned unchanged."""
-    if isinstance(value, Tracer) or (isinstance(value, np.ndarray | np.generic) and value.dtype != float0):
+    if isinstance(value, Tracer) or (
+        issubclass(type_of(value), (np.ndarray, np.generic)) and value.dtype != float0
+    ):
         return kind.__fxgrad_object__(value, shared)
     return value
 
@@ -93,7 +96,16 @@ def call_on_values(
     values = [x.__fxgrad_value__() if is_object(x) else x for x in given]
     args, kwargs = structure.unflatten(values)
     taken = {id(v) for v in values}
-    return pytree.map(lambda y: make_object(type(like), y, id(y) in taken), function(*args, **kwargs))
+
+    def make_result(y: Any) -> Any:
+        return make_object(type(like), y, id(y) in taken)
+
+    return pytree.map(make_result, function(*args, **kwargs))
+
+
+def is_whole(is_leaf: Callable[..., Any] | None, *question: Any) -> Any:
+    """Whether the subtree, the last argument of a predicate, is an object, or a leaf in the eyes of `is_leaf`."""
+    return is_object(question[-1]) or (is_leaf is not None and is_leaf(*question))
 
 
 def with_whole_objects(function: F, module: str) -> F:
@@ -101,16 +113,14 @@ def with_whole_objects(function: F, module: str) -> F:
     code = function.__code__
     names = code.co_varnames[: code.co_argcount]
     place = names.index("is_leaf") if "is_leaf" in names else sys.maxsize
-    whole: Callable[..., bool] = is_object
-    if "is_leaf_takes_path" in code.co_varnames:
-        whole = lambda *question: is_object(question[-1])  # noqa: E731
+    takes_path = "is_leaf_takes_path" in code.co_varnames
 
     @wraps(function)
     def over_whole_objects(*args: Any, **kwargs: Any) -> Any:
         if not OBJECTS:
             return function(*args, **kwargs)
         given = args[place] if len(args) > place else kwargs.get("is_leaf")
-        is_leaf = whole if given is None else lambda *question: whole(*question) or given(*question)
+        is_leaf = partial(is_whole, given) if takes_path or given is not None else is_object
         if len(args) > place:
             args = (*args[:place], is_leaf, *args[place + 1 :])
         else:
@@ -118,7 +128,7 @@ def with_whole_objects(function: F, module: str) -> F:
         return function(*args, **kwargs)
 
     over_whole_objects.__module__ = module  # where pickle finds it
-    return over_whole_objects  # type: ignore[return-value]
+    return over_whole_objects  # type: ignore[return-value]  # it is called like `function`
 
 
 def takes_objects(function: F) -> F:
@@ -129,7 +139,7 @@ def takes_objects(function: F) -> F:
         held = first_object((*args, *kwargs.values())) if OBJECTS else None
         return function(*args, **kwargs) if held is None else held.__fxgrad_call__(function, args, kwargs)
 
-    return call  # type: ignore[return-value]
+    return call  # type: ignore[return-value]  # likewise
 
 
 def object_kinds(structure: pytree.PyTreeDef) -> list[Any]:
@@ -162,7 +172,7 @@ def join_structures(structures: Sequence[pytree.PyTreeDef]) -> pytree.PyTreeDef 
     if not all(is_alike(structures[0], other) for other in structures):
         return None
     rows = zip(*map(object_kinds, structures))
-    return with_object_kinds(structures[0], [next(filter(None, row), None) for row in rows])
+    return with_object_kinds(structures[0], [next((kind for kind in row if kind), None) for row in rows])
 
 
 def hand_on(value: Any) -> Any:

@@ -28,3 +28,6 @@ P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R", bound=Any)  # without the bound, the body of a lambda is checked for any type
 T = TypeVar("T", bound=Any)
+
+# `type` of one argument, whose result is known to type checkers also where that of the argument is not.
+type_of: Callable[[object], type[Any]] = type

@@ -28,7 +28,7 @@ import numpy as np
 from ..core import pytree
 from ..core.aval import PLAIN
 from ..core.key import EXACT, key_of
-from ..core.pytree import _registry as nodes
+from ..core.pytree import NODES
 from ..kernels.codegen.source import INDENT, make_function
 
 
@@ -49,7 +49,7 @@ class GuardBuilder:
         self.namespace: dict[str, Any] = {
             "ndarray": np.ndarray,
             "key_of": key_of,
-            "nodes": nodes,
+            "nodes": NODES,
             "items": tuple.__iter__,
         }
         self.variables = itertools.count()
@@ -107,8 +107,8 @@ class GuardBuilder:
         elif kind in (dict, OrderedDict):
             self.refuse_if(f"type({name}) is not {self.constant(kind)} or len({name}) != {len(tree)}")
             self.compare_entries(name, tree, structure)
-        elif nodes.get(kind) is not None:
-            flatten = nodes[kind].flatten  # type: ignore[union-attr]
+        elif NODES.get(kind) is not None:
+            flatten = NODES[kind].flatten  # type: ignore[union-attr]
             children, auxiliary = flatten(tree)
             children, pair = tuple(children), self.variable()
             self.refuse_if(f"type({name}) is not {self.constant(kind)}")
@@ -118,7 +118,7 @@ class GuardBuilder:
                 f"len({pair}) != {len(children)} or key_of({name}) != {self.constant(key_of(auxiliary))}"
             )
             self.compare_children(self.unpack(len(children), pair), children, structure)
-        elif kind not in nodes and issubclass(kind, tuple) and pytree.is_tree_node(kind):  # a named tuple
+        elif kind not in NODES and issubclass(kind, tuple) and pytree.is_tree_node(kind):  # a named tuple
             known = self.constant(kind)
             self.refuse_if(f"type({name}) is not {known} or {known} in nodes")
             self.lines.append(f"{name} = tuple(items({name}))")
