@@ -211,19 +211,18 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
     f = w.function
     type = Type(lanes.memory_element(e.outputs[0].aval.dtype))
 
-    def term(at: dict[str, Any], total: Value | None) -> Value:
+    def term(at: dict[str, Any], total: Value) -> Value:
         x, y = a.at(tuple([at[c] for c in left])), b.at(tuple([at[c] for c in right]))
-        if total is None:
+        if not summed:
             return x * y
         return fma(x, y, total) if type.is_float else x * y + total
 
     def entry(position: Position) -> Value:
         at = dict(zip(out, position))
         if held or prod([lengths[c] for c in summed]) <= FEW_TERMS:
-            total = None
+            total = f.constant(0, type)  # sums of −0 are 0, as in NumPy
             for place in np.ndindex(*(lengths[c] for c in summed)):
                 total = term({**at, **dict(zip(summed, place))}, total)
-            assert total is not None
             return total
 
         def add(rest: Sequence[str], at: dict[str, Any], total: Value) -> Value:

@@ -103,6 +103,10 @@ class Combination:
             return a | b if self.name == "any" else a & b
         return math.apply(UFUNCS[self.name], a, b)  # type: ignore[return-value]
 
+    def finish(self, total: Value) -> Value:
+        """Return what entries alone were combined to, combined with nothing: a sum of −0 is 0, as in NumPy."""
+        return total + 0.0 if self.name == "sum" and total.type.is_float else total
+
     def across(self, vector: Value) -> Value:
         """Combine the lanes of a vector."""
         f = vector.function

@@ -62,7 +62,7 @@ def write_reduction(w: StepWriter, e: Equation) -> None:
         total = terms[0]
         for term in terms[1:]:
             total = combination.combine(total, term)
-        found.append(total)
+        found.append(combination.finish(total))
     w.bind(result, found)
 
 

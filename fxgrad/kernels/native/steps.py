@@ -396,7 +396,7 @@ def combine(
         with f.loop(shape[axis], 1, carry=[entry(first)]) as further:
             new = entry(first + further.index * step)
             further.update(combination.combine(further.carry[0], new))
-        f.store(lanes.to_memory(further.carry[0]), target, loop.index)
+        f.store(lanes.to_memory(combination.finish(further.carry[0])), target, loop.index)
 
 
 def product_of(e: Equation) -> Any:

@@ -120,6 +120,22 @@ def test_arrays_may_lie_in_memory_in_any_way(monkeypatch, size):
             check(patch, lambda x: (x @ x, x + 1.0), x)
 
 
+@pytest.mark.parametrize("size", [3, 12, 40])
+def test_sums_of_negative_zeros_are_zero(monkeypatch, size):
+    x = np.full((size, size), -0.0)
+    programs = (
+        lambda x: fnp.sum(x, 0) * 1.0,
+        lambda x: fnp.sum(x[:2, :3], (0, 1)) * 1.0,
+        lambda x: x[:, :2] @ x[:2] * 1.0,
+        lambda x: fnp.outer(x[0], x[1, :2] + 1.0) * 1.0,
+        lambda x: fnp.trace(x) * 1.0,
+    )
+    for program in programs:
+        with monkeypatch.context() as patch:
+            found = check(patch, program, x)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(program(x)))
+
+
 @pytest.mark.parametrize("size", [3, 50])
 def test_results_have_memory_of_their_own(monkeypatch, size):
     x, known = np.arange(float(size)), np.ones(size)

@@ -92,6 +92,8 @@ class Bilinear(LinearMap):
     torch.Size([5, 4])
     """
 
+    _fx_shown = "in1_features in2_features out_features bias"
+
     def __init__(
         self,
         in1_features: int,
