@@ -21,6 +21,7 @@ import inspect
 import warnings
 from collections import defaultdict
 from collections.abc import Iterator
+from enum import EnumType
 from functools import cache
 from importlib import import_module
 from inspect import Parameter
@@ -105,6 +106,8 @@ def is_method(path: str) -> bool:
 
 def signatures_of(path: str, value: Any) -> list[Signature]:
     """The parameters of a function or class, without `self`, once for each overload."""
+    if isinstance(value, EnumType):
+        return []  # its parameters are Python's, of whatever version
     try:
         parameters = list(inspect.signature(value).parameters.values())
         return [parameters[1:] if is_method(path) else parameters]
