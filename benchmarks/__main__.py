@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from . import lines, table  # noqa: F401  (`lines` fills the table)
+from . import lines, machine, table  # noqa: F401  (`lines` fills the table)
 from .line import LINES, OURS, PEER, is_there, library_of, role_of
 from .rounds import ROOT, Limits, Plan, contender_of, measure_line
 
@@ -22,13 +22,15 @@ def main() -> None:
     needed = {library_of(contender_of(label)) for plan in plans.values() for label in plan}
     if missing := sorted(library for library in needed if not is_there(library)):
         print(f"not installed, so not compared with: {', '.join(missing)}")
+    print(f"{machine.describe()}; {options.threads} thread{'s' * (options.threads > 1)} each")
     print(table.COLUMNS)
+    limits = Limits(options.seconds, options.limit, options.threads)
     measurements = []
     with tqdm(plans.items(), unit="line", disable=None, leave=False) as bar:
         for line, plan in bar:
             bar.set_description(line.name)
             there = {label: tree for label, tree in plan.items() if is_there(contender_of(label))}
-            measurement = measure_line(line, there, options.quick, Limits(options.seconds, options.limit))
+            measurement = measure_line(line, there, options.quick, limits)
             measurements.append(measurement)
             tqdm.write(table.row(measurement))
             if options.details:
@@ -36,7 +38,7 @@ def main() -> None:
             sys.stdout.flush()
     print(table.summary(measurements))
     if options.json:
-        table.write_json(measurements, options.json)
+        table.write_json(measurements, options.threads, options.json)
     if options.plot:
         table.draw(measurements, options.plot)
 
@@ -60,6 +62,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=float, default=300.0, metavar="SECONDS", help="when a line is given up"
     )
+    parser.add_argument(
+        "--threads",
+        type=thread_count,
+        default=1,
+        metavar="COUNT",
+        help="of each library, on as many cores: a number, or `all`",
+    )
     parser.add_argument("--details", action="store_true", help="every contender's time")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every number of every round")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="a picture of the ratios")
@@ -67,6 +76,14 @@ def parse() -> argparse.Namespace:
     if options.quick:
         options.seconds = 0.0
     return options
+
+
+def thread_count(text: str) -> int:
+    """The number of threads that an option asks for."""
+    count = machine.core_count() if text == "all" else int(text)
+    if not 1 <= count <= machine.core_count():
+        raise argparse.ArgumentTypeError(f"from 1 to {machine.core_count()} threads, or `all`")
+    return count
 
 
 def plan_of(names: Iterable[str], options: argparse.Namespace) -> Plan:

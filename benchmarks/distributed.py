@@ -13,10 +13,8 @@ and nothing about others.
 """
 
 import argparse
-import importlib.metadata
 import json
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -24,12 +22,13 @@ from shutil import which
 from typing import Any
 
 from benchmarks import communication_cost as cost
+from benchmarks import machine
 
 ROOT = Path(__file__).parent.parent
 COUNTS = (1, 2, 4)
 # Nothing goes through shared memory: what is sent passes the network device of this machine's own addresses.
 BY_TCP = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}
-PEERS = ("mpi4py", "mpich", "numpy", "torch", "mpi4jax", "jax")
+PEERS = "mpi4py mpich numpy torch mpi4jax jax"
 
 
 def measured(subject: str, count: int, quick: bool, **environment: str) -> Any:
@@ -117,13 +116,12 @@ def table_of_bytes(found: dict[int, dict[str, float]]) -> list[list[str]]:
 
 def report(quick: bool) -> str:
     """Measure everything and return the report."""
-    versions = ", ".join(f"{name} {v}" for name in PEERS if (v := version(name)))
     sums = {count: measured("sums", count, quick) for count in COUNTS}
     steps = {count: measured("steps", count, quick) for count in COUNTS}
     size = steps[1]["bytes"]
     parts = [
         "# Many processes, measured",
-        f"{processor()}, {os.cpu_count()} processors, Python {platform.python_version()}, {versions}.\n"
+        f"{machine.describe(PEERS)}.\n"
         "Processes above the number of processors take turns on them, and wait by asking: their times are those of "
         "the\nscheduler as much as of any message, and so are all where others use the machine "
         f"({busy()}).\nTimes are those of the slowest process: the medians of the rounds, and the least.",
@@ -161,22 +159,6 @@ def busy() -> str:
         if hasattr(os, "getloadavg")
         else ""
     )
-
-
-def version(name: str) -> str:
-    """Return the version of a distribution that is installed, else nothing."""
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return ""
-
-
-def processor() -> str:
-    """Return the name of this machine's processor."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def main() -> None:

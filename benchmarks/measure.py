@@ -1,6 +1,7 @@
 """Timing that survives a shared machine: contenders take turns, and medians of many rounds are compared.
 
-Import this first: it holds NumPy, torch and XLA to one thread each, which must be said before they load.
+Import this first: it holds NumPy, torch and XLA to one thread each, which must be said before they load
+(`limit_threads` says so, for any number).
 Times are those of this process's own CPU work, so a neighbour who takes the processor away does not count.
 """
 
@@ -11,14 +12,17 @@ import time
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
-ONE_THREAD = {
-    **{f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")},
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
-    "JAX_PLATFORMS": "cpu",
-}
-os.environ.update(ONE_THREAD)
-
 Contenders = Mapping[str, Callable[[], object]]
+
+
+def limit_threads(count: int) -> dict[str, str]:
+    """The environment in which every library has so many threads. XLA takes the cores that the process may use."""
+    libraries = ("FXGRAD", "OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM")
+    alone = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"} if count == 1 else {}
+    return {**{f"{name}_NUM_THREADS": str(count) for name in libraries}, **alone, "JAX_PLATFORMS": "cpu"}
+
+
+os.environ.update(limit_threads(1))
 
 
 def take_turns(contenders: Contenders, rounds: int, calls: int = 1) -> dict[str, list[float]]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .line import OURS, PEER, Line, role_of
-from .measure import ONE_THREAD
+from .measure import limit_threads
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_ROUNDS, FEWEST_ROUNDS = 40, 3
@@ -30,10 +30,11 @@ def contender_of(label: str) -> str:
 
 
 class Limits(NamedTuple):
-    """How long a line is measured, and when its processes are given up."""
+    """How long a line is measured, when its processes are given up, and how many threads each library has."""
 
     seconds: float
     patience: float
+    threads: int = 1
 
 
 class Measurement(NamedTuple):
@@ -68,11 +69,11 @@ class Worker:
     """A process of `worker.py`, which answers in lines of JSON."""
 
     def __init__(
-        self, line: Line, contenders: Iterable[str], quick: bool, deadline: float, tree: Path = ROOT
+        self, line: Line, contenders: Iterable[str], quick: bool, deadline: float, threads: int, tree: Path
     ) -> None:
         # Byte code is cached, as users have it.
         environment = {key: text for key, text in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-        environment |= ONE_THREAD
+        environment |= limit_threads(threads)
         command = [
             sys.executable,
             "-m",
@@ -80,6 +81,7 @@ class Worker:
             line.name,
             " ".join(contenders),
             str(quick),
+            str(threads),
             str(tree),
         ]
         self.deadline = deadline
@@ -149,7 +151,7 @@ def _measure_together(line: Line, plan: Plan, quick: bool, limits: Limits) -> Me
             workers: list[tuple[Worker, dict[str, str]]] = []
             for tree in sorted(set(plan.values()), key=lambda tree: tree != ROOT):
                 labels = {contender_of(label): label for label in plan if plan[label] == tree}
-                worker = stack.enter_context(Worker(line, labels, quick, deadline, tree))
+                worker = stack.enter_context(Worker(line, labels, quick, deadline, limits.threads, tree))
                 ready = worker.ask("")
                 failures |= {labels[name]: why for name, why in ready["failures"].items()}
                 if ready["runs"]:
@@ -178,7 +180,7 @@ def _measure_alone(line: Line, plan: Plan, quick: bool, limits: Limits) -> Measu
             if label in failures:
                 continue
             try:
-                with Worker(line, [contender_of(label)], quick, deadline, tree) as worker:
+                with Worker(line, [contender_of(label)], quick, deadline, limits.threads, tree) as worker:
                     value, norms = worker.ask("")
             except (TimeoutError, ChildProcessError) as error:
                 failures[label] = str(error)

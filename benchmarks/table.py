@@ -2,11 +2,11 @@
 
 import json
 import math
-import platform
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from . import machine
 from .line import BY_HAND, OURS, PEER
 from .rounds import Measurement
 
@@ -67,13 +67,11 @@ def summary(measurements: Iterable[Measurement]) -> str:
     )
 
 
-def write_json(measurements: Sequence[Measurement], path: Path) -> None:
+def write_json(measurements: Sequence[Measurement], threads: int, path: Path) -> None:
     """Every number of every round, and the machine."""
     content = {
-        "machine": {
-            "processor": platform.processor() or platform.machine(),
-            "python": platform.python_version(),
-        },
+        "machine": machine.describe(),
+        "threads": threads,
         "lines": {
             m.line.name: {
                 "title": m.line.title,

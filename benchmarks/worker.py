@@ -1,6 +1,6 @@
 """A process that times the contenders of one line, in rounds that the main process asks for.
 
-    python -m benchmarks.worker LINE CONTENDERS QUICK [TREE]
+    python -m benchmarks.worker LINE CONTENDERS QUICK THREADS [TREE]
 
 It prepares the contenders, compares their results, and says in one line of JSON who can be timed and why others
 cannot. Then it answers every line that it reads with a round: {contender: seconds of a call}. Lines with a metric
@@ -64,13 +64,13 @@ def difference(results: list, expected: list, tolerance: float) -> str:
     return ""
 
 
-def seconds(run: Run, calls: int) -> float:
-    """CPU seconds of a call, after one that is not timed: others have left their data in the caches."""
+def seconds(run: Run, calls: int, clock: Callable[[], float] = time.process_time) -> float:
+    """Seconds of a call, after one that is not timed: others have left their data in the caches."""
     run()
-    start = time.process_time()
+    start = clock()
     for _ in range(calls):
         run()
-    return (time.process_time() - start) / calls
+    return (clock() - start) / calls
 
 
 def warm_up(run: Run) -> None:
@@ -86,12 +86,15 @@ def say(answer: Any) -> None:
 
 
 def main() -> None:
-    name, contenders, quick, *trees = sys.argv[1:]
+    name, contenders, quick, threads, *trees = sys.argv[1:]
     sys.path[:0] = trees
     if hasattr(os, "sched_setaffinity"):
-        # One core holds every library to one thread, whatever pools it starts.
-        cores = sorted(os.sched_getaffinity(0))
-        os.sched_setaffinity(0, {cores[os.getpid() % len(cores)]})
+        # So many cores hold every library to so many threads, whatever pools it starts.
+        cores, count = sorted(os.sched_getaffinity(0)), int(threads)
+        first = os.getpid() % max(1, len(cores) - count + 1)
+        os.sched_setaffinity(0, cores[first : first + count])
+    # Work of one thread is measured in processor time, to which neighbours add nothing.
+    clock = time.process_time if threads == "1" else time.perf_counter
     line, chosen = LINES[name], contenders.split()
     if line.metric:
         run = line.make(quick == "True")[contenders]()
@@ -107,7 +110,7 @@ def main() -> None:
     gc.freeze()  # what libraries hold is no work of whoever happens to start a collection
     say({"runs": [*runs], "failures": failures})
     for _ in sys.stdin:
-        say({name: seconds(run, calls[name]) for name, run in runs.items()})
+        say({name: seconds(run, calls[name], clock) for name, run in runs.items()})
 
 
 if __name__ == "__main__":
