@@ -1,178 +1,43 @@
-"""Correlations as loops over windows, which are not copied in memory.
-
-Images are copied into zero-padded planes, one sample at a time. In a plane, the entries that one tap of the kernel
-reads for all results are the places of these results, shifted by an offset. So results are computed as if the image
-were one row; results of windows across the edge of a row are computed too, and ignored. One kernel therefore serves
-images and windows of any shape and number of axes. If windows step by more than one entry, a plane has one part for
-each place within a step.
-"""
+"""Correlations as loops over planes (`planes`), of which a part of the results stays in registers: sums over channels
+and taps, or, where kernels are large and results few, over places and samples."""
 
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import CONVOLVED_PRODUCTS, PLANE_ENTRIES, PRODUCT_TIME, THREAD_WORK
+from ...core.costs import (
+    CONVOLVED_PRODUCTS,
+    LEAST_FEATURES,
+    PANEL_ENTRIES,
+    PARTIAL_ENTRIES,
+    PLANE_ENTRIES,
+    PRODUCT_TIME,
+    SHARED_UNITS,
+)
 from ..memory import allocate
-from ..windows import tap_slices
 from . import engine
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
-from .threads import POOL, thread_count
+from .planes import Planes, grid, join_rows, lay_out, lay_out_phases
+from .threads import Crew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     Numbers = Sequence[int]
 
 EXPONENT = {"float": 0x7F800000, "double": 0x7FF0000000000000}  # all set in what is not finite
-_planes: Cache = Cache(256)  # geometry → Planes
-
-
-# -- planes -----------------------------------------------------------------------------------------------------------
-class Planes(NamedTuple):
-    """How images lie in memory, by entries: `rows` are (where it begins in the image, in the plane, how long it is),
-    of which the entries of the image are `stride` apart; `plane` is the size of a channel; result number o is at
-    starts[o over all axes but the last] + o[-1], `length` is where the last one ends, and what it meets at a tap
-    `offsets` further."""
-
-    rows: np.ndarray
-    stride: int
-    plane: int
-    starts: np.ndarray
-    length: int
-    offsets: np.ndarray
-
-
-def lay_out(
-    shape: Numbers,
-    strides: Numbers,
-    counts: Numbers,
-    sizes: Numbers,
-    steps: Numbers,
-    lows: Numbers,
-    dilations: Numbers,
-) -> Planes:
-    """Return the Planes for images of a shape and strides; result o meets at tap k the entry o·step + k·dilation −
-    low."""
-    key = (*shape, *strides, *counts, *sizes, *steps, *lows, *dilations)
-    found = _planes.get(key)
-    if found is None:
-        found = _planes[key] = make_planes(shape, strides, counts, sizes, steps, lows, dilations)
-    return found
-
-
-def make_planes(
-    shape: Numbers,
-    strides: Numbers,
-    counts: Numbers,
-    sizes: Numbers,
-    steps: Numbers,
-    lows: Numbers,
-    dilations: Numbers,
-) -> Planes:
-    """Make the Planes that `lay_out` remembers."""
-    rank = len(shape)
-    # Along each axis, a part has room for all windows; there is one for each place within a step at which there are
-    # taps.
-    lengths = [count + (k - 1) * d // s for count, k, s, d in zip(counts, sizes, steps, dilations)]
-    residues = [sorted({k * d % s for k in range(size)}) for size, s, d in zip(sizes, steps, dilations)]
-    # Zeros after a row are those before the next one.
-    shared = max(min(lows[-1], lengths[-1] - lows[-1] - shape[-1]), 0) if steps[-1] == 1 and rank > 1 else 0
-    pitches = [prod(lengths[i + 1 : -1]) * (lengths[-1] - shared) for i in range(rank - 1)] + [1]
-    part = prod(lengths[:-1]) * (lengths[-1] - shared) + shared  # the size of a part of a plane
-    leaps = [part * prod(map(len, residues[i + 1 :])) for i in range(rank)]
-
-    def runs(i: int) -> Iterator[tuple[int, int, int]]:
-        """Return for each part along an axis the start of its entries in the image and in the plane, and its length."""
-        for j, r in enumerate(residues[i]):
-            to, of = tap_slices(shape[i], lengths[i], steps[i], r - lows[i])
-            yield of.start * strides[i], j * leaps[i] + to.start * pitches[i], to.stop - to.start
-
-    begins = np.zeros((1, 2), np.int64)
-    for i in range(rank - 1):
-        apart = np.array([steps[i] * strides[i], pitches[i]])
-        own = [(image, place) + np.arange(count)[:, None] * apart for image, place, count in runs(i)]
-        begins = (begins[:, None] + np.concatenate(own)).reshape(-1, 2)
-    rows = [np.zeros((0, 3), np.int64)]
-    for image, place, count in runs(rank - 1):
-        if count:
-            rows.append(np.insert(begins + np.array([image, place]), 2, count, axis=1))
-    offsets = np.zeros(1, np.int64)
-    for size, s, d, kinds, leap, pitch in zip(sizes, steps, dilations, residues, leaps, pitches):
-        reach = np.arange(size) * d
-        own = np.array([kinds.index(r) for r in (reach % s).tolist()], np.int64) * leap + reach // s * pitch
-        offsets = (offsets[:, None] + own).reshape(-1)
-    starts = np.zeros(1, np.int64)
-    for count, pitch in zip(counts[:-1], pitches):
-        starts = (starts[:, None] + np.arange(count) * pitch).reshape(-1)
-    return Planes(
-        np.concatenate(rows),
-        strides[-1] * steps[-1],
-        part * prod(map(len, residues)),
-        starts,
-        int(sum((count - 1) * pitch for count, pitch in zip(counts, pitches))) + 1,
-        offsets,
-    )
+I32 = Type("i32")
+_plans: Cache = Cache(512)  # shapes, strides and params → Plan
 
 
 # -- code -------------------------------------------------------------------------------------------------------------
-def copy_rows(
-    function: Function, element: str, source: Value, target: Value, count: Value, rows: Value, stride: Value
-) -> None:
-    """Copy rows of an image into its plane."""
-    number, width = Type(element), lanes(element)
-    vector = Type(element, width)
-    with function.loop(count) as row:
-        place = row.index * 3
-        begin, to, length = (function.load(rows, I64, place + k) for k in range(3))
-        of, into = function.place(source, begin, element), function.place(target, to, element)
-        with function.when(stride.equals(1)):
-            copy_row(function, vector, of, into, length)
-        with function.when(~stride.equals(1)), function.loop(length) as entry:
-            function.store(function.load(of, number, entry.index * stride), into, entry.index)
-
-
-def copy_row(
-    function: Function,
-    type: Type,
-    source: Value,
-    target: Value,
-    length: Value,
-    seen: Callable[[Value], None] | None = None,
-) -> None:
-    """Copy consecutive entries, and show them to `seen`."""
-    whole = length & -type.width
-    with function.loop(whole, step=type.width) as at:
-        value = function.load(source, type, at.index)
-        if seen is not None:
-            seen(value)
-        function.store(value, target, at.index)
-    rest = length - whole
-    with function.when(rest > 0):
-        mask = function.lanes_below(rest, type.width)
-        value = function.load_masked(source, mask, type, whole)
-        if seen is not None:
-            seen(value)
-        function.store_masked(value, target, mask, whole)
-
-
-def watch_finite(function: Function, status: Value) -> Callable[[Value], None]:
-    """Return a function of values that sets bits of the 64 bytes at `status` where one is not finite."""
-
-    def see(value: Value) -> None:
-        bits = value.bits_as(value.type.integer.element)
-        exponent = EXPONENT[value.type.element]
-        hit = function.cast("sext", (bits & exponent).equals(exponent), value.type.integer)
-        function.store(function.load(status, value.type.integer) | hit, status)
-
-    return see
-
-
 def lanes(element: str) -> int:
     return engine.vector_bytes() * 8 // Type(element).bits
 
@@ -186,127 +51,279 @@ def smaller(a: Value, b: Value | int) -> Value:
     return (a < b).select(a, b)
 
 
-WINDOWS = [
-    "samples", "groups", "channels", "rows", "stride", "plane", "taps", "features",
-    "tiles", "lines", "width",
+def remainder(a: Value, b: Value) -> Value:
+    return a - a / b * b
+
+
+def read_table(function: Function, table: Value, names: Sequence[str]) -> dict[str, Value]:
+    """Load numbers and addresses (`at_…`) by name."""
+    found = {name: function.load(table, I64, k) for k, name in enumerate(names)}
+    return {k: function.cast("inttoptr", v, PTR) if k[:3] == "at_" else v for k, v in found.items()}
+
+
+@contextmanager
+def scratch(function: Function, bytes: Value) -> Iterator[Value]:
+    """Write a block with zeroed memory of its own; the function returns 0, or else 1 where there is none, or where its
+    numbers are not finite (`watch_finite`)."""
+    function.declare("@calloc", "ptr", ["i64", "i64"])
+    function.declare("@free", "void", ["ptr"])
+    memory = function.emit(f"call ptr @calloc(i64 1, i64 {(bytes + 64).text})", PTR)
+    missing = function.cast("ptrtoint", memory, I64).equals(0)
+    status = function.emit("alloca i64, i64 8", PTR)
+    type = Type("i64", 8)
+    function.store(function.constant(0, type), status)
+    with function.when(~missing):
+        yield memory, status
+        function.lines.append(f"  call void @free(ptr {memory.text})")
+    hit = function.reduce(function.load(status, type), "or").equals(0)
+    function.return_value(function.cast("zext", ~hit | missing, I32))
+
+
+def watch_finite(function: Function, status: Value, values: Sequence[Value]) -> None:
+    """Set bits of the 64 bytes at `status` where a value is not finite."""
+    type = values[0].type
+    exponent, hits = EXPONENT[type.element], None
+    for value in values:
+        hit = (value.bits_as(type.integer.element) & exponent).equals(exponent)
+        hits = hit if hits is None else hits | hit
+    whole = function.cast("sext", hits, type.integer)
+    function.store(function.load(status, whole.type) | whole, status)
+
+
+def copy_rows(
+    function: Function, element: str, source: Value, target: Value, count: Value, rows: Value, stride: Value
+) -> None:
+    """Copy rows of an image into its plane, in the order of their places there: zeros may follow a row."""
+    type = Type(element, lanes(element))
+    one = stride.equals(1)
+    with function.loop(count) as row:
+        begin, to, length = (function.load(rows, I64, row.index * 3 + k) for k in range(3))
+        of, into = function.place(source, begin, element), function.place(target, to, element)
+        with function.when(one):
+            whole = length & -type.width
+            with function.loop(whole, step=type.width) as at:
+                function.store(function.load(of, type, at.index), into, at.index)
+            with function.when(whole < length):
+                mask = function.lanes_below(length - whole, type.width)
+                function.store(function.load_masked(of, mask, type, whole), into, whole)
+        with function.when(~one):
+            copy_apart(function, element, of, stride, into, function.constant(1, I64), length)
+
+
+def copy_apart(
+    function: Function, element: str, source: Value, stride: Value, target: Value, step: Value, count: Value
+) -> None:
+    """Copy entries that are `stride` apart to places that are `step` apart."""
+    with function.loop(count) as at:
+        entry = function.load(source, Type(element), at.index * stride)
+        function.store(entry, target, at.index * step)
+
+
+def copy_exactly(function: Function, element: str, source: Value, target: Value, length: Value) -> None:
+    """Copy consecutive entries and write nothing else: the last vector once more in part, or halves of a vector.
+    Masked stores take twenty times as long on some processors."""
+    type = Type(element, lanes(element))
+    many = length >= type.width
+    with function.when(many):
+        with function.loop(length - type.width, step=type.width) as at:
+            function.store(function.load(source, type, at.index), target, at.index)
+        last = length - type.width
+        function.store(function.load(source, type, last), target, last)
+    with function.when(~many):
+        size = type.width // 2
+        while size:
+            with function.when((length & size) > 0):
+                at = length & (-2 * size)
+                function.store(function.load(source, Type(element, size), at), target, at)
+            size //= 2
+
+
+SHAPE = [
+    "samples", "groups", "channels", "features", "together",
+    "at_rows", "rows", "stride", "plane", "at_starts", "starts", "width", "at_taps", "taps", "panel",
+    "span", "length", "x_sample", "x_group", "x_channel", "panel_place", "scratch",
 ]  # fmt: skip
-WINDOW_STRIDES = ["x_sample", "x_group", "x_channel", "y_sample", "y_group", "y_feature"]
+
+
+def copy_image(f: Function, element: str, a: dict[str, Value], x: Value, memory: Value, count: Value) -> Value:
+    """Copy `count` samples of all channels into planes, and, if they are to be packed, for each tap into the panel.
+    Return what windows are read from."""
+    type = Type(element, lanes(element))
+    size = a["together"] * a["plane"]
+    with f.loop(a["channels"]) as channel, f.loop(count) as one:
+        source = f.place(x, channel.index * a["x_channel"] + one.index * a["x_sample"], element)
+        target = f.place(memory, channel.index * size + one.index * a["plane"], element)
+        copy_rows(f, element, source, target, a["rows"], a["at_rows"], a["stride"])
+    panel = f.place(memory, a["panel_place"], element)
+    with f.when(a["panel"] > 0), f.loop(a["channels"]) as channel, f.loop(a["taps"]) as tap:
+        source = f.place(memory, channel.index * size + f.load(a["at_taps"], I64, tap.index), element)
+        target = f.place(panel, (channel.index * a["taps"] + tap.index) * a["panel"], element)
+        with f.loop(count) as one, f.loop(a["starts"]) as line:
+            begin = f.load(a["at_starts"], I64, line.index) + one.index * a["plane"]
+            of = f.place(source, begin, element)
+            to = f.place(target, (one.index * a["starts"] + line.index) * a["width"], element)
+            with f.loop(a["width"], step=type.width) as at:
+                f.store(f.load(of, type, at.index), to, at.index)
+    return panel
+
+
+WINDOWS = [
+    *SHAPE, "sets", "parts", "blocks", "part_blocks", "results", "results_place",
+    "phases", "at_phases", "step", "y_sample", "y_group", "y_feature", "w_group", "w_feature",
+]  # fmt: skip
+PHASE = ["at_offsets", "terms", "weights", "at_lines", "lines", "at_weights"]
+
+
+def each_phase(f: Function, a: dict[str, Value]) -> Iterator[dict[str, Value]]:
+    """Write a loop over the phases; it is the one value of this iterator."""
+    with f.loop(a["phases"]) as phase:
+        yield read_table(f, f.place(a["at_phases"], phase.index * len(PHASE), "i64"), PHASE)
 
 
 def windows_function(name: str, element: str, block: int, vectors: int) -> Function:
     """Return the function that computes results from windows: `block` features at `vectors` vectors of places at a
-    time stay in registers over the loop of channels and taps. Weights are packed as [group][block][channel,
-    tap][feature]."""
+    time stay in registers over the loop of channels and taps. Its units are (a set of samples, a group, a part of the
+    features)."""
     width = lanes(element)
     tile, vector, number = vectors * width, Type(element, width), Type(element)
-    pointers = ["x", "row_table", "planes", "offsets", "weights", "tmp", "starts", "y", "status"]
-    count = len(WINDOWS) + len(WINDOW_STRIDES)
-    f = Function(name, [*[I64] * count, *[PTR] * len(pointers)])
-    a = dict(zip([*WINDOWS, *WINDOW_STRIDES, *pointers], f.arguments))
-    see = watch_finite(f, a["status"])
-    blocks = (a["features"] + (block - 1)) / block
-    with f.loop(a["samples"]) as sample, f.loop(a["groups"]) as group:
-        x = f.place(a["x"], sample.index * a["x_sample"] + group.index * a["x_group"], element)
-        y = f.place(a["y"], sample.index * a["y_sample"] + group.index * a["y_group"], element)
-        with f.loop(a["channels"]) as channel:
-            source = f.place(x, channel.index * a["x_channel"], element)
-            target = f.place(a["planes"], channel.index * a["plane"], element)
-            copy_rows(f, element, source, target, a["rows"], a["row_table"], a["stride"])
-        with f.loop(blocks) as part:
-            w = f.place(a["weights"], (group.index * blocks + part.index) * a["taps"] * block, element)
-            with f.loop(a["tiles"]) as at:
-                begin = f.place(a["planes"], at.index * tile, element)
-                zeros = [f.constant(0.0, vector)] * (block * vectors)
-                with f.loop(a["taps"], carry=zeros) as tap:
-                    here = f.place(begin, f.load(a["offsets"], I64, tap.index), element)
-                    factors = f.place(w, tap.index * block, element)
-                    entries = [f.load(here, vector, v * width) for v in range(vectors)]
-                    sums = []
-                    for j in range(block):
-                        factor = f.splat(f.load(factors, number, j), width)
-                        sums += [
-                            fma(factor, entry, total)
-                            for entry, total in zip(entries, tap.carry[j * vectors : (j + 1) * vectors])
-                        ]
-                    tap.update(*sums)
-                for j, v in itertools.product(range(block), range(vectors)):
-                    to = (a["tiles"] * j + at.index) * tile + v * width
-                    f.store(tap.carry[j * vectors + v], a["tmp"], to)
-            first = part.index * block
-            with f.loop(smaller(a["features"] - first, block)) as feature:
-                source = f.place(a["tmp"], feature.index * a["tiles"] * tile, element)
-                target = f.place(y, (first + feature.index) * a["y_feature"], element)
-                with f.loop(a["lines"]) as line:
-                    of = f.place(source, f.load(a["starts"], I64, line.index), element)
-                    copy_row(
-                        f, vector, of, f.place(target, line.index * a["width"], element), a["width"], see
-                    )
+    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
+    first, last, table, x, weights, y = f.arguments
+    a = read_table(f, table, WINDOWS)
+    with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
+        part, rest = remainder(unit.index, a["parts"]), unit.index / a["parts"]
+        group, sample = remainder(rest, a["groups"]), rest / a["groups"] * a["together"]
+        count = smaller(a["together"], a["samples"] - sample)
+        source = f.place(x, sample * a["x_sample"] + group * a["x_group"], element)
+        here = copy_image(f, element, a, source, memory, count)
+        results = f.place(memory, a["results_place"], element)
+        length = (count - 1) * a["span"] + a["length"]
+        begin = part * a["part_blocks"]
+        end = smaller(begin + a["part_blocks"], a["blocks"])
+        for phase in each_phase(f, a):
+            with f.loop(end, start=begin) as at_block:
+                w_place = phase["weights"] + (group * a["blocks"] + at_block.index) * phase["terms"] * block
+                w = f.place(weights, w_place, element)
+                with f.loop(length, step=tile) as at:
+                    windows = f.place(here, at.index, element)
+                    zeros = [f.constant(0.0, vector)] * (block * vectors)
+                    with f.loop(phase["terms"], carry=zeros) as term:
+                        entry = f.place(windows, f.load(phase["at_offsets"], I64, term.index), element)
+                        factors = f.place(w, term.index * block, element)
+                        entries = [f.load(entry, vector, v * width) for v in range(vectors)]
+                        sums = []
+                        for j in range(block):
+                            factor = f.splat(f.load(factors, number, j), width)
+                            sums += [
+                                fma(factor, entry, total)
+                                for entry, total in zip(entries, term.carry[j * vectors : (j + 1) * vectors])
+                            ]
+                        term.update(*sums)
+                    watch_finite(f, status, term.carry)
+                    for k, (j, v) in enumerate(itertools.product(range(block), range(vectors))):
+                        f.store(term.carry[k], results, a["results"] * j + at.index + v * width)
+                feature = at_block.index * block
+                with (
+                    f.loop(smaller(a["features"] - feature, block)) as j,
+                    f.loop(count) as one,
+                    f.loop(phase["lines"]) as line,
+                ):
+                    of, to, long = (f.load(phase["at_lines"], I64, line.index * 3 + k) for k in range(3))
+                    of = of + j.index * a["results"] + one.index * a["span"]
+                    to = to + (sample + one.index) * a["y_sample"] + group * a["y_group"]
+                    to = f.place(y, to + (feature + j.index) * a["y_feature"], element)
+                    of = f.place(results, of, element)
+                    with f.when(a["step"].equals(1)):
+                        copy_exactly(f, element, of, to, long)
+                    with f.when(a["step"] > 1):
+                        copy_apart(f, element, of, f.constant(1, I64), to, a["step"], long)
+    return f
+
+
+def pack_function(name: str, element: str, block: int) -> Function:
+    """Return the function that copies kernels for `windows_function`: as [phase][group][block][channel, tap][feature],
+    where there is room for whole blocks."""
+    f = Function(name, [PTR, PTR, PTR])
+    table, w, packed = f.arguments
+    a = read_table(f, table, WINDOWS)
+    for phase in each_phase(f, a):
+        with f.loop(a["groups"]) as group, f.loop(a["blocks"]) as at:
+            first = at.index * block
+            source = f.place(w, group.index * a["w_group"] + first * a["w_feature"], element)
+            to = phase["weights"] + (group.index * a["blocks"] + at.index) * phase["terms"] * block
+            target = f.place(packed, to, element)
+            count = smaller(a["features"] - first, block)
+            with f.loop(phase["terms"]) as term:
+                of = f.place(source, f.load(phase["at_weights"], I64, term.index), element)
+                into = f.place(target, term.index * block, element)
+                copy_apart(f, element, of, a["w_feature"], into, f.constant(1, I64), count)
     return f
 
 
 TAPS = [
-    "groups", "samples", "together", "channels", "rows", "stride", "plane", "features",
-    "w_rows", "w_stride", "w_pitch", "taps", "length",
+    *SHAPE, "sets", "parts", "feature_parts", "part_features", "at_offsets", "terms", "pitch",
+    "at_w_rows", "w_rows", "w_stride", "w_plane", "w_place", "w_sample", "w_group", "w_feature", "chunk",
 ]  # fmt: skip
-TAP_STRIDES = ["x_group", "x_sample", "x_channel", "w_group", "w_sample", "w_feature"]
 
 
-def taps_function(name: str, element: str, block: int, taps: int) -> Function:
+def taps_function(name: str, element: str, block: int, step: int) -> Function:
     """Return the function that sums, for each feature and each channel and tap, over the places of all samples:
-    `block` features and `taps` taps stay in registers over the loop of places, in which a few samples come one after
-    the other."""
+    `block` features and `step` taps stay in registers over the loop of places. Its units are (a group, a part of the
+    sets of samples, a part of the features); each adds to results of its own."""
     width = lanes(element)
-    vector = Type(element, width)
-    pointers = ["x", "row_table", "planes", "offsets", "w", "w_row_table", "w_planes", "y", "status"]
-    count = len(TAPS) + len(TAP_STRIDES)
-    f = Function(name, [*[I64] * count, *[PTR] * len(pointers)])
-    a = dict(zip([*TAPS, *TAP_STRIDES, *pointers], f.arguments))
-    see = watch_finite(f, a["status"])
-    size = 1 << (taps - 1).bit_length()  # lanes of a vector of sums
-    mask = f.lanes_below(f.constant(taps, I64), size)
-    x_pitch, w_pitch = a["together"] * a["plane"], a["w_pitch"]  # of a channel, a feature
-    with f.loop(a["groups"]) as group, f.loop(a["samples"] / a["together"]) as few:
-        y = f.place(
-            a["y"], group.index * ((a["features"] + (block - 1)) / block * block) * a["taps"], element
-        )
-        with f.loop(a["together"]) as one:
-            sample = few.index * a["together"] + one.index
-            x = f.place(a["x"], group.index * a["x_group"] + sample * a["x_sample"], element)
-            w = f.place(a["w"], group.index * a["w_group"] + sample * a["w_sample"], element)
-            with f.loop(a["channels"]) as channel:
-                source = f.place(x, channel.index * a["x_channel"], element)
-                target = f.place(a["planes"], channel.index * x_pitch + one.index * a["plane"], element)
-                copy_rows(f, element, source, target, a["rows"], a["row_table"], a["stride"])
-            with f.loop(a["features"]) as feature:
-                source = f.place(w, feature.index * a["w_feature"], element)
-                target = f.place(a["w_planes"], feature.index * w_pitch + one.index * a["plane"], element)
-                copy_rows(f, element, source, target, a["w_rows"], a["w_row_table"], a["w_stride"])
-        with (
-            f.loop(a["length"], step=PLANE_ENTRIES) as chunk,
-            f.loop(a["features"], step=block) as first,
-            f.loop(a["taps"], step=taps) as tap,
-        ):
-            features = [f.place(a["w_planes"], (first.index + j) * w_pitch, element) for j in range(block)]
-            entries = [
-                f.place(a["planes"], f.load(a["offsets"], I64, tap.index + k), element) for k in range(taps)
-            ]
-            stop = smaller(chunk.index + PLANE_ENTRIES, a["length"])
-            zeros = [f.constant(0.0, vector)] * (block * taps)
-            with f.loop(stop, start=chunk.index, step=width, carry=zeros) as place:
-                left = [f.load(pointer, vector, place.index) for pointer in features]
-                sums = list(place.carry)
-                for k, pointer in enumerate(entries):
-                    right = f.load(pointer, vector, place.index)
+    vector, zero = Type(element, width), None
+    f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
+    first_unit, last_unit, table, x, w, y = f.arguments
+    a = read_table(f, table, TAPS)
+    zero = f.constant(0.0, vector)
+    size = 1 << (step - 1).bit_length()  # lanes of a vector of sums
+    with scratch(f, a["scratch"]) as (memory, status), f.loop(last_unit, start=first_unit) as unit:
+        begin, rest = remainder(unit.index, a["feature_parts"]) * a["part_features"], unit.index / a["feature_parts"]
+        part, group = remainder(rest, a["parts"]), rest / a["parts"]
+        features = smaller(a["part_features"], a["features"] - begin)
+        own = f.place(y, (rest * a["feature_parts"] * a["part_features"] + begin) * a["pitch"], element)
+        w_planes = f.place(memory, a["w_place"], element)
+        sets = [(part + k) * a["sets"] / a["parts"] for k in range(2)]
+        with f.loop(sets[1], start=sets[0]) as few:
+            sample = few.index * a["together"]
+            count = smaller(a["together"], a["samples"] - sample)
+            source = f.place(x, sample * a["x_sample"] + group * a["x_group"], element)
+            here = copy_image(f, element, a, source, memory, count)
+            with f.when(count < a["together"]), f.loop(a["part_features"] * a["w_plane"], step=width) as at:
+                f.store(zero, w_planes, at.index)
+            with f.loop(features) as feature, f.loop(count) as one:
+                source = (sample + one.index) * a["w_sample"] + group * a["w_group"]
+                source = f.place(w, source + (begin + feature.index) * a["w_feature"], element)
+                target = f.place(w_planes, feature.index * a["w_plane"] + one.index * a["span"], element)
+                copy_rows(f, element, source, target, a["w_rows"], a["at_w_rows"], a["w_stride"])
+            length = (count - 1) * a["span"] + a["length"]
+            with f.cycle([f.constant(0, I64)]) as chunk:
+                (start,) = chunk.carry
+                chunk.go_on_if(start < length)
+                stop = smaller(start + a["chunk"], length)
+                chunk.update(stop)
+                with f.loop(features, step=block) as first, f.loop(a["terms"], step=step) as term:
+                    left_places = [
+                        f.place(w_planes, (first.index + j) * a["w_plane"], element) for j in range(block)
+                    ]
+                    right_places = [
+                        f.place(here, f.load(a["at_offsets"], I64, term.index + k), element)
+                        for k in range(step)
+                    ]
+                    with f.loop(stop, start=start, step=width, carry=[zero] * (block * step)) as place:
+                        left = [f.load(pointer, vector, place.index) for pointer in left_places]
+                        sums = list(place.carry)
+                        for k, pointer in enumerate(right_places):
+                            right = f.load(pointer, vector, place.index)
+                            for j in range(block):
+                                sums[j * step + k] = fma(left[j], right, sums[j * step + k])
+                        place.update(*sums)
                     for j in range(block):
-                        sums[j * taps + k] = fma(left[j], right, sums[j * taps + k])
-                place.update(*sums)
-            for j in range(block):
-                rows = place.carry[j * taps : (j + 1) * taps]
-                total = sum_lanes(f, [*rows, *[f.constant(0.0, vector)] * (size - taps)])
-                to = (first.index + j) * a["taps"] + tap.index
-                total = total + f.load_masked(y, mask, total.type, to)
-                see(total)
-                f.store_masked(total, y, mask, to)
+                        rows = place.carry[j * step : (j + 1) * step]
+                        total = sum_lanes(f, [*rows, *[zero] * (size - step)])
+                        to = (first.index + j) * a["pitch"] + term.index
+                        total = total + f.load(own, total.type, to)
+                        watch_finite(f, status, [total])
+                        f.store(total, own, to)
     return f
 
 
@@ -343,65 +360,6 @@ def sum_lanes(function: Function, rows: Sequence[Value]) -> Value:
 
 
 # -- calls ------------------------------------------------------------------------------------------------------------
-def correlate(
-    x: np.ndarray,
-    w: np.ndarray,
-    counts: Numbers,
-    steps: Numbers,
-    pads: Sequence[tuple[int, int]],
-    dilations: Numbers,
-) -> np.ndarray | None:
-    """Return the correlation of images (batch, group, channel, *n) with kernels (group, feature, channel, *k), or None
-    if NumPy is to compute it, because the correlation is small, of another dtype, or has numbers that are not
-    finite."""
-    mode = engine.mode()
-    if mode == "never" or x.dtype is not w.dtype or x.dtype not in ELEMENTS:
-        return None
-    sizes = w.shape[3:]
-    products = prod(x.shape[:3]) * w.shape[1] * prod(sizes) * prod(counts)
-    if mode != "always" and products < CONVOLVED_PRODUCTS:
-        return None
-    if mode != "always" and prod(sizes) == prod(steps) == 1 and not any(map(any, pads)):
-        return None  # a product of matrices
-    if any(s % x.itemsize for s in (*x.strides, *w.strides)):
-        return None
-    forward = prod(counts) >= prod(sizes)
-    many, few = (counts, sizes) if forward else (sizes, counts)
-    one, other = (steps, dilations) if forward else (dilations, steps)
-    planes = lay_out(x.shape[3:], elements(x)[3:], many, few, one, [low for low, _ in pads], other)
-    if mode != "always" and 3 * prod(many) < planes.length:
-        return None  # most of the places would be those of windows over the edge
-    return (correlate_windows if forward else correlate_taps)(x, w, counts, planes, products)
-
-
-def share_work(work: Callable[[int, int], bool], count: int, unit: int, products: int) -> bool:
-    """Have threads do parts of some work, multiples of `unit` each; return whether all have succeeded."""
-    threads = min(thread_count(), int(products * PRODUCT_TIME / THREAD_WORK), -(-count // unit))
-    if threads <= 1:
-        return work(0, count)
-    bounds = [-(-count * i // (threads * unit)) * unit for i in range(threads)] + [count]
-    others = [POOL.submit(work, *pair) for pair in itertools.pairwise(bounds[1:])]
-    return all([work(*bounds[:2]), *[wait() for wait in others]])
-
-
-def feature_block(features: int) -> tuple[int, int]:
-    """Return how many features, and how many vectors of places, stay in registers."""
-    choices = {8: 3, 4: 6, 2: 8, 1: 8} if registers() == 32 else {4: 3, 2: 5, 1: 8}
-    return next((n, v) for n, v in choices.items() if n == 1 or features % n == 0 or features > 2 * n)
-
-
-def pack_weights(w: np.ndarray, block: int) -> np.ndarray:
-    """Return the weights as (group, block, channel, tap, feature of the block), filled up by zeros."""
-    g, f, c = w.shape[:3]
-    whole, rest = divmod(f, block)
-    packed = np.zeros((g, whole + bool(rest), c, prod(w.shape[3:]), block), w.dtype)
-    w = w.reshape(g, f, c, -1)
-    packed[:, :whole] = w[:, : whole * block].reshape(g, whole, block, c, -1).transpose(0, 1, 3, 4, 2)
-    if rest:
-        packed[:, -1, :, :, :rest] = w[:, whole * block :].transpose(0, 2, 3, 1)
-    return packed
-
-
 def address(array: np.ndarray, *start: int) -> int:
     """Return where an array, or its entry number `start` along the first axes, is in memory."""
     return array.ctypes.data + sum(i * s for i, s in zip(start, array.strides))
@@ -412,75 +370,248 @@ def elements(array: np.ndarray) -> list[int]:
     return [s // array.itemsize for s in array.strides]
 
 
+class Table:
+    """Numbers and addresses for machine code, by name; what is at the addresses lives as long."""
+
+    def __init__(self, names: Sequence[str], values: dict[str, Any]):
+        self.kept = {name: np.ascontiguousarray(v) for name, v in values.items() if name[:3] == "at_"}
+        numbers = [address(self.kept[name]) if name in self.kept else int(values[name]) for name in names]
+        self.numbers = np.array(numbers, np.int64)
+        self.address = address(self.numbers)
+
+
+class Plan(NamedTuple):
+    """A correlation of operands of given shapes and strides."""
+
+    table: Table | None
+    options: tuple[int, int]
+    units: int
+    sizes: tuple[int, ...]  # of the memory that the call provides
+
+
+def correlate(
+    x: np.ndarray,
+    w: np.ndarray,
+    counts: Numbers,
+    steps: Numbers,
+    pads: Sequence[tuple[int, int]],
+    x_dilations: Numbers,
+    w_dilations: Numbers,
+) -> np.ndarray | None:
+    """Return the correlation of images (batch, group, channel, *n) with kernels (group, feature, channel, *k), or None
+    if NumPy is to compute it, because the correlation is small, of another dtype, or has numbers that are not
+    finite."""
+    mode = engine.mode()
+    if mode == "never" or x.dtype is not w.dtype or x.dtype not in ELEMENTS:
+        return None
+    sizes = w.shape[3:]
+    products = prod(x.shape[:3]) * w.shape[1] * prod(sizes) * prod(counts) // prod(x_dilations)
+    if mode != "always" and products < CONVOLVED_PRODUCTS:
+        return None
+    if any(s % x.itemsize for s in (*x.strides, *w.strides)):
+        return None
+    forward = prod(counts) >= prod(sizes) or any(d > 1 for d in x_dilations)
+    key = (x.shape, x.strides, w.shape, w.strides, x.dtype.char, *counts, *steps, *pads, *x_dilations, *w_dilations)
+    plan = _plans.get(key)
+    if plan is None:
+        make = plan_windows if forward else plan_taps
+        plan = _plans[key] = make(x, w, counts, steps, pads, x_dilations, w_dilations)
+    return (correlate_windows if forward else correlate_taps)(x, w, counts, products, plan)
+
+
+def choose_sets(
+    samples: int, limit: int, channels: int, planes: Planes, tile: int, vector: int, work: float
+) -> tuple[int, bool]:
+    """Return how many samples, up to a limit, are copied at a time, and whether their planes are packed: what takes the
+    least time, if each channel's result at a place takes `work`, a fused multiplication and addition being 1."""
+    results, taps = len(planes.starts) * planes.width, planes.offsets.size
+    copied = 5 * taps * len(planes.starts) * -(-planes.width // vector) * vector  # to pack a channel
+    choices = []
+    for packed in (False, True):
+        span, length = (results, results) if packed else (planes.plane, planes.length)
+        most = PANEL_ENTRIES // (channels * span * (taps if packed else 1))
+        most = max(min(most, limit, samples), 1)
+        for together in range(max(most - 32, 1), most + 1):
+            whole, rest = divmod(samples, together)
+            ends = [(together - 1) * span + length] * bool(whole) + [(rest - 1) * span + length] * bool(rest)
+            tiles = [-(-end // tile) for end in ends]
+            entries = tile * (tiles[0] * max(whole, 1) + sum(tiles[1:]))
+            choices.append((entries * work + packed * samples * copied, packed, together))
+    _, packed, together = min(choices)
+    return together, packed
+
+
+def describe_image(
+    shape: tuple[int, int, int], strides: Numbers, planes: Planes, together: int, packed: bool, tile: int
+) -> dict[str, Any]:
+    """Return the part of a table that says how images are copied; `scratch` are the entries of memory so far."""
+    samples, groups, channels = shape
+    taps, results = planes.offsets.size, len(planes.starts) * planes.width
+    panel = together * results if packed else 0
+    memory = channels * together * planes.plane + 2 * tile
+    return {
+        "samples": samples, "groups": groups, "channels": channels, "together": together,
+        "at_rows": planes.rows, "rows": len(planes.rows), "stride": planes.stride, "plane": planes.plane,
+        "at_starts": planes.starts, "starts": len(planes.starts), "width": planes.width,
+        "at_taps": planes.offsets.ravel(), "taps": taps, "panel": panel,
+        "span": results if packed else planes.plane, "length": results if packed else planes.length,
+        "x_sample": strides[0], "x_group": strides[1], "x_channel": strides[2],
+        "panel_place": memory if packed else 0, "sets": -(-samples // together),
+        "scratch": memory + (channels * taps * panel + 2 * tile) * packed,
+    }  # fmt: skip
+
+
+def spread_offsets(table: dict[str, Any], offsets: np.ndarray, taps: np.ndarray) -> np.ndarray:
+    """Return where each channel's entries at some of the taps, by their offsets, are read from."""
+    size = table["together"] * table["plane"]
+    if table["panel"]:
+        order = np.argsort(taps)
+        offsets = order[np.searchsorted(taps, offsets, sorter=order)] * table["panel"]
+        size = len(taps) * table["panel"]
+    return (np.arange(table["channels"])[:, None] * size + offsets).reshape(-1)
+
+
+def plan_windows(
+    x: np.ndarray, w: np.ndarray, counts: Numbers, steps: Numbers, pads: Any, x_dilations: Numbers, w_dilations: Numbers
+) -> Plan:
+    """Plan the correlation with small kernels."""
+    (b, g, c), f, sizes = x.shape[:3], w.shape[1], w.shape[3:]
+    strides, w_strides, vector = elements(x), elements(w), lanes(ELEMENTS[x.dtype])
+    planes, phases = lay_out_phases(
+        x.shape[3:], strides[3:], sizes, counts, steps, pads, x_dilations, w_dilations
+    )
+    block, vectors = feature_block(f)
+    if not phases:  # no result meets an entry
+        return Plan(None, (block, vectors), 0, (0, 0, False))
+    tile, blocks = vectors * vector, -(-f // block)
+    work = blocks * block * sum(len(phase.offsets) for phase in phases)
+    together, packed = choose_sets(b, b * g // SHARED_UNITS, c, planes, tile, vector, work)
+    table = describe_image((b, g, c), strides[:3], planes, together, packed, tile)
+    parts = max(min(-(-SHARED_UNITS // (table["sets"] * g)), f // LEAST_FEATURES), 1)
+    part_blocks = -(-blocks // parts)
+    parts = -(-blocks // part_blocks)
+    results = -(-((together - 1) * table["span"] + table["length"]) // tile) * tile
+    described, weights, step = [], 0, x_dilations[-1]
+    for phase in phases:
+        inside = grid_of_taps(sizes, w_strides[3:], phase.taps)
+        lines = phase.lines.copy()
+        lines[:, 0] = lines[:, 0] * planes.width if packed else planes.starts[lines[:, 0]]
+        lines = join_rows(lines, step)
+        terms = c * len(phase.offsets)
+        of_phase = {
+            "at_offsets": spread_offsets(table, phase.offsets, planes.offsets.ravel()),
+            "at_weights": (np.arange(c)[:, None] * w_strides[2] + inside).reshape(-1),
+            "terms": terms, "weights": weights, "at_lines": lines, "lines": len(lines),
+        }  # fmt: skip
+        described.append(Table(PHASE, of_phase))
+        weights += g * blocks * block * terms
+    table |= {
+        "parts": parts, "blocks": blocks, "part_blocks": part_blocks, "results": results,
+        "results_place": table["scratch"],
+        "scratch": (table["scratch"] + block * results) * x.itemsize,
+        "phases": len(phases), "at_phases": np.array([one.numbers for one in described], np.int64), "step": step,
+        "y_sample": g * f * prod(counts), "y_group": f * prod(counts), "y_feature": prod(counts),
+        "w_group": w_strides[0], "w_feature": w_strides[1], "features": f,
+    }  # fmt: skip
+    found = Table(WINDOWS, table)
+    found.kept["phases"] = described
+    full = sum(int(phase.lines[:, 2].sum()) for phase in phases) == prod(counts)
+    return Plan(found, (block, vectors), table["sets"] * g * parts, (weights, f % block, full))
+
+
+def grid_of_taps(sizes: Numbers, strides: Numbers, taps: Sequence[slice]) -> np.ndarray:
+    """Return where the chosen taps of a kernel are in memory."""
+    places = np.zeros(1, np.int64)
+    for size, stride, own in zip(sizes, strides, taps):
+        places = (places[:, None] + np.arange(size)[own] * stride).reshape(-1)
+    return places
+
+
 def correlate_windows(
-    x: np.ndarray, w: np.ndarray, counts: Numbers, planes: Planes, products: int
+    x: np.ndarray, w: np.ndarray, counts: Numbers, products: int, plan: Plan
 ) -> np.ndarray | None:
     """Correlate with small kernels."""
-    (b, g, c), f = x.shape[:3], w.shape[1]
-    block, vectors = feature_block(f)
+    table, (block, vectors), units, (weights, rest, full) = plan
+    pack = ask_kernel(products * PRODUCT_TIME, pack_function, x.dtype, block)
     run = ask_kernel(products * PRODUCT_TIME, windows_function, x.dtype, block, vectors)
-    if run is None:
+    if pack is None or run is None:
         return None
-    tile = vectors * lanes(ELEMENTS[x.dtype])
-    tiles = -(-planes.length // tile)
-    weights = pack_weights(w, block)
-    offsets = (np.arange(c)[:, None] * planes.plane + planes.offsets).reshape(-1)
-    y = allocate((b, g, f, *counts), x.dtype)
+    shape = (*x.shape[:2], w.shape[1], *counts)
+    if table is None:
+        return np.zeros(shape, x.dtype)
+    packed = (np.zeros if rest else np.empty)(weights, x.dtype)
+    pack(table.address, address(w), address(packed))
+    y = allocate(shape, x.dtype) if full else np.zeros(shape, x.dtype)
+    crew = Crew(run, units, 4 * PRODUCT_TIME * products)
+    failed = crew(0, units, table.address, address(x), address(packed), address(y))
+    return None if failed else y
 
-    def work(first: int, last: int) -> bool:
-        scratch = np.zeros(c * planes.plane + 2 * tile, x.dtype)
-        tmp = np.empty(block * tiles * tile, x.dtype)
-        status = np.zeros(64, np.int8)
-        arrays = (planes.rows, scratch, offsets, weights, tmp, planes.starts)
-        run(
-            last - first, g, c, len(planes.rows), planes.stride, planes.plane, len(offsets), f, tiles,
-            len(planes.starts), counts[-1], *elements(x)[:3], *elements(y)[:3],
-            address(x, first), *map(address, arrays), address(y, first), address(status),
-        )  # fmt: skip
-        return not status.any()
 
-    return y if share_work(work, b, 1, products) else None
+def feature_block(features: int) -> tuple[int, int]:
+    """Return how many features, and how many vectors of places, stay in registers."""
+    choices = {8: 3, 4: 6, 2: 8, 1: 8} if registers() == 32 else {4: 3, 2: 5, 1: 8}
+    return next((n, v) for n, v in choices.items() if n == 1 or features % n == 0 or features > 2 * n)
+
+
+def plan_taps(
+    x: np.ndarray, w: np.ndarray, counts: Numbers, steps: Numbers, pads: Any, _: Numbers, dilations: Numbers
+) -> Plan:
+    """Plan the correlation with large kernels, of few results: the batch entries of x are the channels of images."""
+    (c, g, n), f, sizes = x.shape[:3], w.shape[1], w.shape[3:]
+    strides, w_strides, vector = elements(x), elements(w), lanes(ELEMENTS[x.dtype])
+    taps = [[k * s for k in range(count)] for count, s in zip(counts, steps)]
+    planes = lay_out(x.shape[3:], strides[3:], sizes, dilations, [low for low, _ in pads], taps)
+    terms = c * planes.offsets.size
+    block, step = tap_block(f, terms)
+    work = -(-f // block) * block * planes.offsets.size
+    together, packed = choose_sets(n, n, c, planes, vector, vector, work)
+    table = describe_image((n, g, c), (strides[2], strides[1], strides[0]), planes, together, packed, vector)
+    whole, pitch = -(-terms // step) * step, -(-terms // step) * step + (1 << (step - 1).bit_length()) - step
+    most = min(PARTIAL_ENTRIES // (g * f * pitch), n * prod(sizes) // PLANE_ENTRIES, table["sets"])
+    parts = max(min(-(-SHARED_UNITS // g), most), 1)
+    feature_parts = max(min(-(-SHARED_UNITS // (g * parts)), f // LEAST_FEATURES), 1)
+    part_features = -(-f // (feature_parts * block)) * block
+    feature_parts = -(-f // part_features)
+    offsets = np.zeros(whole, np.int64)
+    offsets[:terms] = spread_offsets(table, planes.offsets.ravel(), planes.offsets.ravel())
+    begins = grid(sizes[:-1], w_strides[3:])
+    to = np.arange(len(begins)) * planes.width if packed else planes.starts
+    w_rows = join_rows(np.stack([begins, to, np.full(len(begins), sizes[-1])], 1), w_strides[-1])
+    w_plane = -(-((together - 1) * table["span"] + table["length"] + vector) // vector) * vector
+    table |= {
+        "parts": parts, "feature_parts": feature_parts, "part_features": part_features, "features": f,
+        "at_offsets": offsets, "terms": whole, "pitch": pitch,
+        "at_w_rows": w_rows, "w_rows": len(w_rows), "w_stride": w_strides[-1], "w_plane": w_plane,
+        "w_place": table["scratch"], "w_sample": w_strides[2], "w_group": w_strides[0], "w_feature": w_strides[1],
+        "chunk": PLANE_ENTRIES // 4 if packed or planes.offsets.size == 1 else PLANE_ENTRIES,
+        "scratch": (table["scratch"] + part_features * w_plane + vector) * x.itemsize,
+    }  # fmt: skip
+    partial = (g, parts, feature_parts * part_features, pitch)
+    return Plan(Table(TAPS, table), (block, step), g * parts * feature_parts, partial)
 
 
 def correlate_taps(
-    x: np.ndarray, w: np.ndarray, counts: Numbers, planes: Planes, products: int
+    x: np.ndarray, w: np.ndarray, counts: Numbers, products: int, plan: Plan
 ) -> np.ndarray | None:
     """Correlate with large kernels, of few results."""
-    (c, g, n), f, sizes = x.shape[:3], w.shape[1], w.shape[3:]
-    block, step = (4, 6) if registers() == 32 else (2, 6)
-    run = ask_kernel(products * PRODUCT_TIME, taps_function, x.dtype, block, step)
+    table, options, units, shape = plan
+    run = ask_kernel(products * PRODUCT_TIME, taps_function, x.dtype, *options)
     if run is None:
         return None
-    width, taps = lanes(ELEMENTS[x.dtype]), c * len(planes.offsets)
-    together = max(k for k in range(1, n + 1) if n % k == 0 and (k == 1 or k * planes.plane <= PLANE_ENTRIES))
-    length = -(-((together - 1) * planes.plane + planes.length) // width) * width
-    pitch = max(together * planes.plane, length)
-    offsets = np.zeros(-(-taps // step) * step, np.int64)
-    offsets[:taps] = (np.arange(c)[:, None] * together * planes.plane + planes.offsets).reshape(-1)
-    x_strides, w_strides = elements(x), elements(w)
-    begins = np.zeros(1, np.int64)
-    for count, stride in zip(sizes[:-1], w_strides[3:]):
-        begins = (begins[:, None] + np.arange(count) * stride).reshape(-1)
-    w_rows = np.stack([begins, planes.starts, np.full(len(begins), sizes[-1])], 1)
-    y = np.zeros((g, -(-f // block) * block, len(offsets)), x.dtype)
-    by_group = g > 1
-
-    def work(first: int, last: int) -> bool:
-        groups, features = (last - first, f) if by_group else (g, last - first)
-        start = (first, 0) if by_group else (0, first)
-        scratch = np.zeros(together * c * planes.plane + length + 2 * width, x.dtype)
-        w_scratch = np.zeros(-(-features // block) * block * pitch, x.dtype)
-        status = np.zeros(64, np.int8)
-        run(
-            groups, n, together, c, len(planes.rows), planes.stride, planes.plane, features, len(w_rows),
-            w_strides[-1], pitch, len(offsets), length,
-            x_strides[1], x_strides[2], x_strides[0], w_strides[0], w_strides[2], w_strides[1],
-            address(x, 0, start[0]), *map(address, (planes.rows, scratch, offsets)),
-            address(w, *start), address(w_rows), address(w_scratch), address(y, *start), address(status),
-        )  # fmt: skip
-        return not status.any()
-
-    if not share_work(work, g if by_group else f, 1 if by_group else block, products):
+    y = np.zeros(shape, x.dtype)
+    if Crew(run, units, 4 * PRODUCT_TIME * products)(0, units, table.address, address(x), address(w), address(y)):
         return None
-    y = np.ascontiguousarray(y[:, :f, :taps]).reshape(g, f, c, *counts)
+    c, g, f = x.shape[0], w.shape[0], w.shape[1]
+    y = y[:, 0] if shape[1] == 1 else y.sum(1)
+    y = np.ascontiguousarray(y[:, :f, : c * prod(counts)]).reshape(g, f, c, *counts)
     return y.transpose(2, 0, 1, *range(3, y.ndim))
+
+
+def tap_block(features: int, terms: int) -> tuple[int, int]:
+    """Return how many features and taps stay in registers."""
+    choices = [(4, 6), (2, 12), (1, 12), (1, 9)] if registers() == 32 else [(4, 3), (3, 4), (2, 6), (1, 9), (1, 8)]
+    # Vectors are loaded as fast as they are multiplied.
+    return min(
+        choices,
+        key=lambda n: -(-features // n[0]) * -(-terms // n[1]) * max(n[0] * n[1], n[0] + n[1]),
+    )
