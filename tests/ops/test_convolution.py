@@ -199,7 +199,7 @@ def test_native_kernels_are_compiled_while_numpy_computes(by, fresh):
     """No call waits for them until NumPy has computed for as long as that takes; small ones never do."""
     by("auto")
     x, w = np.ones((8, 1, 8, 32, 32), "f4"), np.ones((1, 8, 8, 3, 3), "f4")
-    arguments = (x, w, (30, 30), (1, 1), ((0, 0), (0, 0)), (1, 1))
+    arguments = (x, w, (30, 30), (1, 1), ((0, 0), (0, 0)), (1, 1), (1, 1))
     results = [conv.correlate(*arguments) for _ in range(60)]
     begun = next(i for i, y in enumerate(results) if y is not None)
     assert begun > 1 and all((y is None) == (i < begun) for i, y in enumerate(results))

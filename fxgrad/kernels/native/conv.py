@@ -21,7 +21,7 @@ from ...core.costs import (
     SHARED_UNITS,
 )
 from ..memory import allocate
-from . import engine
+from . import arrays, engine
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
 from .planes import Planes, grid, join_rows, lay_out, lay_out_phases
@@ -187,7 +187,8 @@ def windows_function(name: str, element: str, block: int, vectors: int) -> Funct
     width = lanes(element)
     tile, vector, number = vectors * width, Type(element, width), Type(element)
     f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first, last, table, x, weights, y = f.arguments
+    first, last, table, *given = f.arguments
+    x, weights, y = (arrays.address(f, array) for array in given)
     a = read_table(f, table, WINDOWS)
     with scratch(f, a["scratch"]) as (memory, status), f.loop(last, start=first) as unit:
         part, rest = remainder(unit.index, a["parts"]), unit.index / a["parts"]
@@ -243,7 +244,8 @@ def pack_function(name: str, element: str, block: int) -> Function:
     """Return the function that copies kernels for `windows_function`: as [phase][group][block][channel, tap][feature],
     where there is room for whole blocks."""
     f = Function(name, [PTR, PTR, PTR])
-    table, w, packed = f.arguments
+    table, *given = f.arguments
+    w, packed = (arrays.address(f, array) for array in given)
     a = read_table(f, table, WINDOWS)
     for phase in each_phase(f, a):
         with f.loop(a["groups"]) as group, f.loop(a["blocks"]) as at:
@@ -270,9 +272,10 @@ def taps_function(name: str, element: str, block: int, step: int) -> Function:
     `block` features and `step` taps stay in registers over the loop of places. Its units are (a group, a part of the
     sets of samples, a part of the features); each adds to results of its own."""
     width = lanes(element)
-    vector, zero = Type(element, width), None
+    vector = Type(element, width)
     f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
-    first_unit, last_unit, table, x, w, y = f.arguments
+    first_unit, last_unit, table, *given = f.arguments
+    x, w, y = (arrays.address(f, array) for array in given)
     a = read_table(f, table, TAPS)
     zero = f.constant(0.0, vector)
     size = 1 << (step - 1).bit_length()  # lanes of a vector of sums
@@ -540,10 +543,10 @@ def correlate_windows(
     if table is None:
         return np.zeros(shape, x.dtype)
     packed = (np.zeros if rest else np.empty)(weights, x.dtype)
-    pack(table.address, address(w), address(packed))
+    pack(table.address, id(w), id(packed))
     y = allocate(shape, x.dtype) if full else np.zeros(shape, x.dtype)
     crew = Crew(run, units, 4 * PRODUCT_TIME * products)
-    failed = crew(0, units, table.address, address(x), address(packed), address(y))
+    failed = crew(0, units, table.address, id(x), id(packed), id(y))
     return None if failed else y
 
 
@@ -599,7 +602,7 @@ def correlate_taps(
     if run is None:
         return None
     y = np.zeros(shape, x.dtype)
-    if Crew(run, units, 4 * PRODUCT_TIME * products)(0, units, table.address, address(x), address(w), address(y)):
+    if Crew(run, units, 4 * PRODUCT_TIME * products)(0, units, table.address, id(x), id(w), id(y)):
         return None
     c, g, f = x.shape[0], w.shape[0], w.shape[1]
     y = y[:, 0] if shape[1] == 1 else y.sum(1)
