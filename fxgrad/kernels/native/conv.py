@@ -4,6 +4,7 @@ and taps, or, where kernels are large and results few, over places and samples."
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from contextlib import contextmanager
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,9 +14,9 @@ import numpy as np
 from ...core.cache import Cache
 from ...core.costs import (
     CONVOLVED_PRODUCTS,
-    LEAST_FEATURES,
+    LEAST_PLACES,
+    LEAST_PRODUCTS,
     PANEL_ENTRIES,
-    PARTIAL_ENTRIES,
     PLANE_ENTRIES,
     PRODUCT_TIME,
     SHARED_UNITS,
@@ -95,7 +96,7 @@ def copy_rows(
 ) -> None:
     """Copy rows of an image into its plane, in the order of their places there: zeros may follow a row."""
     type = Type(element, lanes(element))
-    one = stride.equals(1)
+    one, two = stride.equals(1), stride.equals(2)
     with function.loop(count) as row:
         begin, to, length = (function.load(rows, I64, row.index * 3 + k) for k in range(3))
         of, into = function.place(source, begin, element), function.place(target, to, element)
@@ -106,8 +107,28 @@ def copy_rows(
             with function.when(whole < length):
                 mask = function.lanes_below(length - whole, type.width)
                 function.store(function.load_masked(of, mask, type, whole), into, whole)
-        with function.when(~one):
+        with function.when(two):
+            copy_even(function, type, of, into, length)
+        with function.when(~(one | two)):
             copy_apart(function, element, of, stride, into, function.constant(1, I64), length)
+
+
+def copy_even(function: Function, type: Type, source: Value, target: Value, count: Value) -> None:
+    """Copy every second entry; zeros may follow."""
+
+    def copy(at: Value, load: Callable[[int], Value]) -> None:
+        pair = shuffle(function, load(0), load(type.width), range(0, 2 * type.width, 2))
+        function.store(pair, target, at)
+
+    whole = (count - 1) & -type.width
+    with function.loop(whole, step=type.width) as loop:
+        copy(loop.index, lambda k: function.load(source, type, loop.index * 2 + k))
+    last = count * 2 - whole * 2 - 1
+
+    def load_rest(k: int) -> Value:
+        return function.load_masked(source, function.lanes_below(last - k, type.width), type, whole * 2 + k)
+
+    copy(whole, load_rest)
 
 
 def copy_apart(
@@ -140,7 +161,7 @@ def copy_exactly(function: Function, element: str, source: Value, target: Value,
 
 SHAPE = [
     "samples", "groups", "channels", "features", "together",
-    "at_rows", "rows", "stride", "plane", "at_starts", "starts", "width", "at_taps", "taps", "panel",
+    "at_rows", "rows", "stride", "plane", "pitch", "at_starts", "starts", "width", "at_taps", "taps", "panel",
     "span", "length", "x_sample", "x_group", "x_channel", "panel_place", "scratch",
 ]  # fmt: skip
 
@@ -149,14 +170,13 @@ def copy_image(f: Function, element: str, a: dict[str, Value], x: Value, memory:
     """Copy `count` samples of all channels into planes, and, if they are to be packed, for each tap into the panel.
     Return what windows are read from."""
     type = Type(element, lanes(element))
-    size = a["together"] * a["plane"]
     with f.loop(a["channels"]) as channel, f.loop(count) as one:
         source = f.place(x, channel.index * a["x_channel"] + one.index * a["x_sample"], element)
-        target = f.place(memory, channel.index * size + one.index * a["plane"], element)
+        target = f.place(memory, channel.index * a["pitch"] + one.index * a["plane"], element)
         copy_rows(f, element, source, target, a["rows"], a["at_rows"], a["stride"])
     panel = f.place(memory, a["panel_place"], element)
     with f.when(a["panel"] > 0), f.loop(a["channels"]) as channel, f.loop(a["taps"]) as tap:
-        source = f.place(memory, channel.index * size + f.load(a["at_taps"], I64, tap.index), element)
+        source = f.place(memory, channel.index * a["pitch"] + f.load(a["at_taps"], I64, tap.index), element)
         target = f.place(panel, (channel.index * a["taps"] + tap.index) * a["panel"], element)
         with f.loop(count) as one, f.loop(a["starts"]) as line:
             begin = f.load(a["at_starts"], I64, line.index) + one.index * a["plane"]
@@ -262,7 +282,7 @@ def pack_function(name: str, element: str, block: int) -> Function:
 
 
 TAPS = [
-    *SHAPE, "sets", "parts", "feature_parts", "part_features", "at_offsets", "terms", "pitch",
+    *SHAPE, "sets", "parts", "channel_parts", "all_channels", "room", "at_offsets", "terms", "row",
     "at_w_rows", "w_rows", "w_stride", "w_plane", "w_place", "w_sample", "w_group", "w_feature", "chunk",
 ]  # fmt: skip
 
@@ -270,7 +290,7 @@ TAPS = [
 def taps_function(name: str, element: str, block: int, step: int) -> Function:
     """Return the function that sums, for each feature and each channel and tap, over the places of all samples:
     `block` features and `step` taps stay in registers over the loop of places. Its units are (a group, a part of the
-    sets of samples, a part of the features); each adds to results of its own."""
+    sets of samples, a part of the channels); each adds to results of its own."""
     width = lanes(element)
     vector = Type(element, width)
     f = Function(name, [I64, I64, PTR, PTR, PTR, PTR], returns="i32")
@@ -280,22 +300,22 @@ def taps_function(name: str, element: str, block: int, step: int) -> Function:
     zero = f.constant(0.0, vector)
     size = 1 << (step - 1).bit_length()  # lanes of a vector of sums
     with scratch(f, a["scratch"]) as (memory, status), f.loop(last_unit, start=first_unit) as unit:
-        begin, rest = remainder(unit.index, a["feature_parts"]) * a["part_features"], unit.index / a["feature_parts"]
+        begin, rest = remainder(unit.index, a["channel_parts"]) * a["channels"], unit.index / a["channel_parts"]
         part, group = remainder(rest, a["parts"]), rest / a["parts"]
-        features = smaller(a["part_features"], a["features"] - begin)
-        own = f.place(y, (rest * a["feature_parts"] * a["part_features"] + begin) * a["pitch"], element)
+        own = f.place(y, unit.index * a["room"] * a["row"], element)
+        here_too = {**a, "channels": smaller(a["channels"], a["all_channels"] - begin)}
         w_planes = f.place(memory, a["w_place"], element)
         sets = [(part + k) * a["sets"] / a["parts"] for k in range(2)]
         with f.loop(sets[1], start=sets[0]) as few:
             sample = few.index * a["together"]
             count = smaller(a["together"], a["samples"] - sample)
-            source = f.place(x, sample * a["x_sample"] + group * a["x_group"], element)
-            here = copy_image(f, element, a, source, memory, count)
-            with f.when(count < a["together"]), f.loop(a["part_features"] * a["w_plane"], step=width) as at:
+            source = sample * a["x_sample"] + group * a["x_group"] + begin * a["x_channel"]
+            here = copy_image(f, element, here_too, f.place(x, source, element), memory, count)
+            with f.when(count < a["together"]), f.loop(a["room"] * a["w_plane"], step=width) as at:
                 f.store(zero, w_planes, at.index)
-            with f.loop(features) as feature, f.loop(count) as one:
+            with f.loop(a["features"]) as feature, f.loop(count) as one:
                 source = (sample + one.index) * a["w_sample"] + group * a["w_group"]
-                source = f.place(w, source + (begin + feature.index) * a["w_feature"], element)
+                source = f.place(w, source + feature.index * a["w_feature"], element)
                 target = f.place(w_planes, feature.index * a["w_plane"] + one.index * a["span"], element)
                 copy_rows(f, element, source, target, a["w_rows"], a["at_w_rows"], a["w_stride"])
             length = (count - 1) * a["span"] + a["length"]
@@ -304,7 +324,7 @@ def taps_function(name: str, element: str, block: int, step: int) -> Function:
                 chunk.go_on_if(start < length)
                 stop = smaller(start + a["chunk"], length)
                 chunk.update(stop)
-                with f.loop(features, step=block) as first, f.loop(a["terms"], step=step) as term:
+                with f.loop(a["features"], step=block) as first, f.loop(a["terms"], step=step) as term:
                     left_places = [
                         f.place(w_planes, (first.index + j) * a["w_plane"], element) for j in range(block)
                     ]
@@ -323,7 +343,7 @@ def taps_function(name: str, element: str, block: int, step: int) -> Function:
                     for j in range(block):
                         rows = place.carry[j * step : (j + 1) * step]
                         total = sum_lanes(f, [*rows, *[zero] * (size - step)])
-                        to = (first.index + j) * a["pitch"] + term.index
+                        to = (first.index + j) * a["row"] + term.index
                         total = total + f.load(own, total.type, to)
                         watch_finite(f, status, [total])
                         f.store(total, own, to)
@@ -423,10 +443,10 @@ def correlate(
 
 
 def choose_sets(
-    samples: int, limit: int, channels: int, planes: Planes, tile: int, vector: int, work: float
+    samples: int, limit: int, channels: int, planes: Planes, tile: int, vector: int, work: float, ending: float = 0
 ) -> tuple[int, bool]:
     """Return how many samples, up to a limit, are copied at a time, and whether their planes are packed: what takes the
-    least time, if each channel's result at a place takes `work`, a fused multiplication and addition being 1."""
+    least time, if each channel's result at a place takes `work`, a fused multiplication and addition being 1, and `ending` in the end."""
     results, taps = len(planes.starts) * planes.width, planes.offsets.size
     copied = 5 * taps * len(planes.starts) * -(-planes.width // vector) * vector  # to pack a channel
     choices = []
@@ -439,23 +459,37 @@ def choose_sets(
             ends = [(together - 1) * span + length] * bool(whole) + [(rest - 1) * span + length] * bool(rest)
             tiles = [-(-end // tile) for end in ends]
             entries = tile * (tiles[0] * max(whole, 1) + sum(tiles[1:]))
-            choices.append((entries * work + packed * samples * copied, packed, together))
+            sets = whole + bool(rest)
+            choices.append((entries * work + packed * samples * copied + sets * ending, packed, together))
     _, packed, together = min(choices)
     return together, packed
 
 
+def odd_lines(entries: int, itemsize: int) -> int:
+    """Return a number of entries that fill an odd number of lines of the cache: entries so far apart do not compete for
+    the same places in it."""
+    line = 64 // itemsize
+    return (-(-entries // line) | 1) * line if entries else 0
+
+
 def describe_image(
-    shape: tuple[int, int, int], strides: Numbers, planes: Planes, together: int, packed: bool, tile: int
+    shape: tuple[int, int, int],
+    strides: Numbers,
+    planes: Planes,
+    together: int,
+    packed: bool,
+    tile: int,
+    itemsize: int,
 ) -> dict[str, Any]:
     """Return the part of a table that says how images are copied; `scratch` are the entries of memory so far."""
     samples, groups, channels = shape
     taps, results = planes.offsets.size, len(planes.starts) * planes.width
-    panel = together * results if packed else 0
-    memory = channels * together * planes.plane + 2 * tile
+    pitch, panel = (odd_lines(together * size, itemsize) for size in (planes.plane, results * packed))
+    memory = channels * pitch + 2 * tile
     return {
         "samples": samples, "groups": groups, "channels": channels, "together": together,
         "at_rows": planes.rows, "rows": len(planes.rows), "stride": planes.stride, "plane": planes.plane,
-        "at_starts": planes.starts, "starts": len(planes.starts), "width": planes.width,
+        "pitch": pitch, "at_starts": planes.starts, "starts": len(planes.starts), "width": planes.width,
         "at_taps": planes.offsets.ravel(), "taps": taps, "panel": panel,
         "span": results if packed else planes.plane, "length": results if packed else planes.length,
         "x_sample": strides[0], "x_group": strides[1], "x_channel": strides[2],
@@ -466,7 +500,7 @@ def describe_image(
 
 def spread_offsets(table: dict[str, Any], offsets: np.ndarray, taps: np.ndarray) -> np.ndarray:
     """Return where each channel's entries at some of the taps, by their offsets, are read from."""
-    size = table["together"] * table["plane"]
+    size = table["pitch"]
     if table["panel"]:
         order = np.argsort(taps)
         offsets = order[np.searchsorted(taps, offsets, sorter=order)] * table["panel"]
@@ -489,8 +523,8 @@ def plan_windows(
     tile, blocks = vectors * vector, -(-f // block)
     work = blocks * block * sum(len(phase.offsets) for phase in phases)
     together, packed = choose_sets(b, b * g // SHARED_UNITS, c, planes, tile, vector, work)
-    table = describe_image((b, g, c), strides[:3], planes, together, packed, tile)
-    parts = max(min(-(-SHARED_UNITS // (table["sets"] * g)), f // LEAST_FEATURES), 1)
+    table = describe_image((b, g, c), strides[:3], planes, together, packed, tile, x.itemsize)
+    parts = max(min(-(-SHARED_UNITS // (table["sets"] * g)), f * planes.offsets.size // LEAST_PRODUCTS), 1)
     part_blocks = -(-blocks // parts)
     parts = -(-blocks // part_blocks)
     results = -(-((together - 1) * table["span"] + table["length"]) // tile) * tile
@@ -564,17 +598,20 @@ def plan_taps(
     strides, w_strides, vector = elements(x), elements(w), lanes(ELEMENTS[x.dtype])
     taps = [[k * s for k in range(count)] for count, s in zip(counts, steps)]
     planes = lay_out(x.shape[3:], strides[3:], sizes, dilations, [low for low, _ in pads], taps)
-    terms = c * planes.offsets.size
+    size = planes.offsets.size
+    parts = max(min(-(-SHARED_UNITS // g), c * size // LEAST_PRODUCTS, c), 1)
+    channels = -(-c // parts)
+    parts, terms = -(-c // channels), channels * size
+    samples = max(min(-(-SHARED_UNITS // (g * parts)), n * prod(sizes) // LEAST_PLACES), 1)
     block, step = tap_block(f, terms)
-    work = -(-f // block) * block * planes.offsets.size
-    together, packed = choose_sets(n, n, c, planes, vector, vector, work)
-    table = describe_image((n, g, c), (strides[2], strides[1], strides[0]), planes, together, packed, vector)
-    whole, pitch = -(-terms // step) * step, -(-terms // step) * step + (1 << (step - 1).bit_length()) - step
-    most = min(PARTIAL_ENTRIES // (g * f * pitch), n * prod(sizes) // PLANE_ENTRIES, table["sets"])
-    parts = max(min(-(-SHARED_UNITS // g), most), 1)
-    feature_parts = max(min(-(-SHARED_UNITS // (g * parts)), f // LEAST_FEATURES), 1)
-    part_features = -(-f // (feature_parts * block)) * block
-    feature_parts = -(-f // part_features)
+    work = -(-f // block) * block * size
+    together, packed = choose_sets(n, -(-n // samples), channels, planes, vector, vector, work, 80 * work)
+    table = describe_image(
+        (n, g, channels), (strides[2], strides[1], strides[0]), planes, together, packed, vector, x.itemsize
+    )
+    samples = min(samples, table["sets"])
+    whole, room = -(-terms // step) * step, -(-f // block) * block
+    row = whole + (1 << (step - 1).bit_length()) - step
     offsets = np.zeros(whole, np.int64)
     offsets[:terms] = spread_offsets(table, planes.offsets.ravel(), planes.offsets.ravel())
     begins = grid(sizes[:-1], w_strides[3:])
@@ -582,15 +619,15 @@ def plan_taps(
     w_rows = join_rows(np.stack([begins, to, np.full(len(begins), sizes[-1])], 1), w_strides[-1])
     w_plane = -(-((together - 1) * table["span"] + table["length"] + vector) // vector) * vector
     table |= {
-        "parts": parts, "feature_parts": feature_parts, "part_features": part_features, "features": f,
-        "at_offsets": offsets, "terms": whole, "pitch": pitch,
+        "parts": samples, "channel_parts": parts, "all_channels": c, "features": f, "room": room,
+        "at_offsets": offsets, "terms": whole, "row": row,
         "at_w_rows": w_rows, "w_rows": len(w_rows), "w_stride": w_strides[-1], "w_plane": w_plane,
         "w_place": table["scratch"], "w_sample": w_strides[2], "w_group": w_strides[0], "w_feature": w_strides[1],
-        "chunk": PLANE_ENTRIES // 4 if packed or planes.offsets.size == 1 else PLANE_ENTRIES,
-        "scratch": (table["scratch"] + part_features * w_plane + vector) * x.itemsize,
+        "chunk": PLANE_ENTRIES // 4 if packed or size == 1 else PLANE_ENTRIES,
+        "scratch": (table["scratch"] + room * w_plane + vector) * x.itemsize,
     }  # fmt: skip
-    partial = (g, parts, feature_parts * part_features, pitch)
-    return Plan(Table(TAPS, table), (block, step), g * parts * feature_parts, partial)
+    partial = (g, samples, parts, room, row)
+    return Plan(Table(TAPS, table), (block, step), g * samples * parts, partial)
 
 
 def correlate_taps(
@@ -605,14 +642,16 @@ def correlate_taps(
     if Crew(run, units, 4 * PRODUCT_TIME * products)(0, units, table.address, id(x), id(w), id(y)):
         return None
     c, g, f = x.shape[0], w.shape[0], w.shape[1]
-    y = y[:, 0] if shape[1] == 1 else y.sum(1)
-    y = np.ascontiguousarray(y[:, :f, : c * prod(counts)]).reshape(g, f, c, *counts)
-    return y.transpose(2, 0, 1, *range(3, y.ndim))
+    (_, samples, parts, *_), size = shape, prod(counts)
+    y = y[:, 0] if samples == 1 else y.sum(1)  # group, part of the channels, feature, channel and tap
+    channels = -(-c // parts)
+    y = y[:, :, :f, : channels * size].reshape(g, parts, f, channels, size).transpose(1, 3, 0, 2, 4)
+    return y.reshape(parts * channels, g, f, *counts)[:c]
 
 
 def tap_block(features: int, terms: int) -> tuple[int, int]:
     """Return how many features and taps stay in registers."""
-    choices = [(4, 6), (2, 12), (1, 12), (1, 9)] if registers() == 32 else [(4, 3), (3, 4), (2, 6), (1, 9), (1, 8)]
+    choices = [(4, 6), (2, 12), (1, 12), (1, 9)] if registers() == 32 else [(2, 6), (3, 4), (1, 9), (1, 12)]
     # Vectors are loaded as fast as they are multiplied.
     return min(
         choices,
