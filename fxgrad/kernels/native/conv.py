@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core.cache import Cache
 from ...core.costs import (
+    CONVOLUTION_TIME,
     CONVOLVED_PRODUCTS,
     LEAST_PLACES,
     LEAST_PRODUCTS,
@@ -569,8 +570,9 @@ def correlate_windows(
 ) -> np.ndarray | None:
     """Correlate with small kernels."""
     table, (block, vectors), units, (weights, rest, full) = plan
-    pack = ask_kernel(products * PRODUCT_TIME, pack_function, x.dtype, block)
-    run = ask_kernel(products * PRODUCT_TIME, windows_function, x.dtype, block, vectors)
+    cost = CONVOLUTION_TIME + PRODUCT_TIME * products
+    pack = ask_kernel(cost, pack_function, x.dtype, block)
+    run = ask_kernel(cost, windows_function, x.dtype, block, vectors)
     if pack is None or run is None:
         return None
     shape = (*x.shape[:2], w.shape[1], *counts)
@@ -635,7 +637,7 @@ def correlate_taps(
 ) -> np.ndarray | None:
     """Correlate with large kernels, of few results."""
     table, options, units, shape = plan
-    run = ask_kernel(products * PRODUCT_TIME, taps_function, x.dtype, *options)
+    run = ask_kernel(CONVOLUTION_TIME + PRODUCT_TIME * products, taps_function, x.dtype, *options)
     if run is None:
         return None
     y = np.zeros(shape, x.dtype)
