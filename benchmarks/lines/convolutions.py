@@ -174,7 +174,8 @@ def _single(
         function = getattr(torch.nn.functional, name)
         if channels_last:
             x = x.contiguous(memory_format=torch.channels_last)
-        x.requires_grad_(), w.requires_grad_()
+        for v in (x, w):
+            v.requires_grad_()
         ct = torch.ones_like(function(x, w, **options).detach())
 
         def run() -> Any:

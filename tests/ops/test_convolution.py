@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fxgrad as fx
 from fxgrad import lax, ops
-from fxgrad.kernels.native import conv, engine, kernel, threads
+from fxgrad.kernels.native import conv, correlation, engine, kernel, threads
 from fxgrad.kernels.native.ir import F32, PTR, Function, Type
 from tests.samples.windows import correlate, extreme_places
 
@@ -312,7 +312,9 @@ def test_sums_of_lanes():
         name = f"sums_{width}_{rows}"
         f = Function(name, [PTR, PTR])
         x, y = f.arguments
-        f.store(conv.sum_lanes(f, [f.load(x, Type(F32.element, width), i * width) for i in range(rows)]), y)
+        f.store(
+            correlation.sum_lanes(f, [f.load(x, Type(F32.element, width), i * width) for i in range(rows)]), y
+        )
         run = engine.bind_function(engine.compile_functions([f]), name, ctypes.c_void_p, ctypes.c_void_p)
         given, out = np.arange(width * rows, dtype="f4"), np.zeros(max(rows, width), "f4")
         run(given.ctypes.data, out.ctypes.data)

@@ -86,7 +86,9 @@ def lay_out(
     offsets = np.zeros((1,) * rank, np.int64)
     for i, (own, s, kinds, leap, pitch) in enumerate(zip(taps, steps, residues, leaps, pitches)):
         reach = np.array(own, np.int64)
-        places = np.array([kinds.index(r) for r in (reach % s).tolist()], np.int64) * leap + reach // s * pitch
+        places = (
+            np.array([kinds.index(r) for r in (reach % s).tolist()], np.int64) * leap + reach // s * pitch
+        )
         offsets = offsets + places.reshape([-1 if k == i else 1 for k in range(rank)])
     stride = strides[-1] * steps[-1]
     return Planes(
@@ -127,22 +129,20 @@ def lay_out_phases(
     pads: Sequence[tuple[int, int]],
     x_dilations: Numbers,
     w_dilations: Numbers,
-) -> tuple[Planes | None, list[Phase]]:
+) -> tuple[Planes, list[Phase]]:
     """Return the Planes of a correlation, and the phases of its results, which are densely in memory; along no axis are
-    there both steps and zeros between entries. There are none where all that taps meet are zeros."""
+    there both steps and zeros between entries."""
     axes = [
         phases(n, k, count, pad, d, e) if d > 1 else [(slice(0, count, 1), slice(0, k), (pad[0], 0), e)]
         for n, k, count, pad, d, e in zip(shape, sizes, counts, pads, x_dilations, w_dilations)
     ]
-    if not all(axes):
-        return None, []
     reach = [
         [[j * e - low for j in range(len(range(k)[taps]))] for _, taps, (low, _), e in own]
         for own, k in zip(axes, sizes)
     ]
-    places = [sorted({p for one in own for p in one}) for own in reach]
+    places = [sorted({p for one in own for p in one}) or [0] for own in reach]
     lows = [-own[0] for own in places]
-    most = [max(len(range(count)[to]) for to, *_ in own) for own, count in zip(axes, counts)]
+    most = [max([len(range(count)[to]) for to, *_ in own], default=1) for own, count in zip(axes, counts)]
     taps = [[p + low for p in own] for own, low in zip(places, lows)]
     planes = lay_out(shape, strides, most, steps, lows, taps)
     pitches, found = [prod(counts[i + 1 :]) for i in range(len(counts))], []
