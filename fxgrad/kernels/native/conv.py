@@ -98,6 +98,8 @@ def correlate(
         return None
     if any(s % x.itemsize for s in (*x.strides, *w.strides)):
         return None
+    if x.shape[1] > 1 and abs(x.strides[-1]) > 2 * x.itemsize:  # each group would be picked out of all lines
+        x = np.ascontiguousarray(x)
     forward = prod(counts) >= prod(sizes) or any(d > 1 for d in x_dilations)
     key = (
         x.shape,

@@ -307,7 +307,7 @@ def taps_function(name: str, element: str, block: int, step: int) -> Function:
                 chunk.go_on_if(start < length)
                 stop = smaller(start + a["chunk"], length)
                 chunk.update(stop)
-                with f.loop(a["features"], step=block) as first, f.loop(a["terms"], step=step) as term:
+                with f.loop(a["terms"], step=step) as term, f.loop(a["features"], step=block) as first:
                     left_places = [
                         f.place(w_planes, (first.index + j) * a["w_plane"], element) for j in range(block)
                     ]
