@@ -219,23 +219,24 @@ def test_what_cannot_be_compiled_stays_with_numpy(by, fresh, monkeypatch):
     assert np.array_equal(y, ops.correlate(x, w, **params))
 
 
+@MANY
+@given(correlations(), st.sampled_from(["f8", "f4"]), st.booleans())
 @pytest.mark.skipif(not HAS_NATIVE, reason="llvmlite is not installed")
-@pytest.mark.parametrize("groups", [1, 3])
-def test_shared_among_threads(by, monkeypatch, groups):
+def test_shared_among_threads(by, monkeypatch, case, dtype, turned):
     """The results are those of one thread, to the bit."""
     by("always")
-    x, w = numbers((5, groups, 4, 12, 12), dtype="f4"), numbers((groups, 9, 4, 3, 3), 1, "f4")
-    params = {"steps": (1, 1), "pads": ((1, 1), (1, 1)), "x_dilations": (1, 1), "w_dilations": (1, 1)}
+    shape_x, shape_w, params = case
+    x, w = numbers((4, *shape_x[1:]), dtype=dtype), numbers(shape_w, 1, dtype)
+    if turned:  # the channels last in memory
+        x = np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 2, -1)), -1, 2)
 
-    def run():
+    def run(count):
+        monkeypatch.setattr(threads, "thread_count", lambda: count)
         y, pullback = fx.vjp(lambda x, w: ops.correlate(x, w, **params), x, w)
-        return y, *pullback(np.ones_like(y))
+        return y, *pullback(numbers(y.shape, 2, dtype))
 
-    monkeypatch.setattr(threads, "thread_count", lambda: 1)
-    alone = run()
-    monkeypatch.setattr(threads, "thread_count", lambda: 3)
     monkeypatch.setattr(threads, "THREAD_WORK", 1e-6)
-    for ours, theirs in zip(run(), alone):
+    for ours, theirs in zip(run(3), run(1)):
         assert np.array_equal(ours, theirs)
 
 
