@@ -52,15 +52,18 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
         counts = correlation_counts(x.shape, w.shape, steps, pads, x_dilations, w_dilations)
         if 0 in counts or 0 in x.shape or 0 in w.shape:
             return xp.zeros((*x.shape[:2], w.shape[1], *counts), dtype=xp.result_type(x.dtype, w.dtype))
-        if any(d > 1 for d in x_dilations):
-            if all(s == 1 for s in steps):
-                return correlate_phases(correlate, xp, x, w, counts, pads, x_dilations, w_dilations)
-            x = dilate_and_pad(xp, x, pads, x_dilations)
-            pads = ((0, 0),) * len(pads)
+        if prod(x.shape[3:]) < prod(w.shape[3:]) and all(d == 1 for d in w_dilations):
+            return exchange(x, w, counts, steps, pads, x_dilations)
+        dilated = any(d > 1 for d in x_dilations)
+        if dilated and any(s > 1 for s in steps):
+            x, dilated = dilate_and_pad(xp, x, pads, x_dilations), False
+            pads, x_dilations = ((0, 0),) * len(pads), (1,) * len(pads)
         if xp is np:
-            y = native_function("conv.correlate")(x, w, counts, steps, pads, w_dilations)
+            y = native_function("conv.correlate")(x, w, counts, steps, pads, x_dilations, w_dilations)
             if y is not None:
                 return y
+        if dilated:
+            return correlate_phases(correlate, xp, x, w, counts, pads, x_dilations, w_dilations)
         features, channels = w.shape[1:3]
         if all(s == 1 for s in steps) and features < channels and prod(w.shape[3:]) < 64:
             return add_taps(x, w, counts, pads, w_dilations)
@@ -71,6 +74,24 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
             if prod(counts) >= prod(w.shape[3:])
             else multiply_rows(view, w, counts)
         )
+
+    def exchange(x: Any, w: Any, counts: Any, steps: Any, pads: Any, dilations: Any) -> Any:
+        """Exchange the operands, so that the smaller one is the kernel: result o is then the last but o."""
+        places = zip(x.shape[3:], w.shape[3:], counts, steps, pads, dilations)
+        fitted = []
+        for n, k, count, s, (low, _), d in places:
+            before = (count - 1) * s - low
+            fitted.append((before, (count - 1) * s + dilated_length(n, d) - k - before))
+        inner = range(3, x.ndim)
+        y = correlate(
+            permute(w, (1, 0, 2, *inner)),
+            permute(x, (1, 0, 2, *inner)),
+            steps=steps,
+            pads=tuple(fitted),
+            x_dilations=(1,) * len(steps),
+            w_dilations=dilations,
+        )
+        return permute(y, (2, 1, 0, *inner))[(..., *(slice(None, None, -1),) * len(steps))]
 
     def multiply_columns(view: Any, w: Any, counts: Any) -> Any:
         """Multiply by the windows as columns."""

@@ -62,7 +62,7 @@ MEMORIES = {
     "kernels/cuda/nvrtc.py": "the library",
     "kernels/native/arrays.py": "whether arrays lie in memory as NumPy's headers say",
     "kernels/native/builtin.py": "CPython's constructor of built-in functions",
-    "kernels/native/conv.py": "planes by their numbers",
+    "kernels/native/conv.py": "plans by shapes, strides, dtype and params",
     "kernels/native/entrywise.py": "functions by the names of primitives and dtypes",
     "kernels/native/engine.py": "the mode, and machine code by its text",
     "kernels/native/kernel.py": "functions by their builder, dtype and numbers",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fxgrad as fx
 from fxgrad import lax, ops
-from fxgrad.kernels.native import conv, engine, kernel
+from fxgrad.kernels.native import conv, correlation, engine, kernel, threads
 from fxgrad.kernels.native.ir import F32, PTR, Function, Type
 from tests.samples.windows import correlate, extreme_places
 
@@ -199,7 +199,7 @@ def test_native_kernels_are_compiled_while_numpy_computes(by, fresh):
     """No call waits for them until NumPy has computed for as long as that takes; small ones never do."""
     by("auto")
     x, w = np.ones((8, 1, 8, 32, 32), "f4"), np.ones((1, 8, 8, 3, 3), "f4")
-    arguments = (x, w, (30, 30), (1, 1), ((0, 0), (0, 0)), (1, 1))
+    arguments = (x, w, (30, 30), (1, 1), ((0, 0), (0, 0)), (1, 1), (1, 1))
     results = [conv.correlate(*arguments) for _ in range(60)]
     begun = next(i for i, y in enumerate(results) if y is not None)
     assert begun > 1 and all((y is None) == (i < begun) for i, y in enumerate(results))
@@ -219,23 +219,24 @@ def test_what_cannot_be_compiled_stays_with_numpy(by, fresh, monkeypatch):
     assert np.array_equal(y, ops.correlate(x, w, **params))
 
 
+@MANY
+@given(correlations(), st.sampled_from(["f8", "f4"]), st.booleans())
 @pytest.mark.skipif(not HAS_NATIVE, reason="llvmlite is not installed")
-@pytest.mark.parametrize("groups", [1, 3])
-def test_shared_among_threads(by, monkeypatch, groups):
+def test_shared_among_threads(by, monkeypatch, case, dtype, turned):
     """The results are those of one thread, to the bit."""
     by("always")
-    x, w = numbers((5, groups, 4, 12, 12), dtype="f4"), numbers((groups, 9, 4, 3, 3), 1, "f4")
-    params = {"steps": (1, 1), "pads": ((1, 1), (1, 1)), "x_dilations": (1, 1), "w_dilations": (1, 1)}
+    shape_x, shape_w, params = case
+    x, w = numbers((4, *shape_x[1:]), dtype=dtype), numbers(shape_w, 1, dtype)
+    if turned:  # the channels last in memory
+        x = np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 2, -1)), -1, 2)
 
-    def run():
+    def run(count):
+        monkeypatch.setattr(threads, "thread_count", lambda: count)
         y, pullback = fx.vjp(lambda x, w: ops.correlate(x, w, **params), x, w)
-        return y, *pullback(np.ones_like(y))
+        return y, *pullback(numbers(y.shape, 2, dtype))
 
-    monkeypatch.setattr(conv, "thread_count", lambda: 1)
-    alone = run()
-    monkeypatch.setattr(conv, "thread_count", lambda: 3)
-    monkeypatch.setattr(conv, "THREAD_WORK", 1e-6)
-    for ours, theirs in zip(run(), alone):
+    monkeypatch.setattr(threads, "THREAD_WORK", 1e-6)
+    for ours, theirs in zip(run(3), run(1)):
         assert np.array_equal(ours, theirs)
 
 
@@ -312,7 +313,9 @@ def test_sums_of_lanes():
         name = f"sums_{width}_{rows}"
         f = Function(name, [PTR, PTR])
         x, y = f.arguments
-        f.store(conv.sum_lanes(f, [f.load(x, Type(F32.element, width), i * width) for i in range(rows)]), y)
+        f.store(
+            correlation.sum_lanes(f, [f.load(x, Type(F32.element, width), i * width) for i in range(rows)]), y
+        )
         run = engine.bind_function(engine.compile_functions([f]), name, ctypes.c_void_p, ctypes.c_void_p)
         given, out = np.arange(width * rows, dtype="f4"), np.zeros(max(rows, width), "f4")
         run(given.ctypes.data, out.ctypes.data)
