@@ -303,7 +303,9 @@ class JointPullback(PullbackRule):
 
         def transpose(*given: Any) -> list[Any]:
             with use_context(EVAL) if is_plain(given) else nullcontext():
-                return place_results(positions, [ct if ct is None else densify(ct) for ct in pullback(*given)])
+                return place_results(
+                    positions, [ct if ct is None else densify(ct) for ct in pullback(*given)]
+                )
 
         def compile_code() -> Callable[..., list[Any]]:
             graph = self.written_pullback() if present == (0,) and not extra_operands else None
@@ -316,7 +318,10 @@ class JointPullback(PullbackRule):
                     found[:] = [p for p, ct in zip(positions, cts) if ct is not None]
                     return [densify(ct) for ct in cts if ct is not None]
 
-                given = [*[avals[i] for i in (*present, *self.saved_positions)], *map(aval_of, extra_operands)]
+                given = [
+                    *[avals[i] for i in (*present, *self.saved_positions)],
+                    *map(aval_of, extra_operands),
+                ]
                 graph, places = stage(present_cotangents, given, self.primitive.name, sites=False), found
             plain = compile_graph(simplify_values(graph, True), True, quiet=True)
             traced = compile_graph(graph, False, quiet=True)

@@ -1,5 +1,8 @@
-"""The pullback of a primitive as code: a rule is staged, and what it reads is found. The code over kernels and that over
-binding functions are each written once they have been called a few times; until then the Graph is carried out."""
+"""The pullback of a primitive as code.
+
+A rule is compiled twice, over kernels and over binding functions, each once it has been called a few times. Until then
+its Graph is carried out or, where it is known what the rule reads, the rule itself is called.
+"""
 
 from __future__ import annotations
 
@@ -121,6 +124,7 @@ class PullbackCode:
     support, clean). `projected` are the operands whose avals follow the residuals."""
 
     graph: Graph | None = None
+    layout: Sequence[tuple | None] = ()
     clean: Sequence[int] = ()  # the places of supports that are computed on demand
     traced: Any = None
 
@@ -135,7 +139,6 @@ class PullbackCode:
     ):
         self.rule, self.avals, self.projected = rule, avals, projected
         self.name, self.shaped = name, shaped
-        self.layout: list[tuple | None] = []
         if read is None:
             graph = self.stage()
             read = [i for i, used in enumerate(graph.used_inputs()[1:]) if used]
@@ -146,10 +149,26 @@ class PullbackCode:
     def stage(self) -> Graph:
         """Return the Graph of the rule, which is staged once."""
         if self.graph is None:
-            self.layout.clear()
-            graph = stage(self.flatten_results, self.avals, self.name, sites=False)
+            layout: list[tuple | None] = []
+
+            def flatten_results(*tracers: Any) -> list[Any]:
+                results: list[Any] = []
+                for result in self.rule(*tracers):
+                    place = len(results)
+                    if result is None:
+                        layout.append(None)
+                    elif type(result) is Masked:
+                        layout.append((place, place + 1, result.clean))
+                        results += [result.value, result.support.force()]
+                    else:
+                        layout.append((place,))
+                        results.append(result)
+                return results
+
+            graph = stage(flatten_results, self.avals, self.name, sites=False)
+            self.layout = layout
+            self.clean = [part[1] for part in layout if part is not None and part[2:] == (True,)]
             self.graph = graph.prune(keep_effects=False)  # the operation has had them
-            self.clean = [part[1] for part in self.layout if part is not None and part[2:] == (True,)]
         return self.graph
 
     def widened(self, graph: Graph) -> list[int]:
@@ -159,21 +178,6 @@ class PullbackCode:
             for i, part in enumerate(self.layout)
             if part is not None and graph.outputs[part[0]].aval.dtype != self.avals[i + 2].dtype
         ]
-
-    def flatten_results(self, *tracers: Any) -> list[Any]:
-        """Apply the rule; note where its results are."""
-        results: list[Any] = []
-        for result in self.rule(*tracers):
-            place = len(results)
-            if result is None:
-                self.layout.append(None)
-            elif type(result) is Masked:
-                self.layout.append((place, place + 1, result.clean))
-                results += [result.value, result.support.force()]
-            else:
-                self.layout.append((place,))
-                results.append(result)
-        return results
 
     def compute_plain(self, ct: Any, residuals: Sequence[Any]) -> tuple:
         """Return the cotangents for plain values. The last residuals are the avals of the projected operands."""
@@ -209,7 +213,9 @@ class PullbackCode:
                 value = None if part is None else read_atom(graph.outputs[part[0]], values)
                 if part is not None and len(part) > 1:
                     _, place, clean = part
-                    support = partial(find_support, place) if clean else read_atom(graph.outputs[place], values)
+                    support = (
+                        partial(find_support, place) if clean else read_atom(graph.outputs[place], values)
+                    )
                     value = Masked(value, Support(support) if clean else support, clean)
                 results.append(value)
         if self.shaped:
@@ -267,11 +273,12 @@ def dtype_of(ct: Any) -> Any:
     return aval_of(ct.value if type(ct) is Masked else ct).dtype
 
 
-def format_result(part: tuple | None, atoms: Sequence[str]) -> str:
+def format_result(part: tuple | None, atoms: list[str]) -> str:
     """Return the expression for a cotangent at these places among the outputs."""
     if part is None:
         return "None"
-    return atoms[part[0]] if len(part) == 1 else f"Masked({atoms[part[0]]}, {atoms[part[1]]}, {part[2]})"
+    value: str = atoms[part[0]]
+    return value if len(part) == 1 else f"Masked({value}, {atoms[part[1]]}, {part[2]})"
 
 
 class LargePullback:

@@ -373,9 +373,7 @@ def may_compile(avals: Sequence[Aval], allow_positions: bool) -> bool:
     return (floating or allow_positions) and not all([a.weak for a in avals])
 
 
-def try_compile(
-    function: Callable[..., Any], avals: Sequence[Aval], name: str
-) -> Callable[..., Any] | None:
+def try_compile(function: Callable[..., Any], avals: Sequence[Aval], name: str) -> Callable[..., Any] | None:
     """Compile a function to straight-line code for plain values. Return None where it must run uncompiled, since it
     cannot be staged."""
     try:

@@ -17,8 +17,8 @@ SIMPLE = EXACT | {float, complex, dtype, np.dtype}  # what static parameters may
 
 
 class FirstCalls:
-    """Calls of an operation with Tensors and simple parameters, as most are, where no mode is on. It takes them as long as
-    the entry point does not pay; it leaves all others, and whatever is wrong with arguments, to that."""
+    """The first calls of an operation on Tensors and simple parameters, where no mode is on. All others, and
+    whatever is wrong with arguments, are left to the entry point."""
 
     __slots__ = ("calls", "names", "op", "positional")
 
@@ -35,7 +35,9 @@ class FirstCalls:
             return NOT_TAKEN
         if self.calls == 1:
             parameters = op.parameters
-            if os.environ.get("FXGRAD_NATIVE") == "always" or any([p.kind is p.VAR_POSITIONAL for p in parameters]):
+            if os.environ.get("FXGRAD_NATIVE") == "always" or any(
+                [p.kind is p.VAR_POSITIONAL for p in parameters]
+            ):
                 self.calls = costs.LATE_CALLS
                 return NOT_TAKEN
             self.names = [p.name for p in parameters]

@@ -1,5 +1,7 @@
-"""Code that is written and compiled once it pays. To write and compile straight-line Python takes a thousand times as long
-as a call of it: most functions of a test, and of a program's first second, are called a few times.
+"""Code that is written and compiled once it pays.
+
+To write and compile straight-line Python takes a thousand times as long as a call of it, and most functions of a test,
+or of a program's first second, are called a few times.
 """
 
 from __future__ import annotations
@@ -12,14 +14,16 @@ from ...core.costs import FUSED_ENTRIES, LATE_CALLS
 from ...core.graph import Literal
 
 if TYPE_CHECKING:
-    from ...core.graph import Equation, Graph, Var
+    from ...core.graph import Equation, Var
 
 
 class LateCode:
-    """A function that `make` compiles at the call after the first `LATE_CALLS`, or at the first one on large arrays. Until
-    then `evaluate` computes the same. Whoever keeps it is told by `use(code)` to keep the code in its place.
+    """A function that `make` compiles after `LATE_CALLS` calls, or at the first one on large arrays. Until then
+    `evaluate` computes the same.
 
-    Calls are counted, not timed: every run of a program gives the same digits."""
+    Calls are counted, not timed: every run of a program gives the same digits. Whoever keeps the function appends to
+    `uses` what puts the code in its place. With FXGRAD_NATIVE=always it is compiled at once.
+    """
 
     __slots__ = ("calls", "code", "evaluate", "make", "uses")
 
@@ -41,8 +45,9 @@ class LateCode:
         """Return the code."""
         if self.code is None:
             self.code = self.make()
-        while self.uses:
-            self.uses.pop()(self.code)
+        uses, self.uses = self.uses, []
+        for use in uses:
+            use(self.code)
         return self.code
 
 
@@ -52,7 +57,7 @@ def compile_late(function: Any) -> Any:
 
 
 def carry_out(equations: Sequence[Equation], values: dict[Any, Any], plain: bool) -> None:
-    """Carry out equations on the values of variables, among which the results are put: by kernels, if they are plain."""
+    """Carry out equations on the values of variables, among which results are put: by kernels, if these are plain."""
     for equation in equations:
         primitive = equation.primitive
         operands = [a.value if type(a) is Literal else values[a] for a in equation.inputs]
