@@ -22,7 +22,7 @@ from ..core.staging import stage
 from ..kernels.codegen.late import LateCode
 from ..kernels.codegen.source import compile_graph
 from .masked import densify
-from .pullback_code import Pullback, compile_pullback, simplify_values
+from .pullback_code import Pullback, compile_pullback, simplify_values, takes_rules
 from .transpose import transpose_graph
 
 
@@ -32,7 +32,7 @@ def elementwise_pullback(
     """Derive the Pullback of an elementwise primitive; it holds for all shapes with or without axes."""
     out = aval_of(y)
     operands = [aval_of(v) for v in values]
-    needed = [n if rule is not None else None for n, rule in zip(needed, primitive.partials)]
+    needed = [None if n is None or rule is None else True for n, rule in zip(needed, primitive.partials)]
     check_dtype(out.dtype, f"the result of {primitive.name}")
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None
@@ -284,7 +284,7 @@ class JointPullback(PullbackRule):
         """Compile the function (*cotangents present, *residuals, *extra operands) → a cotangent or None for every
         operand."""
         avals, positions = [*self.out_avals, *self.operands], self.positions
-        forward = self.forward(extra_operands)
+        forward, extra_avals = self.forward(extra_operands), [*map(aval_of, extra_operands)]
 
         def pullback(*given: Any) -> list[Any]:
             rest = iter(given)
@@ -302,13 +302,15 @@ class JointPullback(PullbackRule):
             return results
 
         def transpose(*given: Any) -> list[Any]:
+            if not takes_rules(given):
+                return code.compile()(*given)
             with use_context(EVAL) if is_plain(given) else nullcontext():
                 return place_results(
                     positions, [ct if ct is None else densify(ct) for ct in pullback(*given)]
                 )
 
         def compile_code() -> Callable[..., list[Any]]:
-            graph = self.written_pullback() if present == (0,) and not extra_operands else None
+            graph = self.written_pullback() if present == (0,) and not extra_avals else None
             places = positions  # the operands for which there is a cotangent
             if graph is None:
                 found: list[int] = []
@@ -320,11 +322,12 @@ class JointPullback(PullbackRule):
 
                 given = [
                     *[avals[i] for i in (*present, *self.saved_positions)],
-                    *map(aval_of, extra_operands),
+                    *extra_avals,
                 ]
                 graph, places = stage(present_cotangents, given, self.primitive.name, sites=False), found
             plain = compile_graph(simplify_values(graph, True), True, quiet=True)
             traced = compile_graph(graph, False, quiet=True)
             return lambda *given: place_results(places, (plain if is_plain(given) else traced)(*given))
 
-        return LateCode(transpose, compile_code)
+        code = LateCode(transpose, compile_code)
+        return code

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from ..core.aval import Aval, aval_of
+from ..core.aval import PLAIN, Aval, aval_of
 from ..core.costs import FUSED_ENTRIES, PRUNED_EQUATIONS
 from ..core.graph import Graph
-from ..core.interpreter import EVAL, use_context
+from ..core.interpreter import EVAL, Tracer, use_context
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..kernels.codegen.late import LateCode, carry_out, read_atom
@@ -194,6 +194,8 @@ class PullbackCode:
     def carry_out(self, ct: Any, residuals: Sequence[Any], plain: bool) -> list[Any]:
         """Compute the cotangents without further code."""
         graph = self.graph
+        if graph is None and not (plain or takes_rules((ct, *residuals))):
+            graph = self.stage()
         if graph is None:
             known = dict(zip(self.kept, residuals))
             results = list(self.rule(ct, *map(known.get, range(len(self.avals) - 1))))
@@ -266,6 +268,12 @@ class PullbackCode:
                     f"{INDENT}if found is not None: return found",
                 ]
         return source.function(f"pullback_{self.name}", parameters, f"({', '.join(results)},)")
+
+
+def takes_rules(values: Sequence[Any]) -> bool:
+    """Whether a rule may be applied to values as it is: an array of another library than NumPy's has operators of its
+    own, where a rule means operations."""
+    return all([type(v) in PLAIN or isinstance(v, Tracer) for v in values])
 
 
 def dtype_of(ct: Any) -> Any:
