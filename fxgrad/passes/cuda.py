@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..core.graph import Equation
 from ..kernels.cuda.functions import covers
-from ..kernels.space import REDUCTIONS, REPEATS
+from ..kernels.space import REDUCTIONS, REPEATS, reduces_an_end
 from .fusion import Target
 
 
@@ -28,6 +28,7 @@ CUDA = Target(
     is_native=covers,
     makes_code=lambda: True,
     suits_tiles=lambda equation: False,
-    fits_in=lambda equation, kind: covers(equation),
+    fits_in=lambda equation, kind: covers(equation) and reduces_an_end(equation.inputs[0].aval.shape, equation.params["axes"]),
+    go_together=lambda first, second: True,
     pays=is_worth_fusing,
 )
