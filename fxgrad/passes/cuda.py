@@ -28,7 +28,9 @@ CUDA = Target(
     is_native=covers,
     makes_code=lambda: True,
     suits_tiles=lambda equation: False,
-    fits_in=lambda equation, kind: covers(equation) and reduces_an_end(equation.inputs[0].aval.shape, equation.params["axes"]),
+    fits_in=lambda equation, kind: (
+        covers(equation) and reduces_an_end(equation.inputs[0].aval.shape, equation.params["axes"])
+    ),
     go_together=lambda first, second: True,
     pays=is_worth_fusing,
 )

@@ -166,7 +166,10 @@ class Writer:
         for d in reversed(work.outer):
             unit, self.at[d] = self.split(unit, dims[d])
         self.cuts = {d: (self.number(0), self.number(dims[d])) for d in (*work.inside, axis)}
-        for d, number, count in (*((d, unit, work.shares) for d in work.inside[:1]), (axis, piece, work.pieces)):
+        for d, number, count in (
+            *((d, unit, work.shares) for d in work.inside[:1]),
+            (axis, piece, work.pieces),
+        ):
             if count > 1:
                 start = number * work.lengths(d)
                 end = (start + work.lengths(d)).intrinsic("smin", self.number(dims[d]))
@@ -358,11 +361,16 @@ class Writer:
         while length % 2 == 0:
             length //= 2
             halves = [
-                [f.choose(vectors, range(2 * k * width + half, 2 * (k + 1) * width, 2)) for k in range(length)]
+                [
+                    f.choose(vectors, range(2 * k * width + half, 2 * (k + 1) * width, 2))
+                    for k in range(length)
+                ]
                 for half in (0, 1)
             ]
             vectors = [*map(combination.combine, *halves)]
-        return fold([f.choose(vectors, range(k, length * width, length)) for k in range(length)], combination.combine)
+        return fold(
+            [f.choose(vectors, range(k, length * width, length)) for k in range(length)], combination.combine
+        )
 
     def fold_rows(self, vectors: Sequence[Value], combination: Combination) -> list[Value]:
         """Combine all places along the axis for each of the entries there: halves of the lanes, until one place is

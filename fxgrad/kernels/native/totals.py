@@ -50,7 +50,7 @@ def make_tier(
 ) -> tuple[Tier | None, float]:
     """Return the Tier of a reduction, if machine code can be made of it, and the nanoseconds that NumPy takes."""
     operand = Var(Aval(x.shape, x.dtype))
-    result = Var(primitive.abstract(operand.aval, axes=axes))
+    result = Var(primitive.abstract_eval([operand.aval], {"axes": axes}))
     equation = Equation(primitive, [operand], [result], {"axes": axes}, None)
     if operand.aval.size in (0, result.aval.size) or not groups.admits(equation):
         return None, 0.0
