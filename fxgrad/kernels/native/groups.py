@@ -228,8 +228,8 @@ class Writer:
         adopt(loop.carry)
 
     def write_loops(self, axes: Sequence[int], totals: Totals, *ends: Value) -> None:
-        """Write the loops over dimensions that all reductions reduce, the first one between these ends: in chains, whose
-        totals are added."""
+        """Write the loops over dimensions that all reductions reduce, the first one between these ends: in chains,
+        whose totals are added."""
         if not axes:
             self.write_tile(totals)
             return
