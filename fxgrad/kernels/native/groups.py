@@ -34,7 +34,6 @@ from . import arrays, exceptions, lanes, math
 from .ir import I32, I64, PTR, Function, Type, Value, hide
 from .tiling import CHAIN, Work
 
-RUN = 16  # vectors of a row that are added one after the other
 MISFIT = -1  # what `group` returns if the arrays do not lie in memory as it needs them
 DOUBTFUL = 1 << 16  # what code returns, beside exceptions, where NumPy has to say what is wrong
 BODY, GROUP = "body", "group"

@@ -22,10 +22,11 @@ from ...core.graph import Equation, Literal
 from ..row_space import MOVES, RowSpace, strides
 from ..space import REDUCTIONS
 from . import lanes
-from .groups import BODY, RUN, Combination
+from .groups import BODY, Combination
 from .ir import I64, PTR, Function, Type, Value, hide
 from .processor import vector_bytes
 
+RUN = 16  # vectors of a row that are added one after the other
 CHEAP = frozenset(
     {"add", "subtract", "multiply", "negative", "maximum", "minimum", "absolute", "where", "convert"}
 )
