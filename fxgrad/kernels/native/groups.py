@@ -177,7 +177,7 @@ class Writer:
         every = self.start(self.space.reductions)
         if axis in work.reduced:
             self.write_loops([*work.inside, axis], every, *self.cuts[(*work.inside, axis)[0]])
-            self.finish(every)
+            self.finish(every, False)
             return
         wide = {i: vs for i, vs in every.items() if self.space.reductions[i].reduced[axis]}
 
@@ -185,10 +185,18 @@ class Writer:
             found = {**every, **totals}
             self.write_loops(work.inside, found, *self.cuts[work.inside[0]] if work.inside else ())
             totals.update((i, found[i]) for i in totals)
-            self.finish({i: vs for i, vs in found.items() if i not in totals})
+            self.finish({i: vs for i, vs in found.items() if i not in totals}, bool(work.strip))
 
-        self.write_tiles(wide, *self.cuts[axis], write_inside)
-        self.finish(wide)
+        if not work.strip:
+            self.write_tiles(wide, *self.cuts[axis], write_inside)
+        else:
+            first = work.inside[0]
+            self.clear(set(every) - set(wide))
+            start, stop = self.cuts[first]
+            with self.loop(start, stop, work.strip, wide) as index:
+                self.cuts[first] = index, (index + work.strip).intrinsic("smin", stop)
+                self.write_tiles(wide, *self.cuts[axis], write_inside)
+        self.finish(wide, False)
 
     def split(self, number: Value, count: int) -> tuple[Value, Value]:
         """Return quotient and remainder."""
@@ -323,21 +331,37 @@ class Writer:
         fresh = self.present
         if self.counted is not None:
             fresh = self.places(vector) >= self.function.splat(self.counted, self.tile.width)
-        if fresh is None or not reduction.reduced[self.tile.axis]:
+        if fresh is None or not (reduction.reduced[self.tile.axis] or self.work.strip):
             return value
         return lanes.mask_parts(fresh, combination.dtype).select(value, combination.neutral)
 
     # -- totals ------------------------------------------
-    def finish(self, totals: Totals) -> None:
-        """Store totals: combine first what lies in lanes."""
-        f, tile, dims = self.function, self.tile, self.space.dims
+    def total_place(self, i: int) -> Value:
+        """Return the entry of the results of a reduction to which the totals of a tile belong."""
+        dims, reduced = self.space.dims, self.space.reductions[i].reduced
+        kept = [d for d in range(len(dims)) if not reduced[d]]
+        steps = dict(zip(kept, strides([dims[d] for d in kept])))
+        place = self.parts[i] * prod(dims[d] for d in kept)
+        return place + self.place([steps.get(d, 0) for d in range(len(dims))])
+
+    def clear(self, outputs: Iterable[int]) -> None:
+        """Set the totals of a unit, of which every strip makes a part, to nothing."""
+        f, (start, stop) = self.function, self.cuts[self.tile.axis]
+        for i in sorted(outputs):
+            combination = self.combinations[i]
+            inner = 1 if self.space.reductions[i].reduced[-1] else self.tile.inner
+            self.at[self.tile.axis] = start
+            place = lanes.part_number(self.total_place(i), combination.dtype)
+            value = lanes.to_memory(f.constant(combination.neutral, combination.type(1)._replace(width=1)))
+            with f.loop((stop - start) * (inner * lanes.parts_of(combination.dtype))) as loop:
+                f.store(value, self.targets[i], place + loop.index)
+
+    def finish(self, totals: Totals, adds: bool) -> None:
+        """Store totals, or add them to what is stored: combine first what lies in lanes."""
+        f, tile = self.function, self.tile
         for i, vectors in totals.items():
             combination, reduced = self.combinations[i], self.space.reductions[i].reduced
-            kept = [d for d in range(len(dims)) if not reduced[d]]
-            steps = dict(zip(kept, strides([dims[d] for d in kept])))
-            place = self.parts[i] * prod(dims[d] for d in kept)
-            place = place + self.place([steps.get(d, 0) for d in range(len(dims))])
-            place = lanes.part_number(place, combination.dtype)
+            place = lanes.part_number(self.total_place(i), combination.dtype)
             if reduced[tile.axis] and reduced[-1]:
                 numbers = [combination.across(fold(vectors, combination.combine))]
             elif reduced[tile.axis]:
@@ -347,12 +371,23 @@ class Writer:
             else:
                 numbers = vectors
             present = self.present if not reduced[-1] else None
-            for k, number in enumerate(map(lanes.to_memory, numbers)):
-                at = place + k * number.type.width
+            if present is not None:
+                present = lanes.mask_parts(present, combination.dtype)
+            for k, number in enumerate(numbers):
+                at, type = place + k * number.type.width, lanes.to_memory(number).type
+                if adds:
+                    held = (
+                        f.load(self.targets[i], type, at)
+                        if present is None
+                        else f.load_masked(self.targets[i], present, type, at)
+                    )
+                    number = combination.combine(
+                        lanes.from_memory(held, lanes.part_dtype(combination.dtype)), number
+                    )
                 if present is None:
-                    f.store(number, self.targets[i], at)
+                    f.store(lanes.to_memory(number), self.targets[i], at)
                 else:
-                    f.store_masked(number, self.targets[i], lanes.mask_parts(present, combination.dtype), at)
+                    f.store_masked(lanes.to_memory(number), self.targets[i], present, at)
 
     def fold_columns(self, vectors: Sequence[Value], combination: Combination) -> Value:
         """Combine all entries at one place along the axis: neighbouring lanes."""

@@ -14,6 +14,7 @@ CHAIN = 32  # additions one after the other
 PIECE = 1 << 14  # entries of a run, beyond which it is cut
 SHARE = 1 << 15  # entries of a unit that reduces, beyond which another one helps
 SHARES = 64  # units at most that are put together to the same totals
+STRIP = 8  # lines that are visited together
 ACCUMULATORS = 8  # vectors of totals that stay in registers
 REGISTER = 16  # bytes of the smallest vector of which no lane is left to chance
 
@@ -78,6 +79,7 @@ class Work:
     outer     dimensions that no reduction reduces, and then those that not all of them reduce
     pieces    of the axis of the tiles
     inside    dimensions that all reductions reduce
+    strip     places of the first of these that are visited before the next tile is, 0 for all
 
     A unit of work is one step of the first three. The loop over the tiles of a piece is inside of all others if all
     reductions reduce the axis of the tiles, and else just outside of `inside`.
@@ -107,6 +109,11 @@ class Work:
                 most //= self.shares
             if tile.axis in self.reduced and most > 1 and not tile.is_partial:
                 self.piece = -(-self.piece // (most * tile.extent)) * tile.extent
+        # Where a unit has several tiles beside one another, a few lines of all of them are visited at a time, as they lie
+        # in memory.
+        beside = tile.axis not in self.reduced and self.piece > tile.extent
+        lines = 1 if space.results else max(STRIP // self.additions(self.inside[1:]), 1)
+        self.strip = lines if beside and self.inside and self.share > lines else 0
         self.units = self.shares * self.pieces * prod(dims[d] for d in self.outer)
 
     @property

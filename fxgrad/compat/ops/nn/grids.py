@@ -107,9 +107,7 @@ def grid_sample_values(input, grid, mode: str, padding_mode: str, align_corners:
 
 
 SAMPLERS = {
-    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False)(
-        grid_sample_values
-    )
+    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False)(grid_sample_values)
     for rank in (2, 3)
 }
 
