@@ -109,8 +109,7 @@ class Work:
                 most //= self.shares
             if tile.axis in self.reduced and most > 1 and not tile.is_partial:
                 self.piece = -(-self.piece // (most * tile.extent)) * tile.extent
-        # Where a unit has several tiles beside one another, a few lines of all of them are visited at a time, as they lie
-        # in memory.
+        # A few lines of tiles that lie beside one another are visited at a time, as they lie in memory.
         beside = tile.axis not in self.reduced and self.piece > tile.extent
         lines = 1 if space.results else max(STRIP // self.additions(self.inside[1:]), 1)
         self.strip = lines if beside and self.inside and self.share > lines else 0
