@@ -248,15 +248,6 @@ def scaled(n: int) -> Call:
     return lambda: function(2.0, 3.0, x)
 
 
-def summed_columns(n: int) -> Call:
-    import fxgrad as fx
-    import fxgrad.numpy as fnp
-
-    x = row(1 << 16).reshape(-1, n)
-    function = fx.jit(lambda x: fnp.sum(fnp.exp(x) * x, 0))
-    return lambda: function(x)
-
-
 def summed_rows(n: int) -> Call:
     import fxgrad as fx
     import fxgrad.numpy as fnp
@@ -383,7 +374,6 @@ PROGRAMS: dict[str, Program] = {
     "STACKED_ENTRIES": Program(stacked, powers(12, 20)),
     "ROW_ENTRIES": Program(softened, powers(8, 16)),
     "SCANNED_ENTRIES": Program(scaled, powers(8, 16)),
-    "NARROW_COLUMNS": Program(summed_columns, powers(2, 10)),
     "SUMMED_BY_ONES": Program(summed_rows, powers(6, 14)),
     "MULTIPLIED_EXPONENT": Program(raised(1 << 12), [5, 7, 15, 31, 63, 127, 255]),
     "DOUBLED_ORDER": Program(exponential, [2, 4, 8, 16, 32]),
@@ -420,6 +410,12 @@ def of_entries(name: str, operands: int = 1) -> Callable[[int], Call]:
         return lambda: function(*given)
 
     return make
+
+
+def summed_in_runs(n: int) -> Call:
+    """Sums of n runs of two entries."""
+    x = row(2 * n).reshape(n // 16, 2, 8, 2)
+    return lambda: x.sum((1, 3))
 
 
 def repeated(prepare: Callable[[], Call]) -> Callable[[int], Call]:
@@ -494,6 +490,7 @@ TIMES: dict[str, Work] = {
     "ENTRY_TIME": Work(of_entries("add", 2), *ENTRIES),
     "FUNCTION_TIME": Work(of_entries("sinh"), *ENTRIES),
     "SPECIAL_PASSES": Work(special("erf"), (FEW, MANY), (FEW * 0.5, MANY * 0.5)),  # of ENTRY_TIME each
+    "RUN_PASSES": Work(summed_in_runs, (FEW, MANY), (FEW * 0.5, MANY * 0.5)),  # of ENTRY_TIME each
     "OUTER_TIME": Work(outer, *ENTRIES),
     "CUMULATION_TIME": Work(of_entries("cumsum"), *ENTRIES),
     "SCATTER_TIME": Work(scattered, *ENTRIES),

@@ -149,7 +149,6 @@ if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the 
     from .kernels.normal_cdf import normal_cdf_kernel as normal_cdf_kernel
     from .kernels.power import real_power as real_power
     from .kernels.registry import native_function as native_function
-    from .kernels.space import reduces_an_end as reduces_an_end
     from .kernels.special import real_kernel as real_kernel
     from .ops import derive as derive
     from .ops import masked as masked

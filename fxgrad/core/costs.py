@@ -44,6 +44,7 @@ ROUND_TIME = 4e6  # steps of a loop between two questions whether to compile it
 OPERATION_TIME = 600  # an operation on a few numbers
 SLOW_OPERATION_TIME = 8e3  # one that has ten times as much to prepare, such as `solve`
 ENTRY_TIME = 0.5  # an entry of a sum or product
+RUN_PASSES = 40  # entries whose sums take as long as it takes to begin a run of a reduction
 FUNCTION_TIME = 3.0  # an entry of exp and its kin
 SPECIAL_PASSES = 50  # sums that a special function takes as long as
 OUTER_TIME = 0.7  # an entry of an outer product
@@ -76,7 +77,6 @@ SEEN_ENTRIES = (
     1 << 16
 )  # entries of a captured array up to which it is looked at whether they are all one number
 SEEN_ORDER = 4096  # order of a captured matrix up to which it is looked at whether it is the identity
-NARROW_COLUMNS = 64  # columns up to which NumPy's sums over rows take several times as long
 SUMMED_BY_ONES = 1024  # rows up to which a product with a row of ones sums them faster
 SCALED_ROW = 64  # entries of a row from which on it does not matter that others are longer
 REPEATED_STEPS = 3  # steps that are repeated rather than kept

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import takewhile
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..core.costs import COMPILATION, ENTRY_TIME, OPERATION_TIME
-from ..core.graph import Graph
+from ..core.costs import COMPILATION, ENTRY_TIME, OPERATION_TIME, RUN_PASSES
+from ..core.graph import Equation, Graph
 from .codegen.source import compile_graph
 from .native.tier import Tier
 from .row_space import RowSpace, uses_reductions
-from .space import Space
+from .space import REDUCTIONS, Space
 from .tiles import Tiles
 
 
@@ -32,8 +34,7 @@ class Group:
         self.code = compile_graph(graph, True)
         self.tiles: Tiles | None = None
         self.native: Callable[..., list[Any]] | None = None
-        passes = sum(getattr(e.primitive.kernel, "passes", 1) for e in graph.equations)
-        self.cost = len(graph.equations) * OPERATION_TIME + passes * ENTRY_TIME * self.space.size
+        self.cost = numpy_time(graph)
         self.tier: Tier | None = None
         if native:
             make = partial(compile_group, self.space, self.code, freedom)
@@ -63,6 +64,23 @@ class Group:
             except FloatingPointError:
                 pass  # in one of many tiles; whole arrays are warned of once
         return self.code(*operands)
+
+
+def numpy_time(graph: Graph) -> float:
+    """Return about how many nanoseconds NumPy takes for the equations of a group."""
+    size = max(v.aval.size for e in graph.equations for v in (*e.inputs, *e.outputs))
+    passes = sum(map(count_passes, graph.equations))
+    return len(graph.equations) * OPERATION_TIME + passes * ENTRY_TIME * size
+
+
+def count_passes(equation: Equation) -> float:
+    """Return as many sums of an entry take NumPy as long as an equation."""
+    if equation.primitive.name not in REDUCTIONS:
+        return getattr(equation.primitive.kernel, "passes", 1)
+    shape, axes = equation.inputs[0].aval.shape, equation.params["axes"]
+    last = len(shape) - 1
+    ending = takewhile(lambda a: shape[a] == 1 or (a in axes) == (last in axes), range(last, -1, -1))
+    return 1 + RUN_PASSES / prod(shape[a] for a in ending)
 
 
 def compile_group(space: Space | RowSpace, by_numpy: Callable[..., list[Any]], freedom: str) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,11 +34,10 @@ REDUCTIONS: dict[str, np.ufunc] = {
 
 
 class Reduction(NamedTuple):
-    """An equation that reduces the leading dimensions before `place` (`leading`), or those from `place` on."""
+    """An equation that reduces, and which of the dimensions."""
 
     equation: Equation
-    leading: bool
-    place: int
+    reduced: tuple[bool, ...]
 
     @property
     def ufunc(self) -> np.ufunc:
@@ -89,10 +88,8 @@ class Space:
         self.reductions: dict[int, Reduction] = {}
         for i, v in enumerate(graph.outputs):
             if v in reductions:
-                reduced = [kind[count + list(reductions).index(v)] for kind in kinds]
-                leading = reduced[0] and not reduced[-1]
-                place = reduced.index(False) if leading else reduced.index(True)
-                self.reductions[i] = Reduction(reductions[v], leading, place)
+                number = count + list(reductions).index(v)
+                self.reductions[i] = Reduction(reductions[v], tuple(kind[number] for kind in kinds))
 
     @property
     def size(self) -> int:
@@ -113,8 +110,7 @@ def steps_of(dims: Sequence[int], runs: Sequence[bool]) -> tuple[int, ...]:
     return tuple(reversed(steps))
 
 
-def admits_reduction(equation: Any) -> bool:
-    """Whether an equation reduces its operand along axes in a way that a group can compute."""
-    return equation.primitive.name in REDUCTIONS and reduces_an_end(
-        equation.inputs[0].aval.shape, equation.params["axes"]
-    )
+def are_nested(shape: Sequence[int], first: Sequence[int], second: Sequence[int]) -> bool:
+    """Whether one of two sets of axes contains the other, apart from axes of length one."""
+    one, other = ({a for a in axes if shape[a] != 1} for axes in (first, second))
+    return one <= other or other <= one

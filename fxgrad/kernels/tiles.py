@@ -53,10 +53,11 @@ class Tiles:
 
     @staticmethod
     def pay(space: Space) -> bool:
-        """Whether there are enough tiles of at most the proper size."""
+        """Whether there are enough tiles of at most the proper size, and more than reductions."""
         row = prod(space.dims[1:])
         return (
-            row <= FEWEST_TILES * CACHE_ENTRIES
+            not all(e.primitive.name in REDUCTIONS for e in space.graph.equations)
+            and row <= FEWEST_TILES * CACHE_ENTRIES
             and space.size >= FEWEST_TILES * CACHE_ENTRIES
             and space.dims[0] >= FEWEST_TILES
         )
@@ -78,9 +79,7 @@ class Tiles:
                 array[start:stop] = values[i]
             for i, reduction in space.reductions.items():
                 value = np.broadcast_to(values[i], (self.rows, *rest))[done - start :]
-                axes = tuple(
-                    range(reduction.place) if reduction.leading else range(reduction.place, len(space.dims))
-                )
+                axes = tuple(d for d, is_reduced in enumerate(reduction.reduced) if is_reduced)
                 parts[i].append(reduction.ufunc.reduce(value, axis=axes))
         return [
             whole[i].reshape(v.aval.shape) if i in whole else self.total(i, parts[i], v.aval)
@@ -90,7 +89,7 @@ class Tiles:
     def total(self, i: int, parts: Sequence[Any], aval: Any) -> Any:
         """Combine the partial results of the tiles for a reduction."""
         reduction = self.space.reductions[i]
-        if not reduction.leading and reduction.place > 0:
+        if not reduction.reduced[0]:
             return np.concatenate(parts).reshape(aval.shape)
         total = reduction.ufunc.reduce(np.stack(parts), axis=0, dtype=aval.dtype)
         return total.reshape(aval.shape) if aval.shape else total

@@ -76,26 +76,30 @@ def composite(
     reference: Callable[..., Any] | None = None,
     *,
     further: tuple[str, ...] = (),
+    below: float = float("inf"),
     derivative: str = DIFFERENTIABLE,
     origin: str | None = None,
 ) -> Callable[[F], F]:
     """Declare a function of the namespace: its body is run on traced values, `reference` on all others.
 
     Without a reference the body serves every value; with one, where a keyword of `further` is given, an option that
-    NumPy's function has not. With an argument `out` the result is written into that. Errors raised on the way get the
-    operation's name, the open transforms and the user's line. The docstring is completed (see `documentation`): it
-    says which `derivative` there is, and links to the page of the reference, or of what has its full name, `origin`.
+    NumPy's function has not, or where the first argument is an array that has not fewer entries than `below`. With an
+    argument `out` the result is written into that. Errors raised on the way get the operation's name, the open
+    transforms and the user's line. The docstring is completed (see `documentation`): it says which `derivative` there
+    is, and links to the page of the reference, or of what has its full name, `origin`.
     """
 
     def declare(body: F) -> F:
         name, parameters = body.__name__, parameters_of(body)
         out = out_position(body)
-        has_mask = "where" in parameters
+        has_mask, is_limited = "where" in parameters, below < float("inf")
         creates, may_show = name in CREATORS, name in VIEWS or name == "einsum"
 
         def choose(*args: Any, **kwargs: Any) -> Any:
             """Call `reference` or `body`, as `function` does."""
             chosen = body if further and has_option(further, kwargs) else reference or body
+            if args and type(args[0]) is np.ndarray and args[0].size >= below:
+                chosen = body
             if any(map(is_beyond_numpy, (*args, *kwargs.values()))):
                 chosen = body
             return chosen(*args, **kwargs)
@@ -114,6 +118,7 @@ def composite(
                     observer is None
                     and reference is not None
                     and not (kwargs and further and has_option(further, kwargs))
+                    and not (is_limited and args and type(args[0]) is np.ndarray and args[0].size >= below)
                 ):
                     for value in args:
                         if is_beyond_numpy(value):

@@ -16,6 +16,7 @@ from .. import ops
 from ..core.arrays import as_value
 from ..core.aval import Aval
 from ..core.common_errors import wrong_shape
+from ..core.costs import FUSED_ENTRIES
 from ..core.errors import ShapeError, StructureError
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.operators import remember_radicand, square
@@ -59,7 +60,7 @@ def reduction(a: Any, reduce: Any, identity: Any, join: Any, axis: Any, dtype: A
 
 
 # -- sums and products ------------------------------------------
-@composite(np.sum, derivative=LINEAR)
+@composite(np.sum, below=FUSED_ENTRIES, derivative=LINEAR)
 def sum(
     a: ArrayLike,
     axis: Axis = None,
@@ -77,7 +78,7 @@ def sum(
     return reduction(a, ops.reduce_sum, 0, ops.add, axis, dtype, keepdims, initial, where)
 
 
-@composite(np.prod)
+@composite(np.prod, below=FUSED_ENTRIES)
 def prod(
     a: ArrayLike,
     axis: Axis = None,
@@ -106,7 +107,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
     return sum(a if kind(a) == "b" else ops.not_equal(a, 0), axis, np.intp, keepdims=keepdims)
 
 
-@composite(np.any, derivative=NO_DERIVATIVE)
+@composite(np.any, below=FUSED_ENTRIES, derivative=NO_DERIVATIVE)
 def any(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> Array:
@@ -118,7 +119,7 @@ def any(
     return reduction(a, ops.reduce_any, False, None, axis, None, keepdims, None, where)
 
 
-@composite(np.all, derivative=NO_DERIVATIVE)
+@composite(np.all, below=FUSED_ENTRIES, derivative=NO_DERIVATIVE)
 def all(
     a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: ArrayLike = True
 ) -> Array:
@@ -148,7 +149,7 @@ def extremum(a: Any, reduce: Any, join: Any, axis: Any, keepdims: bool, initial:
     return reduction(a, reduce, None, join, axes, None, keepdims, initial, True)
 
 
-@composite(np.max)
+@composite(np.max, below=FUSED_ENTRIES)
 def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
     """The largest entry along axes; tied entries share the derivative.
@@ -162,7 +163,7 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
     return extremum(a, ops.reduce_max, ops.maximum, axis, keepdims, initial, where)
 
 
-@composite(np.min)
+@composite(np.min, below=FUSED_ENTRIES)
 def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
         where: ArrayLike = True) -> Array:  # fmt: skip
     """The smallest entry along axes; tied entries share the derivative.
@@ -179,7 +180,7 @@ def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 amax, amin = max, min
 
 
-@composite(np.ptp)
+@composite(np.ptp, below=FUSED_ENTRIES)
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
     """The difference of the largest and the smallest entry along axes; tied entries share the derivative.
 
@@ -235,7 +236,7 @@ def reduced_count(a: Any, axes: tuple[int, ...], where: Any, keepdims: bool) -> 
     return keep_reduced_axes(ops.reduce_sum(cast(taking_part, np.intp), axes=axes), a.shape, axes, keepdims)
 
 
-@composite(np.mean, derivative=LINEAR)
+@composite(np.mean, below=FUSED_ENTRIES, derivative=LINEAR)
 def mean(a: ArrayLike, axis: Axis = None, dtype: DType = None, out: None = None, keepdims: bool = False, *,
          where: ArrayLike = True) -> Array:  # fmt: skip
     """The arithmetic mean along axes.
@@ -275,7 +276,7 @@ def deviations(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: 
     return apart, divisor, axes, inner, outer
 
 
-@composite(np.var)
+@composite(np.var, below=FUSED_ENTRIES)
 def var(
     a: ArrayLike,
     axis: Axis = None,
@@ -301,7 +302,7 @@ def var(
     return cast(cast(ops.divide(total, divisor), inner), outer)
 
 
-@composite(np.std)
+@composite(np.std, below=FUSED_ENTRIES)
 def std(
     a: ArrayLike,
     axis: Axis = None,

@@ -9,20 +9,30 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
-from ..core.costs import CUMULATED_ENTRIES
+from ..core.costs import CUMULATED_ENTRIES, FUSED_ENTRIES
 from ..core.key import params_key
 from ..kernels.registry import native_function
 from .kinds import general, linear, namespace_function
 from .vocabulary import ops
 
 
-def reduction_kernel(ufunc: str, function: str) -> Callable[[Any], Callable]:
-    """Return the kernel factory of a reduction: the ufunc's method for NumPy, the function elsewhere."""
+def reduction_kernel(name: str, ufunc: str, function: str) -> Callable[[Any], Callable]:
+    """Return the kernel factory of a reduction: the ufunc's method for NumPy, or machine code if there are many
+    entries; the function elsewhere."""
 
     def make_kernel(xp: Any) -> Callable:
         if xp is np:
             reduce = getattr(np, ufunc).reduce
-            return lambda x, *, axes: reduce(x, axis=axes)
+
+            def reduce_entries(x: Any, *, axes: tuple[int, ...]) -> Any:
+                if type(x) is np.ndarray and x.size >= FUSED_ENTRIES:
+                    primitive = getattr(ops, name).primitive
+                    y = native_function("totals.reduce_natively")(primitive, reduce, x, axes)
+                    if y is not None:
+                        return y
+                return reduce(x, axis=axes)
+
+            return reduce_entries
         reduce = getattr(xp, function)
         return lambda x, *, axes: reduce(x, axis=axes)
 
@@ -77,7 +87,7 @@ def accumulation_reach(mask: Any, *avals: Aval, axis: int) -> Any:
 
 reduce_sum = linear(
     "reduce_sum",
-    reduction_kernel("add", "sum"),
+    reduction_kernel("reduce_sum", "add", "sum"),
     abstract_rule=reduction_aval,
     transpose_rule=sum_transpose,
     batch_rule=lambda x, *, size, axes: reduce_sum(x, axes=shift_axes(axes)),
@@ -106,8 +116,8 @@ def extremum_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return ops.divide(reduce_sum(ops.where(hit, t, 0), axes=axes), count)
 
 
-reduce_max = reduction("reduce_max", reduction_kernel("maximum", "max"), extremum_tangent)
-reduce_min = reduction("reduce_min", reduction_kernel("minimum", "min"), extremum_tangent)
+reduce_max = reduction("reduce_max", reduction_kernel("reduce_max", "maximum", "max"), extremum_tangent)
+reduce_min = reduction("reduce_min", reduction_kernel("reduce_min", "minimum", "min"), extremum_tangent)
 
 
 def product_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
@@ -124,9 +134,9 @@ def product_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
     return reduce_sum(t * (before * after), axes=(axis,))
 
 
-reduce_prod = reduction("reduce_prod", reduction_kernel("multiply", "prod"), product_tangent)
-reduce_any = reduction("reduce_any", reduction_kernel("logical_or", "any"))
-reduce_all = reduction("reduce_all", reduction_kernel("logical_and", "all"))
+reduce_prod = reduction("reduce_prod", reduction_kernel("reduce_prod", "multiply", "prod"), product_tangent)
+reduce_any = reduction("reduce_any", reduction_kernel("reduce_any", "logical_or", "any"))
+reduce_all = reduction("reduce_all", reduction_kernel("reduce_all", "logical_and", "all"))
 
 
 def norm_kernel(xp: Any) -> Any:

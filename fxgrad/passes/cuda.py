@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..core.graph import Equation
 from ..kernels.cuda.functions import covers
-from ..kernels.space import REDUCTIONS, REPEATS
+from ..kernels.space import REDUCTIONS, REPEATS, reduces_an_end
 from .fusion import Target
 
 
@@ -15,6 +15,11 @@ def is_candidate(equation: Equation) -> bool:
     primitive = equation.primitive
     entrywise = primitive.entrywise or primitive.name in REPEATS
     return entrywise and len(equation.outputs) == 1 and equation.outputs[0].aval.size > 1
+
+
+def is_at_an_end(reduction: Equation) -> bool:
+    """Whether a reduction reduces the first or the last axes."""
+    return reduces_an_end(reduction.inputs[0].aval.shape, reduction.params["axes"])
 
 
 def is_worth_fusing(group: Sequence[Equation]) -> bool:
@@ -28,6 +33,9 @@ CUDA = Target(
     is_native=covers,
     makes_code=lambda: True,
     suits_tiles=lambda equation: False,
-    fits_in=lambda equation, kind: covers(equation),
+    fits_in=lambda equation, kind: (
+        covers(equation) and reduces_an_end(equation.inputs[0].aval.shape, equation.params["axes"])
+    ),
+    go_together=lambda first, second: True,
     pays=is_worth_fusing,
 )

@@ -29,12 +29,11 @@ from ..core.costs import (
     FUSED_ENTRIES,
     FUSED_OPERATIONS,
     GROUP_OPERATIONS,
-    NARROW_COLUMNS,
 )
 from ..core.graph import Equation, Graph, Literal, Var
 from ..kernels.native import engine
 from ..kernels.row_space import MOVES, RowRules, row_axes
-from ..kernels.space import PAIRWISE, REDUCTIONS, REPEATS, admits_reduction
+from ..kernels.space import PAIRWISE, REDUCTIONS, REPEATS, are_nested
 from .fused import FUSED
 
 FAST = " reassoc contract"  # what `relax` allows: sums in any order, a product and a sum in one rounding
@@ -48,6 +47,7 @@ class Target(NamedTuple):
     makes_code      of none: whether machine code is made at all
     suits_tiles     whether it can be computed in tiles
     fits_in         whether a group of a kind can reduce as it does
+    go_together     of two: whether a group can reduce as both do
     pays            of those of a group: whether they are carried out faster as one
     """
 
@@ -56,6 +56,7 @@ class Target(NamedTuple):
     makes_code: Callable[[], bool]
     suits_tiles: Callable[[Equation], bool]
     fits_in: Callable[[Equation, Any], bool]
+    go_together: Callable[[Equation, Equation], bool]
     pays: Callable[[Sequence[Equation]], bool]
 
 
@@ -194,7 +195,7 @@ class Fusion:
         if self.target.is_candidate(e):
             native = self.target.is_native(e)
             return Kind(e.outputs[0].aval.shape, native) if native or self.target.suits_tiles(e) else None
-        if e.primitive.name not in REDUCTIONS or not admits_reduction(e):
+        if e.primitive.name not in REDUCTIONS or e.inputs[0].aval.size == e.outputs[0].aval.size:
             return None
         kind = self.member.get(e.inputs[0])
         size = e.inputs[0].aval.size
@@ -206,9 +207,13 @@ class Fusion:
         return kind if fits else None
 
     def keeps_rules(self, e: Equation, kind: Kind) -> bool:
-        """Whether the group of a kind can be carried out with one more equation: if somebody in it reads what others
-        have reduced, row by row."""
+        """Whether the group of a kind can be carried out with one more equation: if its reductions go together, and, if
+        somebody in it reads what others have reduced, row by row."""
         group, rules = self.open.get(kind, ()), self.rules.get(kind)
+        if e.primitive.name in REDUCTIONS:
+            reductions = [r for r in group if r.primitive.name in REDUCTIONS]
+            if not all(self.target.go_together(e, r) for r in reductions):
+                return False
         if rules is not None:
             return rules.admit(e, self.numbers)
         if not any(self.numbers.get(v) == kind for v in sources(e)):
@@ -287,7 +292,7 @@ def is_worth_fusing(group: Sequence[Equation]) -> bool:
     steps = [e for e in group if e.primitive.name not in MOVES | REPEATS]
     size = max((v.aval.size for e in group for v in (*e.inputs, *e.outputs)), default=0)
     if all(e.primitive.name in REDUCTIONS or e.outputs[0].aval.size < size for e in steps):
-        return size >= FUSED_ENTRIES and any(reduces_columns(e) for e in steps)
+        return size >= FUSED_ENTRIES and bool(steps)
     if engine.mode() == "always":
         return bool(steps)
     if size >= FUSED_ENTRIES:
@@ -296,18 +301,20 @@ def is_worth_fusing(group: Sequence[Equation]) -> bool:
     return sum(1 + (type(e.primitive.kernel) is not np.ufunc) for e in steps) >= FUSED_OPERATIONS
 
 
-def reduces_columns(e: Equation) -> bool:
-    """Whether an equation reduces leading axes of an array with few columns, each of which costs NumPy a call."""
-    shape = e.inputs[0].aval.shape
-    return (
-        e.primitive.name in REDUCTIONS
-        and not row_axes(e)
-        and e.outputs[0].aval.size <= NARROW_COLUMNS < prod(shape)
-    )
+def go_together(first: Equation, second: Equation) -> bool:
+    """Whether machine code, which stores no totals before they are complete, can reduce as both equations do."""
+    shape = first.inputs[0].aval.shape
+    return engine.mode() == "never" or are_nested(shape, first.params["axes"], second.params["axes"])
 
 
 PROCESSOR = Target(
-    is_candidate, is_native, lambda: engine.mode() != "never", suits_tiles, fits_in, is_worth_fusing
+    is_candidate,
+    is_native,
+    lambda: engine.mode() != "never",
+    suits_tiles,
+    fits_in,
+    go_together,
+    is_worth_fusing,
 )
 
 

@@ -172,6 +172,7 @@ def test_places_of_the_best_entries(by, way, data):
     x = rng.choice([-1.0, 0.0, 0.5, 2.0], (2, *shape)).astype(dtype)
     places = ops.window_places(x, least=least, **params)
     assert np.array_equal(places, extreme_places(x, least, **params))
+    places = places.astype(data.draw(st.sampled_from(["i8", "i4"])))
     best = ops.pick(x, places, rank=rank)
     inside = places >= 0
     extremum = (ops.window_min if least else ops.window_max)(x, **params)

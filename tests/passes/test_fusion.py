@@ -83,17 +83,24 @@ def test_reductions_end_a_group():
     assert "reduce_sum" not in names(graph)
 
 
-def test_a_reduction_in_the_middle_stays_outside():
-    x = np.ones((2, 3, 4))
-    graph = fused(lambda x: fnp.sum(x * 2 + 1, axis=1), x)
-    assert names(graph) == ["fused", "reduce_sum"]
+def test_a_reduction_of_any_axes_ends_a_group():
+    for axes in (1, (0, 2)):
+        assert names(fused(lambda x, axes=axes: fnp.sum(x * 2 + 1, axis=axes), np.ones((2, 3, 4)))) == [
+            "fused"
+        ]
 
 
-def test_sums_over_rows_of_few_columns_are_groups():
+def test_a_reduction_alone_is_a_group_of_machine_code():
     alone = ["reduce_sum"] if engine.mode() == "never" else ["fused"]
-    assert names(fused(lambda x: fnp.sum(x, axis=0), np.ones((300, 5)))) == alone
-    assert names(fused(lambda x: fnp.sum(x, axis=0), np.ones((5, 300)))) == ["reduce_sum"]
-    assert names(fused(lambda x: fnp.sum(x, axis=1), np.ones((300, 5)))) == ["reduce_sum"]
+    for axes in (0, 1, (0, 2), None):
+        assert names(fused(lambda x, axes=axes: fnp.sum(x, axis=axes), np.ones((300, 5, 2)))) == alone
+
+
+def test_reductions_are_in_one_group_if_one_keeps_what_the_other_keeps():
+    sums = lambda *axes: lambda x: [fnp.sum(x * 2 + 1, axis=a) for a in axes]  # noqa: E731
+    assert names(fused(sums((0, 2), None, 2), np.ones((30, 5, 2)))) == ["fused"]
+    apart = ["fused"] if engine.mode() == "never" else ["fused", "fused"]
+    assert names(fused(sums(0, 1), np.ones((30, 5, 2)))) == apart
 
 
 def test_rows_that_are_read_again_end_a_group_of_tiles():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.costs import WHERE_ENTRIES
+from ...core.costs import FUSED_ENTRIES, WHERE_ENTRIES
 from ..contraction import NUMBERS, dot_order, plan_contraction
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def direct_form(
     if first is None or first.shape == ():  # which may be an array, a scalar, or a number
         return None
     if primitive in REDUCTIONS:
+        if buffer is None and first.size >= FUSED_ENTRIES:
+            return None  # the kernel knows machine code
         axes = equation.params["axes"]
         out = "" if buffer is None else f", None, {buffer}"
         return f"{name(*REDUCTIONS[primitive])}({operands[0]}, {axes[0] if len(axes) == 1 else axes}{out})"

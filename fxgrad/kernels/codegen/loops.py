@@ -142,7 +142,10 @@ def inline_groups(body: Graph, least: float = float("inf")) -> Graph:
     for equation in body.equations:
         inputs = [found.get(a, a) for a in equation.inputs]
         group = equation.params["graph"] if equation.primitive.name == "fused" else None
-        if group is None or max(v.aval.size for e in group.equations for v in e.outputs) >= least:
+        if (
+            group is None
+            or max(v.aval.size for e in group.equations for v in (*e.inputs, *e.outputs)) >= least
+        ):
             equations.append(replace_operands(equation, inputs, equation.outputs))
             continue
         inner = dict(zip(group.inputs, inputs))

@@ -63,13 +63,14 @@ def way_of(space: Space, reduction: Reduction | None) -> Way:
     """Return how to run through a space for a reduction, or for results of its shape."""
     if reduction is None:
         return Way(False, 1, space.size, space.size)
-    split = prod(space.dims[: reduction.place])
-    runs, length = (space.size // split, split) if reduction.leading else (split, space.size // split)
-    most = max(THREADS // runs, 1 if reduction.leading else WARP)
+    leading = reduction.reduced[0] and not reduction.reduced[-1]
+    length = prod(n for n, is_reduced in zip(space.dims, reduction.reduced) if is_reduced)
+    runs = space.size // length
+    most = max(THREADS // runs, 1 if leading else WARP)
     parts = 1
     while parts * 2 <= most and parts * 16 <= length:
         parts *= 2
-    return Way(reduction.leading, runs, length, parts)
+    return Way(leading, runs, length, parts)
 
 
 def write_group(space: Space | RowSpace, by_value: Container[int] = ()) -> tuple[str, list[Kernel]]:
@@ -85,7 +86,7 @@ def write_group(space: Space | RowSpace, by_value: Container[int] = ()) -> tuple
     else:
         ways: dict[tuple, list[int]] = {}
         for i, reduction in space.reductions.items():
-            ways.setdefault((reduction.leading, reduction.place), []).append(i)
+            ways.setdefault(reduction.reduced, []).append(i)
         groups = list(ways.values()) or [[]]
         groups[0] = [*space.results, *groups[0]]  # written on one of the ways that are taken anyway
         written = [Writer(space, outputs, by_value).write(f"run{n}") for n, outputs in enumerate(groups)]

@@ -45,7 +45,7 @@ def admits(e: Equation) -> bool:
     if not e.outputs or not all(admits_aval(v.aval) for v in e.outputs):
         return False
     known = all(type(a) is Literal or admits_aval(a.aval, float("inf")) for a in e.inputs)
-    grouped = is_elementwise(e) or (space.admits_reduction(e) and groups.admits(e))
+    grouped = is_elementwise(e) or (e.primitive.name in space.REDUCTIONS and groups.admits(e))
     return known and (grouped or admits_equation(e))
 
 

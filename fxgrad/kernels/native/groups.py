@@ -3,18 +3,25 @@
     i32 group(first, last, arrays…)       finds where the arrays lie, runs `body`, returns the exceptions that it raised
     body(first, last, addresses…)         for these units of work
 
-Rows are runs along the last dimension, or pieces of them that stay in the cache; the loop goes from row to row, and
-within a row from vector to vector. The last vector of a row ends where the row ends, and so overlaps the one before:
-these entries are computed twice, and reductions skip the ones already counted. Rows shorter than a vector are loaded
-and stored under a mask. Operands that are constant along a row are loaded once for it.
+The space is traversed in tiles, which are a few vectors of entries that are neighbours in memory. What reductions keep
+is outermost, so that totals stay in registers while the entries are visited that are added to them:
 
-Sums are as exact as NumPy's pairwise ones: of 16 vectors, then of 16 of these sums. The partial sums of such pieces are
-stored (one for each row) and added by NumPy. The order of additions depends on the shape only, not on the threads.
+    sum over (0, 2) of (32, 64, 784)      for each of 64: for each of 32: for each tile of a row: vectors are added
+    sum over (0,) of (9000, 64)           for each share of rows: for each row: its 4 vectors are added
+    sum over (1, 3) of (99, 2, 12, 2)     for each of 99: for each tile of 8 · 2 entries: for each of 2: vectors are
+                                          added; in the end their neighbouring lanes
+
+The last tile of a run ends where the run ends, and so overlaps the one before: these entries are computed twice, and
+reductions skip the ones already counted. A run shorter than any vector is loaded and stored under a mask.
+
+Sums are at least as exact as NumPy's: chains of additions are short, and their totals are added. The totals of several
+units are added by NumPy. The order of additions depends on the shape only, not on the threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
@@ -22,61 +29,23 @@ import numpy as np
 
 from ...core.graph import Equation, Graph, Literal
 from ..row_space import strides
-from ..space import REDUCTIONS, Reduction, Space
+from ..space import REDUCTIONS, Space
 from . import arrays, exceptions, lanes, math
 from .ir import I32, I64, PTR, Function, Type, Value, hide
+from .tiling import CHAIN, Work
 
-ROW = 1 << 14  # entries of a row, beyond which it is cut
-RUN = 16  # vectors that are added one after the other
-SHARES = 64  # pieces at most of which a reduction of leading axes is put together
 MISFIT = -1  # what `group` returns if the arrays do not lie in memory as it needs them
 DOUBTFUL = 1 << 16  # what code returns, beside exceptions, where NumPy has to say what is wrong
 BODY, GROUP = "body", "group"
-
-
-class Work:
-    """How a group is cut into rows, and these into units.
-
-    `width`: lanes of a vector. `row`: entries of a row at most; `outer`: the lengths of the dimensions over which rows
-    are counted, the last one the pieces of one run along the last dimension. A unit is `span` rows that one thread
-    works on; a trailing reduction has a partial result for each row (`by_rows`) or for each unit.
-    """
-
-    def __init__(self, space: Space):
-        self.space, self.width = space, lanes.vector_width(space.graph)
-        dims, reductions = space.dims, space.reductions.values()
-        last, trailing = dims[-1], [r for r in reductions if not r.leading]
-        leading = [r for r in reductions if r.leading]
-        self.row = RUN * RUN * self.width if trailing else ROW
-        if last <= self.row + self.row // 2:
-            self.row = last
-        self.outer = (*dims[:-1], -(-last // self.row))
-        self.rows, self.span = prod(self.outer), 1
-        if leading:  # units are whole runs along all dimensions but the first
-            shares = min(SHARES, *(max(prod(dims[: r.place]) // RUN, 1) for r in leading))
-            self.span = -(-dims[0] // shares) * (self.rows // dims[0])
-        elif trailing and last < RUN * self.width and all(r.place == 0 for r in trailing):
-            self.span = RUN
-        self.by_rows = self.span == 1 or bool(leading)
-        self.units = -(-self.rows // self.span)
-
-    def partial_shape(self, reduction: Reduction) -> tuple[int, int]:
-        """Return the shape of the partial results of a reduction, one axis of which is reduced afterwards: the first
-        for a leading reduction, the second for a trailing one."""
-        dims = self.space.dims
-        if reduction.leading:
-            return self.units, prod(dims[reduction.place :])
-        kept = prod(dims[: reduction.place])
-        return kept, (self.rows if self.by_rows else self.units) // kept
 
 
 class Combination:
     """How two vectors of partial results become one, and the lanes of a vector one number. Sums of complex numbers are
     sums of their parts, which alternate in a vector as they do in memory."""
 
-    def __init__(self, reduction: Reduction):
-        self.name = reduction.equation.primitive.name.removeprefix("reduce_")
-        self.dtype = reduction.equation.outputs[0].aval.dtype
+    def __init__(self, reduction: Equation):
+        self.name = reduction.primitive.name.removeprefix("reduce_")
+        self.dtype = reduction.outputs[0].aval.dtype
         if self.dtype == lanes.BOOL:
             self.name = {"max": "any", "min": "all"}.get(self.name, self.name)
         self.element = math.ELEMENTS[self.dtype.name]
@@ -142,209 +111,326 @@ def admits(reduction: Equation) -> bool:
     return known and lanes.converts(source, result) and math.covers(name, result)
 
 
+Totals = dict[int, list[Value]]  # the vectors of totals of each reduction, by its output
+
+
 class Writer:
-    """`body` of a group under construction."""
+    """`body` of a group under construction. `at` has the positions along the dimensions whose loops are open; `counted`
+    is how many places of a tile were in the one before."""
 
     def __init__(self, space: Space, work: Work, freedom: str = ""):
-        self.space, self.work, graph = space, work, space.graph
-        self.graph, self.width = graph, work.width
-        self.function = Function(
-            BODY, [I64, I64, *[PTR] * (len(graph.inputs) + len(graph.outputs))], local=True, inline=False
-        )
+        self.space, self.work, self.tile = space, work, work.tile
+        self.graph = graph = space.graph
+        count = len(graph.inputs)
+        pointers = [PTR] * (count + len(graph.outputs))
+        self.function = Function(BODY, [I64, I64, *pointers], local=True, inline=False)
         self.function.freedom = freedom
         self.first, self.last, *pointers = self.function.arguments
-        self.operands = dict(zip(graph.inputs, pointers))
-        self.targets = pointers[len(graph.inputs) :]
+        self.operands, self.targets = dict(zip(graph.inputs, pointers)), pointers[count:]
         self.steps = dict(zip(graph.inputs, space.steps))
-        self.trailing = {i: r for i, r in space.reductions.items() if not r.leading}
-        self.leading = {i: r for i, r in space.reductions.items() if r.leading}
-        self.combinations = {i: Combination(r) for i, r in space.reductions.items()}
-        self.length = hide(self.function, space.dims[-1]) if space.dims[-1] < self.width else None
+        self.combinations = {i: Combination(r.equation) for i, r in space.reductions.items()}
+        self.present = self.counted = None
+        if work.tile.is_partial:
+            length = hide(self.function, space.dims[-1])
+            self.present = self.places(0) < self.function.splat(length, work.tile.width)
         self.everywhere = {  # what does not change at all
-            v: self.repeat_operand(v, 0) for v in graph.inputs if not any(self.steps[v])
+            v: self.repeat_operand(v, self.number(0)) for v in graph.inputs if not any(self.steps[v])
         }
+        self.at: dict[int, Value] = {}
 
     def number(self, value: int) -> Value:
         return self.function.constant(value, I64)
 
-    def repeat_operand(self, operand: Any, place: Value | int) -> Any:
+    def places(self, vector: int) -> Value:
+        """Return how far the lanes of a vector are along the axis of the tiles."""
+        numbers = ", ".join(f"i64 {k}" for k in self.tile.places(vector))
+        return Value(self.function, f"<{numbers}>", Type("i64", self.tile.width))
+
+    def repeat_operand(self, operand: Any, place: Value) -> Any:
         """Load one entry of an operand into all lanes."""
-        return lanes.load_repeated(
-            self.function, self.operands[operand], operand.aval.dtype, place, self.width
-        )
+        pointer, dtype = self.operands[operand], operand.aval.dtype
+        return lanes.load_repeated(self.function, pointer, dtype, place, self.tile.width)
 
+    # -- loops ------------------------------------------
     def write(self) -> Function:
-        """Write the loop over units and rows."""
-        f, work = self.function, self.work
-        with f.loop(self.last, self.first) as units:
-            unit = units.index
-            for i, reduction in self.leading.items():
-                self.clear(i, reduction, unit)
-            start = unit * work.span
-            stop = (start + work.span).intrinsic("smin", self.number(work.rows))
-            carried = [] if work.by_rows else list(self.trailing)
-            with f.loop(stop, start, carry=[self.neutral(i) for i in carried]) as rows:
-                totals = self.write_row(rows.index, unit)
-                if carried:
-                    rows.update(
-                        *(self.combinations[i].combine(t, totals[i]) for i, t in zip(carried, rows.carry))
-                    )
-                else:
-                    for i in self.trailing:
-                        self.store_number(i, totals[i], rows.index)
-            for i, total in zip(carried, rows.carry):
-                self.store_number(i, total, unit)
-        return f
+        """Write the loop over units."""
+        with self.function.loop(self.last, self.first) as units:
+            self.write_unit(units.index)
+        return self.function
 
-    def neutral(self, i: int) -> Value:
-        combination = self.combinations[i]
-        return self.function.constant(combination.neutral, combination.type(self.width))
+    def write_unit(self, unit: Value) -> None:
+        """Write the loops of a unit."""
+        work, dims, axis = self.work, self.space.dims, self.tile.axis
+        unit, piece = self.split(unit, work.pieces)
+        for d in reversed(work.outer):
+            unit, self.at[d] = self.split(unit, dims[d])
+        self.cuts = {d: (self.number(0), self.number(dims[d])) for d in (*work.inside, axis)}
+        for d, number, count in (
+            *((d, unit, work.shares) for d in work.inside[:1]),
+            (axis, piece, work.pieces),
+        ):
+            if count > 1:
+                start = number * work.lengths(d)
+                end = (start + work.lengths(d)).intrinsic("smin", self.number(dims[d]))
+                self.cuts[d] = start, end
+        self.parts = {i: self.part_number(i, unit, piece) for i in self.space.reductions}
+        every = self.start(self.space.reductions)
+        if axis in work.reduced:
+            self.write_loops([*work.inside, axis], every, *self.cuts[(*work.inside, axis)[0]])
+            self.finish(every, False)
+            return
+        wide = {i: vs for i, vs in every.items() if self.space.reductions[i].reduced[axis]}
 
-    def store_number(self, i: int, vector: Value, place: Value) -> None:
-        """Combine the lanes of a partial result and store it."""
-        combination = self.combinations[i]
-        at = lanes.part_number(place, combination.dtype)
-        self.function.store(lanes.to_memory(combination.across(vector)), self.targets[i], at)
+        def write_inside(totals: Totals) -> None:
+            found = {**every, **totals}
+            self.write_loops(work.inside, found, *self.cuts[work.inside[0]] if work.inside else ())
+            totals.update((i, found[i]) for i in totals)
+            self.finish({i: vs for i, vs in found.items() if i not in totals}, bool(work.strip))
 
-    def clear(self, i: int, reduction: Reduction, unit: Value) -> None:
-        """Set the partial results of a leading reduction in a unit to the neutral value."""
-        f, combination = self.function, self.combinations[i]
-        count = self.work.partial_shape(reduction)[1] * lanes.parts_of(combination.dtype)
-        value = lanes.to_memory(f.constant(combination.neutral, Type(combination.element)))
-        with f.loop(count) as loop:
-            f.store(value, self.targets[i], unit * count + loop.index)
+        if not work.strip:
+            self.write_tiles(wide, *self.cuts[axis], write_inside)
+        else:
+            first = work.inside[0]
+            self.clear(set(every) - set(wide))
+            start, stop = self.cuts[first]
+            with self.loop(start, stop, work.strip, wide) as index:
+                self.cuts[first] = index, (index + work.strip).intrinsic("smin", stop)
+                self.write_tiles(wide, *self.cuts[axis], write_inside)
+        self.finish(wide, False)
 
-    def indices(self, row: Value) -> list[Value]:
-        """Return the position of a row along each of the outer dimensions."""
-        found: list[Value] = []
-        for n in reversed(self.work.outer[1:]):
-            if n == 1:
-                found.append(self.number(0))
-                continue
-            rest = row / n
-            found.append(row - rest * n)
-            row = rest
-        return [row, *reversed(found)]
+    def split(self, number: Value, count: int) -> tuple[Value, Value]:
+        """Return quotient and remainder."""
+        if count == 1:
+            return number, self.number(0)
+        quotient = number / count
+        return quotient, number - quotient * count
 
-    def base(self, indices: Sequence[Value], steps: Sequence[int]) -> Value:
-        """Return the entry of an array at which the run begins that a row is a piece of."""
+    def part_number(self, i: int, share: Value, piece: Value) -> Value:
+        """Return the place of a unit among those that are put together to the same totals."""
+        reduced, number = self.space.reductions[i].reduced, share
+        for d in self.work.outer:
+            if reduced[d]:
+                number = number * self.space.dims[d] + self.at[d]
+        return number * self.work.pieces + piece if reduced[self.tile.axis] else number
+
+    def start(self, outputs: Iterable[int]) -> Totals:
+        """Return totals of nothing."""
+        f, tile = self.function, self.tile
+        pairs = [(i, self.combinations[i]) for i in outputs]
+        return {i: [f.constant(c.neutral, c.type(tile.width))] * tile.count for i, c in pairs}
+
+    @contextmanager
+    def loop(self, start: Value, stop: Value, step: int, totals: Totals) -> Iterator[Value]:
+        """Write a loop that carries totals, which its body changes."""
+        sizes = {i: len(vs) for i, vs in totals.items()}
+
+        def adopt(values: Sequence[Value]) -> None:
+            rest = iter(values)
+            totals.update({i: [next(rest) for _ in range(n)] for i, n in sizes.items()})
+
+        with self.function.loop(stop, start, step, [v for vs in totals.values() for v in vs]) as loop:
+            adopt(loop.carry)
+            yield loop.index
+            loop.update(*(v for vs in totals.values() for v in vs))
+        adopt(loop.carry)
+
+    def write_loops(self, axes: Sequence[int], totals: Totals, *ends: Value) -> None:
+        """Write the loops over dimensions that all reductions reduce, the first one between these ends: in chains,
+        whose totals are added."""
+        if not axes:
+            self.write_tile(totals)
+            return
+        (axis, *rest), work = axes, self.work
+        inner = work.additions(rest)
+        chain = max(CHAIN // inner, 1)
+        if work.additions([axis]) <= chain:
+            self.write_loop(axis, rest, totals, *ends)
+            return
+        start, stop = ends
+        step = chain * work.step(axis)
+        with self.loop(start, stop, step, totals) as index:
+            part = self.start(totals)
+            end = (index + step).intrinsic("smin", stop)
+            self.write_loop(axis, rest, part, index, end)
+            for i, vectors in part.items():
+                totals[i] = [*map(self.combinations[i].combine, totals[i], vectors)]
+
+    def write_loop(self, axis: int, rest: Sequence[int], totals: Totals, start: Value, stop: Value) -> None:
+        """Write the loop over one dimension."""
+        if axis == self.tile.axis:
+            self.write_tiles(totals, start, stop, self.write_tile)
+            return
+        with self.loop(start, stop, 1, totals) as index:
+            self.at[axis] = index
+            self.write_loops(rest, totals, *self.cuts[rest[0]] if rest else ())
+
+    def write_tiles(self, totals: Totals, start: Value, stop: Value, write: Callable[[Totals], None]) -> None:
+        """Write a loop over tiles: over those that begin where the one before ends, and then over the last one."""
+        axis, extent, n = self.tile.axis, self.tile.extent, self.space.dims[self.tile.axis]
+        if self.tile.is_partial:
+            self.at[axis] = self.number(0)
+            write(totals)
+            return
+        full = start + (stop - start) / extent * extent if n % extent else stop
+        with self.loop(start, full, extent, totals) as self.at[axis]:
+            write(totals)
+        if n % extent:
+            with self.loop(full, stop, extent, totals) as index:
+                self.at[axis] = self.number(n - extent)
+                self.counted = index - (n - extent)
+                write(totals)
+                self.counted = None
+
+    # -- tiles ------------------------------------------
+    def write_tile(self, totals: Totals) -> None:
+        """Write the equations for a tile; store results, and combine what is reduced with the totals."""
+        f, tile, graph = self.function, self.tile, self.graph
+        places = {v: self.place(steps) for v, steps in self.steps.items() if v not in self.everywhere}
+        dense = self.place(strides(self.space.dims)) if self.space.results else None
+        for k in range(tile.count):
+            values = {**self.everywhere, **{v: self.load(v, place, k) for v, place in places.items()}}
+            for e in graph.equations:
+                if e.primitive.name not in REDUCTIONS:
+                    operands = [a.value if type(a) is Literal else values[a] for a in e.inputs]
+                    values[e.outputs[0]] = lanes.write(e, operands, f, tile.width)
+            for i in self.space.results:
+                v, place = graph.outputs[i], dense + k * tile.width  # type: ignore[operator]
+                lanes.store(f, values[v], self.targets[i], v.aval.dtype, place, self.present)
+            for i, vectors in totals.items():
+                total = self.combinations[i].combine(vectors[k], self.counted_entries(i, k, values))
+                totals[i] = [*vectors[:k], total, *vectors[k + 1 :]]
+
+    def place(self, steps: Sequence[int]) -> Value:
+        """Return the entry of an array at which a tile begins."""
         total = self.number(0)
-        for index, step in zip(indices, steps):
-            if step:
-                total = total + index * step
+        for d, step in enumerate(steps):
+            if step and d in self.at:
+                total = total + self.at[d] * step
         return total
 
-    def write_row(self, row: Value, unit: Value) -> dict[int, Value]:
-        """Write the loop over the vectors of a row; return the totals of the trailing reductions, by output."""
-        f, work, width = self.function, self.work, self.width
-        dims, last = self.space.dims, self.space.dims[-1]
-        *indices, piece = self.indices(row)
-        values = dict(self.everywhere)
-        bases: dict[Any, Value] = {}
-        for v, steps in self.steps.items():
-            if v not in values:
-                bases[v] = self.base(indices, steps)
-                if not steps[-1]:
-                    values[v] = self.repeat_operand(v, bases[v])
-        dense = self.base(indices, strides(dims))
-        parts = {
-            i: unit * prod(dims[r.place :]) + self.base(indices[r.place :], strides(dims[r.place :]))
-            for i, r in self.leading.items()
-        }
-        step_code = Vector(self, values, bases, dense, parts)
-        carried = list(self.trailing)
-        neutral = [self.neutral(i) for i in carried]
-        if last < width:
-            totals = step_code.write(self.number(0), neutral)
-            return dict(zip(carried, totals))
-        start = piece * work.row
-        stop = (
-            (start + work.row).intrinsic("smin", self.number(last))
-            if work.outer[-1] > 1
-            else self.number(last)
-        )
-        if not carried:
-            with f.loop(stop, start, step=width) as loop:
-                step_code.write(loop.index, [])
-            return {}
-        with f.loop(stop, start, step=RUN * width, carry=neutral) as runs:
-            end = (runs.index + RUN * width).intrinsic("smin", stop)
-            with f.loop(end, runs.index, step=width, carry=neutral) as loop:
-                loop.update(*step_code.write(loop.index, loop.carry))
-            runs.update(
-                *(self.combinations[i].combine(a, b) for i, a, b in zip(carried, runs.carry, loop.carry))
-            )
-        return dict(zip(carried, runs.carry))
+    def load(self, v: Any, place: Value, vector: int) -> Any:
+        """Load the entries of an operand for a vector of the tile."""
+        f, tile, dtype = self.function, self.tile, v.aval.dtype
+        *_, outer, last = (0, *self.steps[v])
+        if not last and (not outer or tile.inner == 1):
+            return self.repeat_operand(v, place)
+        if tile.inner > 1 and not (outer and last):
+            columns = tile.places(vector) if outer else tile.columns(vector)
+            count = tile.width if outer else tile.inner
+            return f.choose([lanes.load(f, self.operands[v], dtype, place, count)], columns)
+        place = place + vector * tile.width
+        return lanes.load(f, self.operands[v], dtype, place, tile.width, self.present)
 
-
-class Vector:
-    """The equations for one vector of a row. `values` are those that are known; `bases` are the addresses of operands,
-    results (`dense`) and partial results of leading reductions (`parts`)."""
-
-    def __init__(self, writer: Writer, values: dict, bases: dict, dense: Value, parts: dict[int, Value]):
-        self.writer, self.values, self.bases = writer, values, bases
-        self.dense, self.parts = dense, parts
-
-    def write(self, start: Value, totals: Sequence[Value]) -> list[Value]:
-        """Write the equations for the vector that begins at the entry `start`, the first that is not done; return the
-        totals including the new entries."""
-        writer, place = self.writer, start
-        f, width, last = writer.function, writer.width, writer.space.dims[-1]
-        lane_numbers = Value(f, f"<{', '.join(f'i64 {k}' for k in range(width))}>", Type("i64", width))
-        present = fresh = None
-        if writer.length is not None:
-            present = fresh = lane_numbers < f.splat(writer.length, width)
-        elif last % width:
-            place = place.intrinsic("smin", writer.number(last - width))
-            if writer.space.reductions:
-                fresh = lane_numbers >= f.splat(start - place, width)
-        values = dict(self.values)
-        for v, base in self.bases.items():
-            if v not in values:
-                values[v] = lanes.load(f, writer.operands[v], v.aval.dtype, base + place, width, present)
-        for e in writer.graph.equations:
-            if e.outputs[0] not in values and e.primitive.name not in REDUCTIONS:
-                operands = [a.value if type(a) is Literal else values[a] for a in e.inputs]
-                values[e.outputs[0]] = lanes.write(e, operands, f, width)
-        for i in writer.space.results:
-            v = writer.graph.outputs[i]
-            lanes.store(f, values[v], writer.targets[i], v.aval.dtype, self.dense + place, present)
-        for i, reduction in writer.leading.items():
-            self.accumulate(
-                i, self.counted_entries(i, reduction, values, fresh), self.parts[i] + place, present
-            )
-        return [
-            writer.combinations[i].combine(total, self.counted_entries(i, r, values, fresh))
-            for (i, r), total in zip(writer.trailing.items(), totals)
-        ]
-
-    def counted_entries(self, i: int, reduction: Reduction, values: dict, fresh: Value | None) -> Value:
+    def counted_entries(self, i: int, vector: int, values: dict) -> Value:
         """Return the entries that a reduction counts; lanes that are absent or already counted become neutral."""
-        operand, combination = reduction.equation.inputs[0], self.writer.combinations[i]
+        reduction, combination = self.space.reductions[i], self.combinations[i]
+        operand = reduction.equation.inputs[0]
         value = lanes.convert(values[operand], operand.aval.dtype, combination.dtype)
         if combination.dtype.kind == "c":
             value = lanes.to_memory(value)
-        if fresh is None:
+        fresh = self.present
+        if self.counted is not None:
+            fresh = self.places(vector) >= self.function.splat(self.counted, self.tile.width)
+        if fresh is None or not (reduction.reduced[self.tile.axis] or self.work.strip):
             return value
         return lanes.mask_parts(fresh, combination.dtype).select(value, combination.neutral)
 
-    def accumulate(self, i: int, value: Value, place: Value, present: Value | None) -> None:
-        """Combine a vector with partial results in memory."""
-        f, combination = self.writer.function, self.writer.combinations[i]
-        pointer, place = self.writer.targets[i], lanes.part_number(place, combination.dtype)
-        type = value.type.of(lanes.memory_element(combination.dtype))
-        if present is None:
-            held = f.load(pointer, type, place)
-        else:
-            present = lanes.mask_parts(present, combination.dtype)
-            held = f.load_masked(pointer, present, type, place)
-        if combination.dtype == lanes.BOOL:
-            held = lanes.from_memory(held, combination.dtype)
-        total = lanes.to_memory(combination.combine(held, value))
-        if present is None:
-            f.store(total, pointer, place)
-        else:
-            f.store_masked(total, pointer, present, place)
+    # -- totals ------------------------------------------
+    def total_place(self, i: int) -> Value:
+        """Return the entry of the results of a reduction to which the totals of a tile belong."""
+        dims, reduced = self.space.dims, self.space.reductions[i].reduced
+        kept = [d for d in range(len(dims)) if not reduced[d]]
+        steps = dict(zip(kept, strides([dims[d] for d in kept])))
+        place = self.parts[i] * prod(dims[d] for d in kept)
+        return place + self.place([steps.get(d, 0) for d in range(len(dims))])
+
+    def clear(self, outputs: Iterable[int]) -> None:
+        """Set the totals of a unit, of which every strip makes a part, to nothing."""
+        f, (start, stop) = self.function, self.cuts[self.tile.axis]
+        for i in sorted(outputs):
+            combination = self.combinations[i]
+            inner = 1 if self.space.reductions[i].reduced[-1] else self.tile.inner
+            self.at[self.tile.axis] = start
+            place = lanes.part_number(self.total_place(i), combination.dtype)
+            value = lanes.to_memory(f.constant(combination.neutral, combination.type(1)._replace(width=1)))
+            with f.loop((stop - start) * (inner * lanes.parts_of(combination.dtype))) as loop:
+                f.store(value, self.targets[i], place + loop.index)
+
+    def finish(self, totals: Totals, adds: bool) -> None:
+        """Store totals, or add them to what is stored: combine first what lies in lanes."""
+        f, tile = self.function, self.tile
+        for i, vectors in totals.items():
+            combination, reduced = self.combinations[i], self.space.reductions[i].reduced
+            place = lanes.part_number(self.total_place(i), combination.dtype)
+            if reduced[tile.axis] and reduced[-1]:
+                numbers = [combination.across(fold(vectors, combination.combine))]
+            elif reduced[tile.axis]:
+                numbers = self.fold_rows(vectors, combination)
+            elif reduced[-1]:
+                numbers = [self.fold_columns(vectors, combination)]
+            else:
+                numbers = vectors
+            present = self.present if not reduced[-1] else None
+            if present is not None:
+                present = lanes.mask_parts(present, combination.dtype)
+            for k, number in enumerate(numbers):
+                at, type = place + k * number.type.width, lanes.to_memory(number).type
+                if adds:
+                    held = (
+                        f.load(self.targets[i], type, at)
+                        if present is None
+                        else f.load_masked(self.targets[i], present, type, at)
+                    )
+                    number = combination.combine(
+                        lanes.from_memory(held, lanes.part_dtype(combination.dtype)), number
+                    )
+                if present is None:
+                    f.store(lanes.to_memory(number), self.targets[i], at)
+                else:
+                    f.store_masked(lanes.to_memory(number), self.targets[i], present, at)
+
+    def fold_columns(self, vectors: Sequence[Value], combination: Combination) -> Value:
+        """Combine all entries at one place along the axis: neighbouring lanes."""
+        f, width, length = self.function, self.tile.width, self.tile.inner
+        while length % 2 == 0:
+            length //= 2
+            halves = [
+                [
+                    f.choose(vectors, range(2 * k * width + half, 2 * (k + 1) * width, 2))
+                    for k in range(length)
+                ]
+                for half in (0, 1)
+            ]
+            vectors = [*map(combination.combine, *halves)]
+        return fold(
+            [f.choose(vectors, range(k, length * width, length)) for k in range(length)], combination.combine
+        )
+
+    def fold_rows(self, vectors: Sequence[Value], combination: Combination) -> list[Value]:
+        """Combine all places along the axis for each of the entries there: halves of the lanes, until one place is
+        left."""
+        f, width, length = self.function, self.tile.width, self.tile.inner
+        count = length * width
+        while count > length:
+            count //= 2
+            halves = [
+                [
+                    f.choose(vectors, [half * count + min(k, count - 1) for k in range(first, first + width)])
+                    for first in range(0, count, width)
+                ]
+                for half in (0, 1)
+            ]
+            vectors = [*map(combination.combine, *halves)]
+        return [v for vector in vectors for v in f.separate(vector)][:length]
+
+
+def fold(vectors: Sequence[Value], combine: Callable[[Value, Value], Value]) -> Value:
+    """Combine vectors in halves."""
+    vectors = list(vectors)
+    while len(vectors) > 1:
+        pairs = [combine(a, b) for a, b in zip(vectors[::2], vectors[1::2])]
+        vectors = pairs + vectors[len(pairs) * 2 :]
+    return vectors[0]
 
 
 def write_group(space: Space, work: Work, freedom: str = "") -> list[Function]:

@@ -326,6 +326,21 @@ class Function:
         )
         return even, odd
 
+    def choose(self, vectors: Sequence[Value], numbers: Sequence[int]) -> Value:
+        """Return the lanes with these numbers, counted through several vectors of one type, as a vector."""
+        size, width = vectors[0].type.width, len(numbers)
+        first, *others = sorted({k // size for k in numbers})
+        if not others:
+            order = ", ".join(f"i32 {k % size}" for k in numbers)
+            return self._shuffle(vectors[first], vectors[first], order, width)
+        found, taken = vectors[first], {k: k % size for k in numbers if k // size == first}
+        for n in others:
+            here = {k: size + k % size for k in numbers if k // size == n}
+            order = ", ".join(f"i32 {here.get(k, taken.get(k, 0))}" for k in numbers)
+            found = self._shuffle(found, vectors[n], order, width)
+            taken.update((k, place) for place, k in enumerate(numbers) if k in here or k in taken)
+        return found
+
     def _shuffle(self, first: Value, second: Value, order: str, width: int) -> Value:
         """Return lanes of two vectors, of `width` lanes each, in an order."""
         type = Type(first.type.element, width)

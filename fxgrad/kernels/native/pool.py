@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...core.costs import POOL_TIME, POOLED_ENTRIES, TAP_TIME
+from ...core.costs import ENTRY_TIME, POOL_TIME, POOLED_ENTRIES, TAP_TIME
 from ..memory import allocate
 from ..windows import window_counts
 from . import engine
 from .conv import address, lanes
-from .ir import I64, PTR, Function, Type, Value
+from .ir import I32, I64, PTR, Function, Type, Value
 from .kernel import ELEMENTS, ask_kernel
+from .threads import Crew
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 PLACES = [
-    "images", "height", "width", "rows", "columns",
+    "first", "last", "height", "width", "rows", "columns",
     "row_taps", "column_taps", "row_step", "column_step", "row_low",
     "column_low", "row_dilation", "column_dilation", "x_image", "x_row",
 ]  # fmt: skip
@@ -34,10 +35,10 @@ def places_function(name: str, element: str, step: int, padded: int, least: int)
     the edge."""
     width = lanes(element)
     type, index, numbers = Type(element, width), Type("i64", width), Type("i32", width)
-    f = Function(name, [*[I64] * len(PLACES), PTR, PTR])
+    f = Function(name, [*[I64] * len(PLACES), PTR, PTR], "i32")
     a = dict(zip([*PLACES, "x", "y"], f.arguments))
     worst = float("inf") if least else -float("inf")
-    with f.loop(a["images"]) as image, f.loop(a["rows"]) as row:
+    with f.loop(a["last"], a["first"]) as image, f.loop(a["rows"]) as row:
         source = f.place(a["x"], image.index * a["x_image"], element)
         target = f.place(a["y"], (image.index * a["rows"] + row.index) * a["columns"], "i64")
         with f.loop(a["columns"], step=width) as column:
@@ -70,6 +71,7 @@ def places_function(name: str, element: str, step: int, padded: int, least: int)
                     )
                 i.update(*j.carry)
             f.store_masked(f.cast("sext", i.carry[1], index), target, inside, column.index)
+    f.return_value(f.constant(0, I32))
     return f
 
 
@@ -77,9 +79,9 @@ def pick_function(name: str, element: str) -> Function:
     """Return the function that reads the entries of images at places; places outside have none."""
     width = lanes(element)
     type = Type(element, width)
-    f = Function(name, [I64, I64, I64, PTR, PTR, PTR])
-    images, size, count, x, places, y = f.arguments
-    with f.loop(images) as image:
+    f = Function(name, [I64, I64, I64, I64, PTR, PTR, PTR], "i32")
+    first, last, size, count, x, places, y = f.arguments
+    with f.loop(last, first) as image:
         source, target = (f.place(p, image.index * n, element) for p, n in ((x, size), (y, count)))
         here = f.place(places, image.index * count, "i64")
         with f.loop(count, step=width) as at:
@@ -87,15 +89,16 @@ def pick_function(name: str, element: str) -> Function:
             index = f.load_masked(here, inside, type.of("i64"), at.index)
             known = inside & (index >= 0) & (index < f.splat(size, width))
             f.store_masked(f.gather(source, index, element, known), target, inside, at.index)
+    f.return_value(f.constant(0, I32))
     return f
 
 
 def deposit_function(name: str, element: str) -> Function:
     """Return the function that adds entries to those of images at places, in order; places outside are skipped."""
     number = Type(element)
-    f = Function(name, [I64, I64, I64, PTR, PTR, PTR])
-    images, size, count, u, places, y = f.arguments
-    with f.loop(images) as image:
+    f = Function(name, [I64, I64, I64, I64, PTR, PTR, PTR], "i32")
+    first, last, size, count, u, places, y = f.arguments
+    with f.loop(last, first) as image:
         source, target = (f.place(p, image.index * n, element) for p, n in ((u, count), (y, size)))
         here = f.place(places, image.index * count, "i64")
         with f.loop(count) as at:
@@ -103,6 +106,7 @@ def deposit_function(name: str, element: str) -> Function:
             with f.when((place >= 0) & (place < size)):
                 total = f.load(target, number, place) + f.load(source, number, at.index)
                 f.store(total, target, place)
+    f.return_value(f.constant(0, I32))
     return f
 
 
@@ -145,10 +149,15 @@ def window_places(
         (*(1,) * (2 - rank), *v) for v in (shape, counts, sizes, steps, dilations)
     )
     lows = (*(0,) * (2 - rank), *(low for low, _ in pads))
-    run(
-        prod(lead), *shape, *counts, *sizes, *steps, *lows, *dilations, prod(shape), shape[1], address(x), address(y)
-    )  # fmt: skip
+    images, layout = prod(lead), (*shape, *counts, *sizes, *steps, *lows, *dilations, prod(shape), shape[1])
+    Crew(run, images, cost / ENTRY_TIME)(0, images, *layout, address(x), address(y))
     return y
+
+
+def share(run: Any, images: int, size: int, count: int, *arrays: np.ndarray) -> None:
+    """Call a function of images of a size, and of as many places in each, on all cores."""
+    effort = TAP_TIME * images * (size + count) / ENTRY_TIME
+    Crew(run, images, effort)(0, images, size, count, *map(address, arrays))
 
 
 def pick(x: np.ndarray, places: np.ndarray, rank: int) -> np.ndarray | None:
@@ -161,7 +170,7 @@ def pick(x: np.ndarray, places: np.ndarray, rank: int) -> np.ndarray | None:
     lead = x.ndim - rank
     x, places = np.ascontiguousarray(x), np.ascontiguousarray(places, np.int64)
     y = allocate(places.shape, x.dtype)
-    run(prod(x.shape[:lead]), prod(x.shape[lead:]), prod(places.shape[lead:]), *map(address, (x, places, y)))
+    share(run, prod(x.shape[:lead]), prod(x.shape[lead:]), prod(places.shape[lead:]), x, places, y)
     return y
 
 
@@ -175,5 +184,5 @@ def deposit(u: np.ndarray, places: np.ndarray, shape: Numbers) -> np.ndarray | N
     lead = u.ndim - len(shape)
     u, places = np.ascontiguousarray(u), np.ascontiguousarray(places, np.int64)
     y = np.zeros((*u.shape[:lead], *shape), u.dtype)
-    run(prod(u.shape[:lead]), prod(shape), prod(places.shape[lead:]), *map(address, (u, places, y)))
+    share(run, prod(u.shape[:lead]), prod(shape), prod(places.shape[lead:]), u, places, y)
     return y

@@ -37,9 +37,9 @@ def cut_reduction(e: Equation) -> tuple[tuple[int, int], int]:
 def write_reduction(w: StepWriter, e: Equation) -> None:
     """Write a reduction that belongs to no group."""
     (source,), (result,) = e.inputs, e.outputs
-    combination = Combination(space.Reduction(e, False, 0))
+    combination = Combination(e)
     if not is_held(source.aval):
-        if space.admits_reduction(e):
+        if space.reduces_an_end(source.aval.shape, e.params["axes"]):
             shape, axis = cut_reduction(e)
             target = w.target(result)
             combine(w, combination, source.aval.dtype, w.place(source), target, shape, axis)

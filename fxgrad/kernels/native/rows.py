@@ -20,12 +20,13 @@ import numpy as np
 
 from ...core.graph import Equation, Literal
 from ..row_space import MOVES, RowSpace, strides
-from ..space import REDUCTIONS, Reduction
+from ..space import REDUCTIONS
 from . import lanes
-from .groups import BODY, RUN, Combination
+from .groups import BODY, Combination
 from .ir import I64, PTR, Function, Type, Value, hide
 from .processor import vector_bytes
 
+RUN = 16  # vectors of a row that are added one after the other
 CHEAP = frozenset(
     {"add", "subtract", "multiply", "negative", "maximum", "minimum", "absolute", "where", "convert"}
 )
@@ -185,7 +186,7 @@ class RowWriter:
                     self, stage, known, bases, inside, reductions, list(dict.fromkeys(wanted))
                 ).write()
                 for e, total in zip(reductions, totals):
-                    combination = Combination(Reduction(e, False, 0))
+                    combination = Combination(e)
                     number = combination.across(total)
                     known[e.outputs[0]] = f.splat(number, self.width)
         self.write_row_values(known, max(self.stages.values()), row)
@@ -262,7 +263,7 @@ class RowPass:
     ):
         self.writer, self.stage, self.known, self.bases = writer, stage, known, bases
         self.inside, self.reductions, self.wanted = inside, reductions, wanted
-        self.combinations = [Combination(Reduction(e, False, 0)) for e in reductions]
+        self.combinations = [Combination(e) for e in reductions]
 
     def write(self) -> list[Value]:
         """Write the loop; return the vectors of partial results."""

@@ -30,9 +30,10 @@ from ..row_space import RowSpace
 from ..space import Space
 from . import exceptions
 from .engine import compile_functions
-from .groups import DOUBTFUL, GROUP, MISFIT, Work, add_entry, write_group
+from .groups import DOUBTFUL, GROUP, MISFIT, add_entry, write_group
 from .rows import RowWork, RowWriter
 from .threads import Crew
+from .tiling import Work
 
 
 @functools.cache
@@ -83,14 +84,13 @@ def make_runner(
             lines.append(f"y{i} = allocate({v.aval.shape}, {name(v.aval.dtype)})")
             results.append(f"y{i}")
             continue
-        reduction = space.reductions[i]
         assert isinstance(work, Work)  # rows hand out what they have reduced
-        shape = work.partial_shape(reduction)
-        lines.append(f"y{i} = empty({shape}, {name(v.aval.dtype)})")
-        axis = 0 if reduction.leading else 1
+        parts, kept = work.partial_shape(i)
+        lines.append(f"y{i} = empty({(parts, kept) if kept > 1 else parts}, {name(v.aval.dtype)})")
         total = f"y{i}.reshape({v.aval.shape})"
-        if shape[axis] != 1:
-            total = f"{name(reduction.ufunc.reduce)}(y{i}, axis={axis}).reshape({v.aval.shape})"
+        if parts > 1:
+            total = f"{name(space.reductions[i].ufunc.reduce)}(y{i}, axis=0)"
+            total = f"{name(np.reshape)}({total}, {v.aval.shape})"
         results.append(total + "[()]" * (v.aval.shape == ()))
     possible = functools.reduce(or_, [exceptions.possible(e) for e in graph.equations if not e.quiet], 0)
     settle = Settlement(partial(call, 0, work.units), [v.aval for v in graph.inputs], possible)

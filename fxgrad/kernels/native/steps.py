@@ -30,6 +30,7 @@ from .ir import I32, I64, PTR, Function, Type, Value
 from .processor import vector_bytes
 from .products import plan_product, write_product, write_transposition
 from .rows import RowWork, RowWriter
+from .tiling import Work
 
 HELD = 36  # entries of a value that is held in registers at most
 REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
@@ -353,23 +354,21 @@ def write_group(w: StepWriter, e: Equation) -> None:
         body = RowWriter(cut, work, freedom).write()
     else:
         cut = space.Space(graph)
-        work = groups.Work(cut)
+        work = Work(cut)
         body = groups.Writer(cut, work, freedom).write()
     targets, rest = [], []
     for i, v in enumerate(e.outputs):
         target = own = w.target(v)
         if i in cut.reductions:
-            reduction = cut.reductions[i]
-            shape = work.partial_shape(reduction)
-            axis = 0 if reduction.leading else 1
-            if shape[axis] != 1:
+            shape = work.partial_shape(i)
+            if shape[0] != 1:
                 own = w.reserve(prod(shape) * v.aval.dtype.itemsize)
-                rest.append((Combination(reduction), own, target, shape, axis))
+                rest.append((Combination(cut.reductions[i].equation), own, target, shape))
         targets.append((own, target))
     operands = [w.place(a) for a in e.inputs]
     w.call(w.add_function(body), 0, work.units, *operands, *(own for own, _ in targets))
-    for combination, partial, target, shape, axis in rest:
-        combine(w, combination, combination.dtype, partial, target, shape, axis)
+    for combination, partial, target, shape in rest:
+        combine(w, combination, combination.dtype, partial, target, shape, 0)
     for v, (_, target) in zip(e.outputs, targets):
         w.settle(v, target)
 

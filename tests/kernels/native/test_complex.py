@@ -45,13 +45,13 @@ TWO = {
 
 
 def run(function, *operands):
-    """Return results of machine code, in which all is one group, and those of NumPy."""
+    """Return results of machine code, in which all is in groups, and those of NumPy."""
     with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
         want = function(*operands)
         set_way(patch, "always")
         compiled = fx.jit(function)
         *_, graph = compiled.lower(*operands).passes.values()
-        assert [e.params["native"] for e in graph.equations] == [True]
+        assert all(e.params["native"] for e in graph.equations)
         return compiled(*operands), want
 
 

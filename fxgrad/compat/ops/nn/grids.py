@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from typing import Any
 
@@ -45,17 +44,19 @@ def pad_place(place, n: int, padding: str, align_corners: bool) -> Any:
     return clip_place(place if padding == "border" else reflect_place(place, n, align_corners), n)
 
 
-def taps(place, n: int, mode: str, padding: str, align_corners: bool) -> list[tuple[Any, Any]]:
-    """(number, weight) of the entries that are read along one dimension."""
-    if mode == "bicubic":
-        first = ops.floor(place)
-        weights = cubic_weights(place - first)
-        return [(pad_place(first + (k - 1), n, padding, align_corners), w) for k, w in enumerate(weights)]
-    place = pad_place(place, n, padding, align_corners)
+def taps(place, n: int, mode: str, padding: str, align_corners: bool) -> tuple[Any, Any]:
+    """(numbers, weights) of the entries that are read along one dimension, along a new first axis."""
+    if mode != "bicubic":
+        place = pad_place(place, n, padding, align_corners)
     if mode == "nearest":
-        return [(ops.rint(place), 1.0)]
+        return ops.rint(place)[None], None
     first = ops.floor(place)
-    return [(first, 1 - (place - first)), (first + 1, place - first)]
+    part = place - first
+    weights = cubic_weights(part) if mode == "bicubic" else [1 - part, part]
+    steps = np.arange(len(weights), dtype=aval_of(place).dtype).reshape(-1, *(1,) * aval_of(place).ndim)
+    if mode == "bicubic":
+        return pad_place(first + (steps - 1), n, padding, align_corners), ops.stack(weights, 0)
+    return first + steps, ops.stack(weights, 0)
 
 
 def cubic_weights(part) -> list[Any]:
@@ -83,19 +84,20 @@ def grid_sample_values(input, grid, mode: str, padding_mode: str, align_corners:
     table = ops.reshape(
         ops.permute(input, axes=(0, *range(2, rank + 2), 1)), shape=(batch * int(np.prod(sizes)), channels)
     )
-    image = np.arange(batch).reshape(batch, *(1,) * rank)
-    total: Any = None
-    for chosen in itertools.product(*lines):
-        flat: Any = image
-        weight: Any = 1.0
-        inside: Any = True
-        for (number, factor), n in zip(chosen, sizes):
-            known = ops.logical_and(ops.greater_equal(number, 0), ops.less_equal(number, n - 1))
-            flat = flat * n + ops.convert(ops.where(known, number, 0), dtype=np.dtype("i8"))
-            weight, inside = weight * factor, ops.logical_and(inside, known)
-        share = ops.convert(ops.where(inside, weight, 0), dtype=dtype)
-        term = ops.getitem(table, flat, index=ROWS) * ops.reshape(share, shape=(*aval_of(share).shape, 1))
-        total = term if total is None else total + term
+    flat: Any = np.arange(batch).reshape(batch, *(1,) * rank)
+    weight: Any = 1.0
+    inside: Any = True
+    for d, ((numbers, factors), n) in enumerate(zip(lines, sizes)):
+        count, *shape = aval_of(numbers).shape
+        along = (*(1,) * d, count, *(1,) * (rank - 1 - d), *shape)  # one axis for the taps of each dimension
+        numbers = ops.reshape(numbers, shape=along)
+        known = ops.logical_and(ops.greater_equal(numbers, 0), ops.less_equal(numbers, n - 1))
+        flat = flat * n + ops.convert(ops.where(known, numbers, 0), dtype=np.dtype("i8"))
+        weight = weight if factors is None else weight * ops.reshape(factors, shape=along)
+        inside = ops.logical_and(inside, known)
+    share = ops.convert(ops.where(inside, weight, 0), dtype=dtype)
+    entries = ops.getitem(table, flat, index=ROWS) * ops.reshape(share, shape=(*aval_of(share).shape, 1))
+    total = ops.reduce_sum(entries, axes=tuple(range(rank)))
     if mode == "nearest":  # a derivative of zero by the grid
         nothing = ops.reduce_sum(grid, axes=(aval_of(grid).ndim - 1,)) * 0
         total = ops.with_derivative_of(
@@ -105,9 +107,7 @@ def grid_sample_values(input, grid, mode: str, padding_mode: str, align_corners:
 
 
 SAMPLERS = {
-    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False, by_value=True)(
-        grid_sample_values
-    )
+    rank: operation("input grid", name=f"grid_sampler_{rank}d", spaces="", out=False)(grid_sample_values)
     for rank in (2, 3)
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import CURRENT, aval_of, ops, reduces_an_end, use_context
+from ....extend import CURRENT, aval_of, ops, use_context
 from ..._core.dtypes import finfo, from_numpy_dtype
 from ..._core.inplace import ensure_modifiable
 from ..._core.modes import with_modes
@@ -25,15 +25,10 @@ FLOAT16_MAX = 65504.0  # which every floating dtype has
 
 
 def sum_axes(x, axes: tuple[int, ...]) -> Any:
-    """Return the sum over axes, which keep length one; the last axes are summed first if others lie between, so that
-    both sums are contiguous."""
+    """Return the sum over axes, which keep length one."""
     shape = aval_of(x).shape
     if all(shape[a] == 1 for a in axes):
         return x
-    if not reduces_an_end(shape, axes):
-        last = tuple(i for i in axes if all(j in axes for j in range(i, len(shape))))
-        if last and len(last) < len(axes):
-            return sum_axes(sum_axes(x, last), axes)
     return ops.restore_axes(ops.reduce_sum(x, axes=axes), shape, axes)
 
 
