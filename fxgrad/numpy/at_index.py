@@ -129,7 +129,7 @@ class IndexedUpdate:
         "subtract", "apply_summed", ops.subtract, "decreased by `values`"
     )
     multiply: Callable[..., Any] = update_method(
-        "multiply", "apply_in_rounds", ops.multiply, "multiplied by `values`"
+        "multiply", "apply_combined", ops.multiply, "multiplied by `values`"
     )
     mul = multiply  # JAX has both
     divide: Callable[..., Any] = update_method("divide", "apply_in_rounds", ops.divide, "divided by `values`")
@@ -137,10 +137,10 @@ class IndexedUpdate:
         "power", "apply_in_rounds", ops.power, "raised to the power of `values`"
     )
     min: Callable[..., Any] = update_method(
-        "min", "apply_extreme", ops.minimum, "limited from above by `values`"
+        "min", "apply_combined", ops.minimum, "limited from above by `values`"
     )
     max: Callable[..., Any] = update_method(
-        "max", "apply_extreme", ops.maximum, "limited from below by `values`"
+        "max", "apply_combined", ops.maximum, "limited from below by `values`"
     )
 
     def apply(
@@ -194,14 +194,13 @@ class IndexedUpdate:
         )
         return self.restore_shape(cast_same_kind(function(x, values), x))
 
-    def apply_extreme(
+    def apply_combined(
         self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
     ) -> Any:
-        """Return a copy limited by the values; those that limit an entry together share its derivative."""
+        """Return a copy multiplied or limited by the values; those that limit an entry together share its derivative."""
         x, arrays, index = self.locate(mode)
         values = cast_same_kind(broadcast_values(values, x, arrays, index), x)
-        combine = ops.scatter_max if function is ops.maximum else ops.scatter_min
-        return self.restore_shape(combine(x, values, *arrays, index=index))
+        return self.restore_shape(COMBINATIONS[function](x, values, *arrays, index=index))
 
     def apply_in_rounds(
         self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
@@ -222,6 +221,9 @@ class IndexedUpdate:
             some, theirs = (ops.getitem(v, turn, index=(ops.ARRAY,)) for v in (targets, values))
             x = replace_at(x, [some], (ops.ARRAY,), function, theirs)
         return self.restore_shape(x)
+
+
+COMBINATIONS = {ops.maximum: ops.scatter_max, ops.minimum: ops.scatter_min, ops.multiply: ops.scatter_mul}
 
 
 def replace_at(x: Any, arrays: Any, index: tuple, function: Callable[[Any, Any], Any], values: Any) -> Any:
