@@ -1,4 +1,4 @@
-"""Reductions to places: rows that are summed, multiplied or compared at indices, and networks on graphs made of these."""
+"""Reductions to places: rows that are summed, multiplied or compared at indices, and networks on graphs."""
 
 from collections.abc import Callable
 from typing import Any

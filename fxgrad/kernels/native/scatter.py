@@ -1,4 +1,4 @@
-"""Rows that are read from, or combined with, the rows at some places: gathers, and sums, products and extrema at indices.
+"""Rows that are read from places or combined with those at places: gathers; sums, products and extrema at indices.
 
     i32 function(first, last, by blocks, blocks, length, count, width, places, …)
 
