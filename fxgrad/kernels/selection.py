@@ -1,14 +1,14 @@
-"""Kernels that select entries and add entries at positions, without a branch or a call for each entry."""
+"""Kernels that select entries, and combine entries at positions, without a branch or a call for each entry."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.costs import INDEXED_ENTRIES, NEAR_CACHE_ENTRIES, WHERE_ENTRIES
-from ..core.fp_errors import is_silent
 from .registry import native_function
 
 BOOL = np.dtype(bool)
@@ -107,68 +107,134 @@ def select_blocks(out: np.ndarray, condition: np.ndarray, p: np.ndarray, q: np.n
             np.bitwise_xor(here, no, out=here)
 
 
-def add_at(out: np.ndarray, index: tuple, u: np.ndarray) -> None:
-    """Add u to out[index]; entries that occur several times are added in their order. NumPy is fast along one axis
-    only, and machine code where places are those along one axis."""
-    if u.size >= INDEXED_ENTRIES and out.ndim > 1 and is_silent():
-        axis = indexed_axis(index)
-        if axis is not None:
-            rows = index[axis]
-            if rows.min() < 0 or rows.max() >= out.shape[axis]:
-                rows = np.arange(out.shape[axis])[rows]  # which refuses places outside
-            if native_function("scatter.add_slices")(out, rows, u, axis):
-                return
-    if u.size < INDEXED_ENTRIES or out.ndim == 1:
-        np.add.at(out, index, u)
-    elif isinstance(index[0], np.ndarray) and index[0].ndim == 1 and has_only_full_slices(index[1:]):
-        rows = np.arange(len(out))[index[0]]
-        width = u[0].size
-        number = np.arange(len(rows))
-        first = np.empty(len(out), np.intp)
-        first[rows[::-1]] = number[::-1]
-        again = first[rows] != number
-        once = np.flatnonzero(~again)
-        out[rows[once]] = u[once]
-        rest = np.flatnonzero(again)
-        places = rows[rest, None] * width + np.arange(width)
-        np.add.at(out.reshape(-1), places.reshape(-1), u[rest].reshape(-1))
-    elif 4 * u.size >= out.size:
-        places = np.arange(out.size).reshape(out.shape)[index]
-        np.add.at(out.reshape(-1), places.reshape(-1), u.reshape(-1))
-    else:
-        np.add.at(out, index, u)
+class Places(NamedTuple):
+    """What an index of arrays beside full slices chooses: rows, by their numbers, in blocks of rows of entries."""
+
+    blocks: int
+    length: int  # how many rows a block has
+    width: int
+    rows: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """How many entries are chosen."""
+        return self.blocks * len(self.rows) * self.width
 
 
-def combine_at(xp: Any, name: str, out: Any, index: tuple, u: Any) -> None:
-    """Combine out[index] with u by a ufunc of this name, whose order does not matter, where entries may occur several
-    times. NumPy is fast with vectors only: whole rows are combined by segments of equal places."""
-    ufunc = getattr(xp, name)
-    if xp is not np or out.ndim == 1 or not u.size:
-        ufunc.at(out, index, u)
-        return
-    if indexed_axis(index) == 0 and len(index) > 1:
-        rows = np.arange(len(out))[index[0]]
-        order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        starts = np.flatnonzero(np.concatenate([[True], rows[1:] != rows[:-1]]))
-        found = ufunc.reduceat(u[order], starts, axis=0)
-        out[rows[starts]] = ufunc(out[rows[starts]], found)
-        return
-    places = np.arange(out.size).reshape(out.shape)[index]
-    ufunc.at(out.reshape(-1), places.reshape(-1), u.reshape(-1))
-
-
-def indexed_axis(index: Sequence[Any]) -> int | None:
-    """Return the axis to which an index with one array of numbers applies, if its other entries are full slices."""
+def find_places(shape: Sequence[int], index: Sequence[Any]) -> Places | None:
+    """Return the places of an index, or None if its arrays do not stand side by side, or its slices are not full; raise
+    for numbers that are out of bounds."""
     axes = [axis for axis, e in enumerate(index) if type(e) is not slice]
-    if len(axes) != 1 or not has_only_full_slices([e for e in index if type(e) is slice]):
+    if not axes or axes[-1] - axes[0] != len(axes) - 1:
         return None
-    places = index[axes[0]]
-    return axes[0] if type(places) is np.ndarray and places.ndim == 1 and places.dtype.kind in "iu" else None
+    arrays: list[Any] = [index[axis] for axis in axes]
+    if not all(type(a) is np.ndarray and a.dtype.kind in "iu" for a in arrays):
+        return None
+    if not all(type(e) is slice and e == slice(None) for e in (*index[: axes[0]], *index[axes[-1] + 1 :])):
+        return None
+    sizes, joint = tuple(shape[axes[0] : axes[-1] + 1]), np.broadcast_shapes(*(a.shape for a in arrays))
+    if 0 in joint:
+        return None
+    blocks, width = prod(shape[: axes[0]]), prod(shape[axes[-1] + 1 :])
+    numbers = [wrap_places(a, n) for a, n in zip(arrays, sizes)]
+    while len(numbers) > 1 and joint[-1:] == sizes[-1:] and is_whole_axis(numbers, sizes[-1]):
+        width *= sizes[-1]
+        numbers = [a[..., 0] if a.ndim else a for a in numbers[:-1]]
+        sizes, joint = sizes[:-1], joint[:-1]
+    rows = numbers[0]
+    for n, a in zip(sizes[1:], numbers[1:]):
+        rows = rows * n + a
+    return Places(blocks, prod(sizes), width, np.broadcast_to(rows, joint).reshape(-1))
 
 
-def has_only_full_slices(index: Sequence[Any]) -> bool:
-    return all(type(e) is slice and e == slice(None) for e in index)
+def wrap_places(places: np.ndarray, size: int) -> np.ndarray:
+    """Return numbers of entries along an axis counted from its beginning, in int64; axes that repeat them still do."""
+    some = places[tuple([slice(0, 1) if step == 0 else slice(None) for step in places.strides])]
+    if some.size and (some.min() < 0 or some.max() >= size):
+        some = np.arange(size)[some]  # which refuses places outside
+    return np.broadcast_to(some.astype(np.int64, copy=False), places.shape)
+
+
+def is_whole_axis(numbers: Sequence[np.ndarray], n: int) -> bool:
+    """Whether the last numbers are all of 0 … n − 1 in order, for each combination of the others."""
+    *others, last = numbers
+    if any(a.ndim and a.shape[-1] > 1 and a.strides[-1] for a in others) or last.shape[-1:] != (n,):
+        return False
+    if any(step for step, m in zip(last.strides[:-1], last.shape) if m > 1):
+        return False
+    return bool((last.reshape(-1, n)[0] == np.arange(n)).all())
+
+
+def combine_at(name: str, start: Callable[[], np.ndarray], index: tuple, u: np.ndarray) -> np.ndarray:
+    """Return the array that `start` makes, in the order of its axes, with its entries at an index combined with u by
+    the ufunc of a name; entries that occur several times are combined in their order.
+
+    NumPy is fast with vectors only, so that large arrays are combined entry by entry; machine code combines whole rows.
+    """
+    out = start()
+    ufunc: Any = getattr(np, name)
+    places = find_places(out.shape, index) if u.size >= INDEXED_ENTRIES else None
+    if places is None or u.size != places.size:  # which broadcasts
+        ufunc.at(out, index, u)
+        return out
+    done = native_function("scatter.combine_rows")(name, out, places, u)
+    if done is None:  # NumPy tells of the exceptions
+        out = start()
+    if not done:
+        ufunc.at(out.reshape(-1), flat_numbers(places), u.reshape(-1))
+    return out
+
+
+def flat_numbers(places: Places) -> np.ndarray:
+    """Return the numbers of all entries at places."""
+    blocks, length, width, rows = places
+    numbers = rows if width == 1 else rows[:, None] * width + np.arange(width)
+    if blocks > 1:
+        numbers = numbers + (np.arange(blocks) * (length * width)).reshape(-1, *(1,) * numbers.ndim)
+    return numbers.reshape(-1)
+
+
+def take_at(x: np.ndarray, index: tuple) -> np.ndarray:
+    """Return x[index], of which machine code copies the rows of large arrays."""
+    if x.size >= INDEXED_ENTRIES or any(type(e) is np.ndarray and e.size >= INDEXED_ENTRIES for e in index):
+        places = find_places(x.shape, index)
+        if places is not None and places.size >= INDEXED_ENTRIES:
+            found = native_function("scatter.take_rows")(x, places)
+            if found is not None:
+                axes = [axis for axis, e in enumerate(index) if type(e) is not slice]
+                joint = np.broadcast_shapes(*(index[axis].shape for axis in axes))
+                return found.reshape(*x.shape[: axes[0]], *joint, *x.shape[axes[-1] + 1 :])
+    return x[index]
+
+
+def multiply_others_at(x: np.ndarray, index: tuple, u: np.ndarray) -> np.ndarray:
+    """Return for each entry of u, which belongs to an entry x[index], the product of this and of all other entries of u
+    that belong to it: of those before and of those behind, so that zeros do no harm."""
+    places = find_places(x.shape, index)
+    if places is not None and u.size >= INDEXED_ENTRIES:
+        found = native_function("scatter.multiply_others")(x, places, u)
+        if found is not None:
+            return found
+    numbers = (
+        np.arange(x.size).reshape(x.shape)[index].reshape(-1) if places is None else flat_numbers(places)
+    )
+    values, found = u.reshape(-1), np.ones(u.size, u.dtype)
+    turns = split_into_rounds(numbers)
+    for total, order in ((np.array(x, u.dtype).reshape(-1), turns), (np.ones(x.size, u.dtype), turns[::-1])):
+        for turn in order:
+            here = numbers[turn]
+            found[turn] *= total[here]
+            total[here] *= values[turn]
+    return found.reshape(u.shape)
+
+
+def split_into_rounds(numbers: np.ndarray) -> list[np.ndarray]:
+    """Group the positions in an array so that no group has a number twice: first occurrences, second ones, …"""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    occurrence = np.empty(len(numbers), np.intp)
+    occurrence[order] = np.arange(len(numbers)) - np.searchsorted(ordered, ordered)
+    return np.split(np.argsort(occurrence, kind="stable"), np.cumsum(np.bincount(occurrence))[:-1])
 
 
 def zero_outside(mask: Any, x: Any) -> np.ndarray | None:

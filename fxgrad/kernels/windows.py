@@ -16,7 +16,7 @@ import numpy as np
 from ..core.costs import INDEXED_ENTRIES
 from ..core.errors import UnsupportedError
 from .registry import native_function
-from .selection import add_at
+from .selection import combine_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -323,16 +323,16 @@ def deposit_kernel(xp: Any) -> Callable[..., Any]:
             if found is not None:
                 return found
         whole = (*u.shape[: u.ndim - len(shape)], *shape)
-        out = xp.zeros((prod(whole),), dtype=u.dtype)
         flat, flat_places, absent = flatten_places(xp, whole, places, len(shape))
         if not flat:
-            return xp.reshape(out, whole)
+            return xp.zeros(whole, dtype=u.dtype)
         if absent is not None:
             u = xp.where(absent, xp.zeros((), dtype=u.dtype), u)
         u = xp.reshape(u, (-1,))
         if xp is np:
-            add_at(out, (flat_places,), u)
+            out = combine_at("add", lambda: np.zeros(prod(whole), u.dtype), (flat_places,), u)
         else:
+            out = xp.zeros((prod(whole),), dtype=u.dtype)
             xp.add.at(out, flat_places, u)
         return xp.reshape(out, whole)
 

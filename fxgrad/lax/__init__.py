@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # those that programs use most come first: a name is looked f
     from .convolution import *
     from .windows import *
     from .gather_scatter import *
+    from .segments import *
     from .associative import *
     from .collectives import *
     from .solves import *

@@ -23,6 +23,7 @@ from ..core.devices import CPU, put_array
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
 from ..core.interpreter import concretize
 from ..core.surface import is_object
+from ..kernels.selection import split_into_rounds
 from ..ops.indexing import array_axes_position, parse_entry
 
 __all__ = ["at"]
@@ -82,8 +83,8 @@ class IndexedUpdate:
 
     `mode` says what becomes of integers out of bounds: None raises IndexError, "clip" takes the nearest entry,
     "drop" and "fill" leave out the update (in `get`: give `fill_value`). `unique_indices` is the caller's promise
-    that no entry is repeated; without it, indices whose values are not known (staged or batched) make `multiply`,
-    `divide`, `power` and `apply` go through the entries one by one. `indices_are_sorted` is accepted
+    that no entry is repeated; without it, indices whose values are not known (staged or batched) make `divide`,
+    `power` and `apply` go through the entries one by one. `indices_are_sorted` is accepted
     for JAX's sake and makes no difference.
     """
 
@@ -129,7 +130,7 @@ class IndexedUpdate:
         "subtract", "apply_summed", ops.subtract, "decreased by `values`"
     )
     multiply: Callable[..., Any] = update_method(
-        "multiply", "apply_in_rounds", ops.multiply, "multiplied by `values`"
+        "multiply", "apply_combined", ops.multiply, "multiplied by `values`"
     )
     mul = multiply  # JAX has both
     divide: Callable[..., Any] = update_method("divide", "apply_in_rounds", ops.divide, "divided by `values`")
@@ -137,10 +138,10 @@ class IndexedUpdate:
         "power", "apply_in_rounds", ops.power, "raised to the power of `values`"
     )
     min: Callable[..., Any] = update_method(
-        "min", "apply_extreme", ops.minimum, "limited from above by `values`"
+        "min", "apply_combined", ops.minimum, "limited from above by `values`"
     )
     max: Callable[..., Any] = update_method(
-        "max", "apply_extreme", ops.maximum, "limited from below by `values`"
+        "max", "apply_combined", ops.maximum, "limited from below by `values`"
     )
 
     def apply(
@@ -194,14 +195,13 @@ class IndexedUpdate:
         )
         return self.restore_shape(cast_same_kind(function(x, values), x))
 
-    def apply_extreme(
+    def apply_combined(
         self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
     ) -> Any:
-        """Return a copy limited by the values; those that limit an entry together share its derivative."""
+        """Return a copy multiplied or limited by the values."""
         x, arrays, index = self.locate(mode)
         values = cast_same_kind(broadcast_values(values, x, arrays, index), x)
-        combine = ops.scatter_max if function is ops.maximum else ops.scatter_min
-        return self.restore_shape(combine(x, values, *arrays, index=index))
+        return self.restore_shape(COMBINATIONS[function](x, values, *arrays, index=index))
 
     def apply_in_rounds(
         self, function: Callable[[Any, Any], Any], values: Any, mode: str | None, unique: bool
@@ -224,6 +224,9 @@ class IndexedUpdate:
         return self.restore_shape(x)
 
 
+COMBINATIONS = {ops.maximum: ops.scatter_max, ops.minimum: ops.scatter_min, ops.multiply: ops.scatter_mul}
+
+
 def replace_at(x: Any, arrays: Any, index: tuple, function: Callable[[Any, Any], Any], values: Any) -> Any:
     """Return x with function(entry, value) in place of its entries at an index without repetitions."""
     new = function(ops.getitem(x, *arrays, index=index), values)
@@ -237,12 +240,7 @@ def disjoint_rounds(targets: Any, count: int) -> list[Any]:
         targets = concretize(targets, "indexing")
     except ConcretizationError:
         return list(np.arange(count).reshape(count, 1))
-    targets = put_array(targets, CPU)
-    order = np.argsort(targets, kind="stable")
-    ordered = targets[order]
-    occurrence = np.empty(count, np.intp)
-    occurrence[order] = np.arange(count) - np.searchsorted(ordered, ordered)
-    return np.split(np.argsort(occurrence, kind="stable"), np.cumsum(np.bincount(occurrence))[:-1])
+    return split_into_rounds(put_array(targets, CPU))
 
 
 def flat_targets(x: Any, arrays: Any, index: tuple) -> Any:

@@ -121,14 +121,18 @@ WRITERS: dict[str, Callable[..., None]] = {
 }
 
 
+# The methods of `x.at[…]` that do what `at` of a ufunc does.
+COMBINING = {**{name: name for name in ("add", "subtract", "multiply")}, "maximum": "max", "minimum": "min"}
+
+
 def write_at(function: Callable[..., Any], target: Any, key: Any, *values: Any) -> None:
     """Carry out `ufunc.at(target, key, *values)`."""
     key, _ = read_key(key)
     update = At(fnp.asarray(target.value))[key]
     if not values:
         result = update.apply(function)
-    elif function.__name__ in ("add", "subtract"):
-        result = getattr(update, function.__name__)(unbox(values[0]))
+    elif function.__name__ in COMBINING:
+        result = getattr(update, COMBINING[function.__name__])(unbox(values[0]))
     else:
         result = update.apply_in_rounds(function, unbox(values[0]), None, False)
     target.assign_result(result, f"np.{function.__name__}.at")

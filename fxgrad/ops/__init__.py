@@ -195,7 +195,7 @@ _RARE = {
     "random": "fold_in multiply_high random_binomial random_bits random_log_gamma random_poisson random_real",
     "projection": "project",
     "reflections": "apply_reflections multiply_reflections reflected_form",
-    "scatter": "scatter_max scatter_min",
+    "scatter": "multiply_others scatter_max scatter_min scatter_mul",
     "sequence": "convolve",
     "sliding": "col2im deposit pick spread_windows window_max window_min window_places window_sum windows",
     "sorting": "argsort searchsorted sort",

@@ -18,7 +18,7 @@ from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import concretize
-from ..kernels.selection import add_at
+from ..kernels.selection import combine_at, take_at
 from .kinds import linear
 from .masked import Masked, Support
 from .vocabulary import ops
@@ -228,9 +228,17 @@ def getitem_batch(x: Any, *arrays: Any, size: int, index: tuple, indexed: bool =
     return move_axis(getitem(x, *arrays, index=index), axis, 0)
 
 
+def getitem_kernel(xp: Any) -> Any:
+    def getitem(x: Any, *arrays: Any, index: tuple) -> Any:
+        at = fill_template(index, arrays, xp)
+        return take_at(x, at) if arrays and xp is np else x[at]
+
+    return getitem
+
+
 getitem = linear(
     "getitem",
-    lambda xp: lambda x, *arrays, index: x[fill_template(index, arrays, xp)],
+    getitem_kernel,
     shape_rule=getitem_shape,
     transpose_rule=getitem_transpose,
     batch_rule=getitem_batch,
@@ -239,11 +247,11 @@ getitem = linear(
 
 def scatter_add_kernel(xp: Any) -> Any:
     def scatter_add(u: Any, *arrays: Any, index: tuple, shape: tuple[int, ...]) -> Any:
+        if arrays and xp is np:
+            return combine_at("add", lambda: np.zeros(shape, u.dtype), fill_template(index, arrays), u)
         out = xp.zeros(shape, dtype=u.dtype)
         if not arrays:
             out[index] = u
-        elif xp is np:
-            add_at(out, fill_template(index, arrays), u)
         else:
             xp.add.at(out, fill_template(index, arrays, xp), u)
         return out

@@ -39,8 +39,9 @@ LEFT_OUT = {
     **dict.fromkeys(["maximum", "minimum"], (lambda kinds, s: "c" in kinds, "order of complex numbers")),
     **dict.fromkeys(["sort", "argsort"], (lambda kinds, s: kinds in "bc", "order of complex numbers and truth values")),
     "scatter_add": (lambda kinds, s: len(kinds) > 1 or None in s.params["index"], "scattered or reshaping assignment"),
-    **dict.fromkeys(["scatter_max", "scatter_min"], (lambda kinds, s: len(kinds) > 2 or None in s.params["index"],
-                                                     "scattered or reshaping assignment")),
+    **dict.fromkeys(["multiply_others", "scatter_max", "scatter_min", "scatter_mul"],
+                    (lambda kinds, s: len(kinds) > 2 or None in s.params["index"],
+                     "scattered or reshaping assignment")),
     "update": (lambda kinds, s: len(kinds) > 2 or None in s.params["index"], "scattered or reshaping assignment"),
 }  # fmt: skip
 

@@ -246,7 +246,7 @@ def filled(index: tuple, arrays: tuple) -> tuple:
     return tuple(next(rest) if e is ARRAY else e for e in index)
 
 
-def extreme_reference(ufunc: np.ufunc) -> Any:
+def combined_reference(ufunc: np.ufunc) -> Any:
     def put(x: np.ndarray, u: np.ndarray, *arrays: np.ndarray, index: tuple) -> Any:
         out = np.array(x)
         ufunc.at(out, filled(index, arrays), u)
@@ -256,9 +256,19 @@ def extreme_reference(ufunc: np.ufunc) -> Any:
 
 
 EXTREME_REFERENCES = {
-    "scatter_max": extreme_reference(np.maximum),
-    "scatter_min": extreme_reference(np.minimum),
+    "scatter_max": combined_reference(np.maximum),
+    "scatter_min": combined_reference(np.minimum),
 }
+
+
+def others_reference(x: np.ndarray, u: np.ndarray, *arrays: np.ndarray, index: tuple) -> np.ndarray:
+    """For each value the products without it."""
+    places = np.arange(x.size).reshape(x.shape)[filled(index, arrays)].reshape(-1)
+    found = [
+        x.ravel()[p] * math.prod(u.ravel()[(places == p) & (np.arange(u.size) != i)].tolist())
+        for i, p in enumerate(places)
+    ]
+    return np.array(found, u.dtype).reshape(u.shape)
 
 
 def taken_shape(shape: tuple[int, ...], arrays: list, index: tuple) -> tuple[int, ...]:
@@ -326,6 +336,22 @@ INDEXING = [
         )
         for name in ("scatter_max", "scatter_min")
         for shape, arrays, index in INDICES
+    ),
+    *(
+        written(
+            name,
+            (domain, shape),
+            (domain, taken_shape(shape, arrays, index)),
+            *arrays,
+            index=index,
+            reference=partial(reference, index=index),
+        )
+        for name, reference in (
+            ("scatter_mul", combined_reference(np.multiply)),
+            ("multiply_others", others_reference),
+        )
+        for shape, arrays, index in INDICES
+        for domain in ("real", "complex")[: 1 + (shape == (3,))]
     ),
     *(
         written(

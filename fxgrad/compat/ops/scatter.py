@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import numpy as fnp
 from ...extend import aval_of, is_differentiable, kind_of, ops
 from .._core.dtypes import cast_number
 from .._core.inplace import to_inplace
@@ -74,7 +73,7 @@ def write_entries(x, u, arrays, template) -> Any:
 
 
 def multiply_entries(x, u, arrays, template) -> Any:
-    return fnp.at(x)[tuple(arrays)].multiply(u)
+    return ops.scatter_mul(x, u, *arrays, index=template)
 
 
 # -- scatter ------------------------------------------

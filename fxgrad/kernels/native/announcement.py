@@ -7,7 +7,7 @@ FUNCTIONS = {
     "lstm": "run_forward run_back",
     "outer": "multiply_outer",
     "pool": "window_places pick deposit",
-    "scatter": "add_slices",
+    "scatter": "combine_rows multiply_others take_rows",
     "streams": "draw draw_log_gamma fold",
     "totals": "reduce_natively",
 }
