@@ -2,4 +2,4 @@
 # ruff: noqa: F401
 
 from . import chains, networks, logistic, second_order, per_sample, loops, attention, programs  # isort: skip
-from . import gaussian_process, fresh, small_programs  # isort: skip
+from . import gaussian_process, fresh, small_programs, integration  # isort: skip
