@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
+from ...ad_checkpoint import checkpoint
 from ...extend import ops
 from ...lax.control import while_loop
 from ..reference import library
@@ -187,5 +188,5 @@ def solve(
         )
 
     state = (clock[0], start, slope, step, found, np.float64(GREATEST), np.int64(0))
-    t, *_, found, _, count = while_loop(is_under_way, advance, state, max_steps)
+    t, *_, found, _, count = while_loop(is_under_way, checkpoint(advance), state, max_steps)
     return found, t >= end, count
