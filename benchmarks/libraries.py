@@ -70,6 +70,7 @@ def _fxgrad() -> Library:
 
     library = _named(fxgrad, "grad value_and_grad vmap vjp jvp hessian jacfwd jacrev jit checkpoint")
     library["odeint"] = import_module("fxgrad.experimental.ode").odeint
+    library["solve_triangular"] = import_module("fxgrad.scipy.linalg").solve_triangular
     return Library(np=fnp, lax=lax, array=np.array, wait=None, mutable=True, **library)
 
 
