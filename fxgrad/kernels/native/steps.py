@@ -162,12 +162,13 @@ class StepWriter:
         return self.function.place(self.memory, place, "i8")
 
     def add_function(self, function: Function) -> str:
-        """Add a function for the steps to call, under a new name; return its name, or that of an equal one."""
+        """Add a function for the steps to call; return its name, or that of one which does the same."""
         text = str(function)
-        if text not in self.names:
-            function.name = self.names[text] = f"{function.name}{len(self.functions)}"
+        found = self.names.get(text)
+        if found is None:
+            function.name = found = self.names[text] = f"{function.name}{len(self.functions)}"
             self.functions.append(function)
-        return self.names[text]
+        return found
 
     def call(self, name: str, *arguments: Value | int) -> None:
         texts = [f"i64 {a}" if isinstance(a, int) else f"{a.type} {a.text}" for a in arguments]
