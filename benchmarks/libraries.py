@@ -68,18 +68,21 @@ def _fxgrad() -> Library:
     from fxgrad import lax
     from fxgrad import numpy as fnp
 
-    names = "grad value_and_grad vmap jvp hessian jacfwd jacrev jit checkpoint"
-    return Library(np=fnp, lax=lax, array=np.array, wait=None, **_named(fxgrad, names))
+    library = _named(fxgrad, "grad value_and_grad vmap vjp jvp hessian jacfwd jacrev jit checkpoint")
+    library["odeint"] = import_module("fxgrad.experimental.ode").odeint
+    library["solve_triangular"] = import_module("fxgrad.scipy.linalg").solve_triangular
+    return Library(np=fnp, lax=lax, array=np.array, wait=None, mutable=True, **library)
 
 
 def _jax() -> Library:
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    names = "grad value_and_grad vmap jvp hessian jacfwd jacrev jit checkpoint"
-    library = _named(jax, names)
+    library = _named(jax, "grad value_and_grad vmap vjp jvp hessian jacfwd jacrev jit checkpoint")
     library["solve_triangular"] = import_module("jax.scipy.linalg").solve_triangular
-    return Library(np=jax.numpy, lax=jax.lax, array=jax.numpy.array, wait=jax.block_until_ready, **library)
+    library["odeint"] = import_module("jax.experimental.ode").odeint
+    library |= {"array": jax.numpy.array, "wait": jax.block_until_ready, "mutable": False}
+    return Library(np=jax.numpy, lax=jax.lax, **library)
 
 
 def _autograd() -> Library:

@@ -5,3 +5,4 @@ from . import chains, networks, logistic, second_order, per_sample, loops, atten
 from . import gaussian_process, fresh, small_programs, convolutions  # isort: skip
 from . import gaussian_process, fresh, small_programs, reductions  # isort: skip
 from . import gaussian_process, fresh, small_programs, scatter  # isort: skip
+from . import gaussian_process, fresh, small_programs, integration  # isort: skip

@@ -15,7 +15,8 @@ def data(quick: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return np.array([0.1, 0.2, -1.0]), (x[:, None] - x) ** 2, np.sin(x) + 0.3 * rng.standard_normal(size)
 
 
-def marginal_likelihood(lib: Any) -> Any:
+def likelihood_of(lib: Any) -> Any:
+    """The negative logarithm of the marginal likelihood, as a function of the hyperparameters and the data."""
     np = lib.np
 
     def solve(factor: Any, y: Any) -> Any:
@@ -30,7 +31,11 @@ def marginal_likelihood(lib: Any) -> Any:
         white = solve(factor, y)
         return 0.5 * np.sum(white**2) + np.sum(np.log(np.diag(factor)))
 
-    return lib.value_and_grad(likelihood)
+    return likelihood
+
+
+def marginal_likelihood(lib: Any) -> Any:
+    return lib.value_and_grad(likelihood_of(lib))
 
 
 @line(tolerance=1e-7)

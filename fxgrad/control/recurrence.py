@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import repeat
 from operator import length_hint
@@ -113,10 +113,11 @@ def make_native_scan(
     """Return a scan as machine code, or `by_numpy` where that is not possible."""
     from ..kernels.native import recurrence
 
-    body = functions.gather(body)
-    if not recurrence.admits(body, consts):
-        return by_numpy
-    return recurrence.make_scan(body, consts, carry, by_numpy)
+    for _ in numbers_held():
+        gathered = functions.gather(body)
+        if recurrence.admits(gathered, consts):
+            return recurrence.make_scan(gathered, consts, carry, by_numpy)
+    return by_numpy
 
 
 def make_native_while(cond: Graph, body: Graph, consts: int) -> Callable[..., list[Any] | None]:
@@ -124,7 +125,20 @@ def make_native_while(cond: Graph, body: Graph, consts: int) -> Callable[..., li
     has to compute it."""
     from ..kernels.native import recurrence
 
-    cond, body = functions.gather(cond), functions.gather(body)
-    if not recurrence.admits(body, consts, cond):
-        return lambda *operands: None
-    return recurrence.make_while(cond, body, consts)
+    for _ in numbers_held():
+        graphs = functions.gather(cond), functions.gather(body)
+        if recurrence.admits(graphs[1], consts, graphs[0]):
+            return recurrence.make_while(*graphs, consts)
+    return lambda *operands: None
+
+
+def numbers_held() -> Iterator[int]:
+    """Generate the numbers of entries up to which a value is held in registers, each while it holds."""
+    from ..kernels.native.steps import FEW, HELD, MANY
+
+    for number in (MANY, FEW):
+        token = HELD.set(number)
+        try:
+            yield number
+        finally:
+            HELD.reset(token)

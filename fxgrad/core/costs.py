@@ -33,7 +33,7 @@ STEP_ENTRIES = 1 << 13  # entries of a value in a step of a loop, beyond which a
 STEP_PRODUCTS = 1 << 18  # the same of a product of matrices
 STEP_INSTRUCTIONS = 6000  # instructions of a step at most: the time of compilation grows faster
 FEWEST_DRAWS = 64  # calls that draw random numbers before machine code is loaded for it
-CALLED_ENTRIES = 1 << 11  # entries up to which a call of NumPy takes longer than its arithmetic
+CALLED_ENTRIES = 1 << 13  # entries up to which a call of NumPy takes longer than its arithmetic
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 THREAD_WORK = 1 << 22  # entries times operations for which another thread pays: about a millisecond
 

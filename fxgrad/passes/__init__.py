@@ -35,6 +35,7 @@ from .factors import move_factors
 from .formulas import expand_formulas
 from .fusion import fuse, map_graphs
 from .gather import gather_coefficients
+from .loops import trim_loops
 from .marks import drop_marks
 from .masks import join_masks
 from .repeats import repeat_cheap_steps
@@ -66,8 +67,9 @@ def optimize_params(equation: Equation, draft: Draft) -> Equation | None:
 
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {
-    "bodies": optimize_bodies,
     "marks": drop_marks,
+    "loops": trim_loops,
+    "bodies": optimize_bodies,
     "constants": fold_constants,
     "common": share_common,
     "algebra": simplify_algebra,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ..core.graph import Equation, Graph, Literal, Var
-from ..core.primitive import REGISTRY
+from ..core.primitive import REGISTRY, HigherOrder
 
 
 class Draft:
@@ -141,7 +141,10 @@ def is_zero(atom: Any) -> bool:
 
 def is_ours(equation: Equation) -> bool:
     """Whether the primitive is the library's own of its name."""
-    return REGISTRY.get(equation.primitive.name) is equation.primitive
+    primitive = equation.primitive
+    if isinstance(primitive, HigherOrder):  # which no registry has
+        return type(primitive).__module__.startswith("fxgrad.")
+    return REGISTRY.get(primitive.name) is primitive
 
 
 def stands_alone(equation: Equation) -> bool:

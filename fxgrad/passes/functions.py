@@ -58,7 +58,7 @@ def gather(graph: Graph) -> Graph:
         params = {key: map_graphs(value, gather) for key, value in e.params.items()}
         equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.site, e.quiet))
     single = Graph(single.inputs, equations, single.outputs, single.captured, single.name)
-    return gather_groups(single, HELD + 1)
+    return gather_groups(single, HELD.get() + 1)
 
 
 # -- runs ------------------------------------------

@@ -148,14 +148,23 @@ def inline_groups(body: Graph, least: float = float("inf")) -> Graph:
         ):
             equations.append(replace_operands(equation, inputs, equation.outputs))
             continue
-        inner = dict(zip(group.inputs, inputs))
-        for e in group.equations:
-            made = [Var(v.aval) for v in e.outputs]
-            equations.append(replace_operands(e, [inner.get(a, a) for a in e.inputs], made))
-            inner.update(zip(e.outputs, made))
-        found.update(zip(equation.outputs, [inner.get(a, a) for a in group.outputs]))
+        inner, results = embed(group, inputs)
+        equations += inner
+        found.update(zip(equation.outputs, results))
     outputs = [found.get(a, a) for a in body.outputs]
     return Graph(body.inputs, equations, outputs, body.captured, body.name)
+
+
+def embed(graph: Graph, operands: Sequence[Any], quiet: bool = False) -> tuple[list[Equation], list[Any]]:
+    """Return the equations of a Graph on other operands, with variables of their own, and its results."""
+    found: dict[Any, Any] = dict(zip(graph.inputs, operands))
+    equations = []
+    for e in graph.equations:
+        made = [Var(v.aval) for v in e.outputs]
+        inputs = [found.get(a, a) for a in e.inputs]
+        equations.append(Equation(e.primitive, inputs, made, e.params, e.site, e.quiet or quiet))
+        found.update(zip(e.outputs, made))
+    return equations, [found.get(a, a) for a in graph.outputs]
 
 
 def replace_operands(equation: Equation, inputs: Sequence[Any], outputs: Sequence[Var]) -> Equation:

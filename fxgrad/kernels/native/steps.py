@@ -13,6 +13,7 @@ integer division by zero), the code reports a *doubt*: NumPy then computes the w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from math import prod
 from typing import Any, NamedTuple
 
@@ -32,7 +33,9 @@ from .products import plan_product, write_product, write_transposition
 from .rows import RowWork, RowWriter
 from .tiling import Work
 
-HELD = 36  # entries of a value that is held in registers at most
+# Entries of a value that is held in registers at most: few where the code of many would be too long.
+MANY, FEW = 36, 8
+HELD: ContextVar[int] = ContextVar("held", default=MANY)
 REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
 LINE = 64  # bytes: where places in the scratch memory begin
 PATIENCE = 5_000_000  # entries that are computed between two questions whether somebody interrupts
@@ -72,7 +75,7 @@ def step_rule(*names: str, admits: Callable[[Equation], bool] = lambda e: True) 
 # -- what can be written ------------------------------------------
 def is_held(aval: Aval) -> bool:
     """Whether a value is held in registers."""
-    return aval.size <= HELD
+    return aval.size <= HELD.get()
 
 
 def admits_aval(aval: Aval, most: float = STEP_ENTRIES) -> bool:
@@ -112,7 +115,7 @@ def count_instructions(graph: Graph) -> int:
 def instructions_of(e: Equation) -> int:
     """Count about the instructions of an equation on values in registers."""
     sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
-    return sum(map(count_instructions, inner_graphs(e))) + max([n for n in sizes if n <= HELD], default=0)
+    return sum(map(count_instructions, inner_graphs(e))) + max([n for n in sizes if n <= HELD.get()], default=0)
 
 
 def inner_graphs(e: Equation) -> list[Graph]:
@@ -139,6 +142,7 @@ class StepWriter:
     def __init__(self, function: Function, memory: Value):
         self.function, self.memory = function, memory
         self.functions: list[Function] = []
+        self.names: dict[str, str] = {}  # of the functions, by their texts
         self.scratch = LINE
         self.held: dict[Any, Held] = {}
         self.places: dict[Any, Value] = {}
@@ -159,10 +163,13 @@ class StepWriter:
         return self.function.place(self.memory, place, "i8")
 
     def add_function(self, function: Function) -> str:
-        """Add a function for the steps to call, under a new name."""
-        function.name = f"{function.name}{len(self.functions)}"
-        self.functions.append(function)
-        return function.name
+        """Add a function for the steps to call; return its name, or that of one which does the same."""
+        text = str(function)
+        found = self.names.get(text)
+        if found is None:
+            function.name = found = self.names[text] = f"{function.name}{len(self.functions)}"
+            self.functions.append(function)
+        return found
 
     def call(self, name: str, *arguments: Value | int) -> None:
         texts = [f"i64 {a}" if isinstance(a, int) else f"{a.type} {a.text}" for a in arguments]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,17 @@ from . import lanes, math
 from .entries import Position, flat_number, operand_of, walk, write_entries
 from .ir import I64, Type, Value, fma
 from .math import formats
+from .processor import vector_bytes
+from .products import COLUMNS
 from .steps import StepWriter, size_in_memory, step_rule
+
+
+class Block(NamedTuple):
+    """Columns of a matrix from `begin` on, as vectors of a width; a mask tells which lanes of one are inside."""
+
+    begin: Value
+    width: int
+    masks: Sequence[Value | None]
 
 
 class Matrices:
@@ -41,6 +51,66 @@ class Matrices:
     def store(self, value: Value, i: Value, j: Value) -> None:
         i, j = (j, i) if self.swapped else (i, j)
         self.w.function.store(value, self.pointer, i * self.columns + j)
+
+    def load_block(self, i: Value, block: Block) -> list[Value]:
+        """Load the vectors of a row in a block of columns."""
+        f, found = self.w.function, []
+        for number, mask in enumerate(block.masks):
+            type = Type(self.type.element, block.width)
+            at = i * self.columns + block.begin + number * block.width
+            found.append(f.load(self.pointer, type, at) if mask is None else f.load_masked(self.pointer, mask, type, at))
+        return found
+
+    def store_block(self, vectors: Sequence[Value], i: Value, block: Block) -> None:
+        f = self.w.function
+        for number, (vector, mask) in enumerate(zip(vectors, block.masks)):
+            at = i * self.columns + block.begin + number * block.width
+            if mask is None:
+                f.store(vector, self.pointer, at)
+            else:
+                f.store_masked(vector, self.pointer, mask, at)
+
+    def for_blocks(self, visit: Callable[[Block], None]) -> None:
+        """Write a loop over blocks of columns, which are so narrow that a row of one is in registers."""
+        f, width = self.w.function, vector_bytes() * 8 // self.type.bits
+        whole = self.columns - self.columns % (width * COLUMNS)
+        if whole:
+            with f.loop(whole, step=width * COLUMNS) as loop:
+                visit(Block(loop.index, width, [None] * COLUMNS))
+        if rest := self.columns - whole:
+            masks: list[Value | None] = [None] * (rest // width)
+            if rest % width:
+                masks.append(f.lanes_below(f.constant(rest % width, I64), width))
+            visit(Block(f.constant(whole, I64), width, masks))
+
+    def mirror_lower(self) -> None:
+        """Write the lower triangle into the upper one."""
+        with self.w.function.loop(self.rows) as row, self.w.function.loop(row.index) as column:
+            self.store(self.load(row.index, column.index), column.index, row.index)
+
+    def assign_transpose(self, other: Matrices) -> None:
+        """Write the transpose of another matrix."""
+        with self.w.function.loop(self.rows) as row, self.w.function.loop(self.columns) as column:
+            self.store(other.load(column.index, row.index), row.index, column.index)
+
+    def assign_product(
+        self, left: Matrices, right: Matrices, range_of: Callable[[Value], tuple[Value | int, Value | int]]
+    ) -> None:
+        """Write the product of two matrices, of which row i has terms in a range only."""
+        f = self.w.function
+
+        def visit(block: Block) -> None:
+            zero = f.constant(0.0, Type(self.type.element, block.width))
+            with f.loop(self.rows) as rows:
+                i = rows.index
+                first, stop = range_of(i)
+                with f.loop(stop, first, carry=[zero] * len(block.masks)) as terms:
+                    factor = f.splat(left.load(i, terms.index), block.width)
+                    vectors = right.load_block(terms.index, block)
+                    terms.update(*(fma(factor, v, t) for v, t in zip(vectors, terms.carry)))
+                self.store_block(terms.carry, i, block)
+
+        self.for_blocks(visit)
 
     def exchange(self, i: Value, k: Value) -> None:
         """Exchange two rows."""
@@ -186,17 +256,23 @@ def stack_number(position: Position, shape: tuple[int, ...]) -> Value | int:
 def substitute(matrix: Matrices, x: Matrices, order: int, lower: bool, unit: bool) -> None:
     """Write the solution of a triangular system in the place of the right-hand sides."""
     w, f = matrix.w, matrix.w.function
-    with f.loop(order) as turns:
-        i = turns.index if lower else (order - 1) - turns.index
-        with f.loop(turns.index) as known:
-            k = known.index if lower else i + 1 + known.index
-            x.subtract_row(matrix.load(i, k), k, i)
-        if not unit:
-            pivot = matrix.load(i, i)
-            w.doubt(pivot.equals(0.0))
-            pivot = formats.guard(pivot.equals(0.0), 1.0, pivot)
-            with f.loop(x.columns) as column:
-                x.store(x.load(i, column.index) / pivot, i, column.index)
+
+    def visit(block: Block) -> None:
+        with f.loop(order) as turns:
+            i = turns.index if lower else (order - 1) - turns.index
+            with f.loop(turns.index, carry=x.load_block(i, block)) as known:
+                k = known.index if lower else i + 1 + known.index
+                factor = f.splat(-matrix.load(i, k), block.width)
+                known.update(*(fma(factor, v, t) for v, t in zip(x.load_block(k, block), known.carry)))
+            totals = known.carry
+            if not unit:
+                pivot = matrix.load(i, i)
+                w.doubt(pivot.equals(0.0))
+                divisor = f.splat(formats.guard(pivot.equals(0.0), 1.0, pivot), block.width)
+                totals = [t / divisor for t in totals]
+            x.store_block(totals, i, block)
+
+    x.for_blocks(visit)
 
 
 @step_rule("triangular_solve", admits=admits_system)
@@ -253,41 +329,33 @@ def write_cholesky_slope(w: StepWriter, e: Equation) -> None:
     lower triangle with half of the diagonal; see `kernels.cholesky`."""
     (a, t), (result,), f = e.inputs, e.outputs, w.function
     type, shape, order = Type(lanes.memory_element(result.aval.dtype)), a.aval.shape, a.aval.shape[-1]
-    places = w.place(a), w.place(t), w.target(result), w.reserve(order * order * result.aval.dtype.itemsize)
+    places = [w.place(a), w.place(t), w.target(result), *(w.reserve(order * order * type.bits // 8) for _ in range(2))]
     forwards = e.primitive.name == "cholesky_slope"
-    zero = f.constant(0.0, type)
-
-    def sum_of_products(
-        i: Value, j: Value, first: Value | int, stop: Value | int, left: Any, right: Any
-    ) -> Value:
-        with f.loop(stop, first, carry=[zero]) as terms:
-            k = terms.index
-            terms.update(fma(left.load(i, k), right.load(k, j), terms.carry[0]))
-        return terms.carry[0]
 
     def visit(position: Position) -> None:
         stack = stack_number(position, shape[:-2])
         factor, slope, y = (Matrices(w, p, shape, type, stack) for p in places[:3])
-        inner = Matrices(w, places[3], shape, type, 0)
+        inner, turned = (Matrices(w, p, shape, type, 0) for p in places[3:])
         solved = factor if forwards else factor.transpose
+        if forwards:
+            with f.loop(order) as rows, f.loop(order) as columns:
+                i, j = rows.index, columns.index
+                inner.store(0.5 * (slope.load(i, j) + slope.load(j, i)), i, j)
+        else:  # P + Pᵀ for P = Φ(LᵀT)
+            inner.assign_product(factor.transpose, slope, lambda i: (i, order))
+            inner.mirror_lower()
+        substitute(solved, inner, order, forwards, False)
+        turned.assign_transpose(inner)
+        substitute(solved, turned, order, forwards, False)
         with f.loop(order) as rows, f.loop(order) as columns:
             i, j = rows.index, columns.index
             if forwards:
-                value = 0.5 * (slope.load(i, j) + slope.load(j, i))
-            else:  # P + Pᵀ for P = Φ(LᵀT)
-                low, high = i.intrinsic("smin", j), i.intrinsic("smax", j)
-                value = sum_of_products(high, low, high, order, factor.transpose, slope)
-            inner.store(value, i, j)
-        for x in (inner, inner.transpose):
-            substitute(solved, x, order, forwards, False)
-        with f.loop(order) as rows, f.loop(order) as columns:
-            i, j = rows.index, columns.index
-            if not forwards:
-                y.store(0.25 * (inner.load(i, j) + inner.load(j, i)), i, j)
+                entry = turned.load(j, i)
+                inner.store((j < i).select(entry, j.equals(i).select(0.5 * entry, 0.0)), i, j)
             else:
-                diagonal = 0.5 * inner.load(j, j)
-                total = fma(factor.load(i, j), diagonal, sum_of_products(i, j, j + 1, i + 1, factor, inner))
-                y.store((j <= i).select(total, 0.0), i, j)
+                y.store(0.25 * (turned.load(i, j) + turned.load(j, i)), i, j)
+        if forwards:
+            y.assign_product(factor, inner, lambda i: (0, i + 1))
 
     walk(w, shape[:-2], visit)
     w.settle(result, places[2])

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ...extend import ops
+from ...ad_checkpoint import checkpoint
+from ...extend import closure_convert, ops
 from ...lax.control import while_loop
 from ..reference import library
 
@@ -135,8 +136,13 @@ def solve(
     direction = ops.stop_gradient(fnp.where(times[-1] < times[0], -1.0, 1.0)).astype(times.dtype)
     clock, rows = direction * times, times.size
 
-    def along(t: Any, y: Any) -> Any:
-        return direction * field(direction * t, y)
+    # Traced once: a step then reads each value that the field closes over once, however often it calls the field.
+    converted, closed_over = closure_convert(lambda t, y: direction * field(direction * t, y), clock[0], start)
+
+    def field_with(closed_over: Any) -> Callable[[Any, Any], Any]:
+        return lambda t, y: converted(t, y, *closed_over)
+
+    along = field_with(closed_over)
 
     def tolerance(y: Any, new: Any) -> Any:
         return atol + fnp.maximum(abs(y), abs(new)) * rtol
@@ -156,9 +162,10 @@ def solve(
         smallest = 10 * np.finfo(times.dtype).eps * fnp.maximum(abs(t), abs(end))
         return ops.logical_and(t < end, h > smallest)
 
-    def advance(state: Any) -> Any:
+    @checkpoint  # of a step the backward pass keeps the state, and computes the stages again
+    def advance(state: Any, closed_over: Any) -> Any:
         t, y, slope, h, found, greatest, count = state
-        table = scheme.stages
+        table, along = scheme.stages, field_with(closed_over)
         soon = fnp.minimum(t + h, end)
         step = soon - t
         slopes = [slope]
@@ -187,5 +194,5 @@ def solve(
         )
 
     state = (clock[0], start, slope, step, found, np.float64(GREATEST), np.int64(0))
-    t, *_, found, _, count = while_loop(is_under_way, advance, state, max_steps)
+    t, *_, found, _, count = while_loop(is_under_way, lambda state: advance(state, closed_over), state, max_steps)
     return found, t >= end, count
