@@ -1,20 +1,27 @@
 """Threads that share the work of machine code, which releases the interpreter's lock.
 
 The number of threads is given by the environment variable FXGRAD_NUM_THREADS, or else by OMP_NUM_THREADS, or else is
-the number of processors available to the process. Results do not depend on it.
+the number of processors available to the process. Results do not depend on it: what is shared are units of work that
+nothing is summed across.
 """
 
 from __future__ import annotations
 
 import _thread
+import ctypes
 import functools
 import os
 from collections.abc import Callable
-from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any
 
-from ...core.costs import THREAD_WORK
+import numpy as np
+
+from ...core.costs import KERNEL_COMPILATION, THREAD_WORK
+from . import board, engine
+from .tier import Tier
+
+PIECES = 4  # that each thread may take: who comes late, or is slower, takes fewer
 
 
 @functools.cache
@@ -35,17 +42,50 @@ def thread_count() -> int:
 
 class Pool:
     """The worker threads besides the calling thread. They are started when they are first needed, again in a process
-    that was forked, and end with the interpreter.
-
-    What waits here are queues written in C: the main thread is interrupted (Ctrl-C) between two steps of Python, which
-    may be those that take a lock in `threading` or `concurrent.futures`.
-    """
+    that was forked, and end with the interpreter. They hand work over in machine code (`board`): between two steps of
+    Python the main thread may be interrupted (Ctrl-C), and then nobody would wait for them."""
 
     def __init__(self) -> None:
-        self.tasks: SimpleQueue[tuple[Callable[..., int], tuple, SimpleQueue[int]]] = SimpleQueue()
         self.lock = _thread.allocate_lock()
-        self.count = 0
+        self.helpers = self.count = 0
+        self.tasks: SimpleQueue[tuple[Callable[..., int], tuple, SimpleQueue[int]]] = SimpleQueue()
+        self.tier = Tier(self.prepare, KERNEL_COMPILATION, "a pool of threads")
 
+    def prepare(self) -> Pool:
+        """Compile the functions of the board, and make one."""
+        code = engine.compile_functions([board.serve_function(), board.share_function()])
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        self.serve = engine.bind_function(code, "serve", pointer, number)
+        self.share = engine.bind_function(
+            code, "share", *[pointer] * 2, *[number] * 5, pointer, result=ctypes.c_int
+        )
+        self.most = max(thread_count() - 1, 63)
+        memory = np.zeros(board.HELPERS + board.LINE * (self.most + 1), np.int64)
+        self.words = memory[-memory.ctypes.data // 8 % board.LINE :]  # from the beginning of a line on
+        self.address = self.words.ctypes.data
+        for place, name in ((board.ACQUIRE, "acquire"), (board.RELEASE, "release")):
+            self.words[place] = address_of(getattr(ctypes.pythonapi, f"PyThread_{name}_lock"))
+        self.words[board.FINISHED] = make_lock()
+        return self
+
+    def start(self, wanted: int) -> int:
+        """Start threads up to a number; return how many there are."""
+        with self.lock:
+            while self.helpers < min(wanted, self.most):
+                self.words[board.HELPERS + board.LINE * self.helpers + 1] = make_lock()
+                self.helpers += 1  # first: an interruption may lose a number, but gives none to two
+                try:
+                    _thread.start_new_thread(self.help, (self.helpers - 1,))
+                except RuntimeError:  # no thread can be started
+                    self.helpers -= 1
+                    break
+        return min(self.helpers, wanted)
+
+    def help(self, helper: int) -> None:
+        """Help for ever; what is needed for that belongs to this call."""
+        self.serve(self.address, helper)
+
+    # -- functions of Python, which take 50 µs to hand over; `Crew` is the way ----------------
     def submit(self, function: Callable[..., int], *arguments: Any) -> Callable[[], int]:
         """Call a function in another thread; return a function that waits for its result."""
         result: SimpleQueue[int] = SimpleQueue()
@@ -69,26 +109,47 @@ class Pool:
             del function, arguments, result
 
 
+def address_of(function: Any) -> int:
+    """Return the address of a function of ctypes."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def make_lock() -> int:
+    """Return a lock of the interpreter that is held: for threads that sleep until it is released."""
+    pointer, pythonapi = ctypes.c_void_p, ctypes.pythonapi
+    lock = ctypes.PYFUNCTYPE(pointer)(("PyThread_allocate_lock", pythonapi))()
+    ctypes.PYFUNCTYPE(ctypes.c_int, pointer, ctypes.c_int)(("PyThread_acquire_lock", pythonapi))(lock, 1)
+    return lock
+
+
 POOL = Pool()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=POOL.__init__)
 
 
 class Crew:
-    """A native function of (first, last, arrays…) on `units` pieces of work, shared between threads. It returns the
-    exceptions that any of them has raised."""
+    """A native function of (first, last, arguments…) on units of work, of which threads take pieces. It returns the
+    exceptions that any of them has raised. `effort` is the work as entries times operations (a quarter of a nanosecond
+    each). A function that is `numbered` is told after `last` which of the `thread_count()` threads calls it, for
+    memory of its own."""
 
-    def __init__(self, native: Callable[..., int], units: int, effort: float):
-        self.native, self.units = native, units
+    def __init__(self, native: Callable[..., int], units: int, effort: float, numbered: bool = False):
+        self.native, self.units, self.effort, self.numbered = native, units, effort, numbered
         self.most = min(int(effort // THREAD_WORK), units)
 
-    def __call__(self, first: int, last: int, *arrays: Any) -> int:
+    def __call__(self, first: int, last: int, *arguments: Any) -> int:
         count = min(thread_count(), self.most)
-        if count <= 1:
-            return self.native(first, last, *arrays)
-        bounds = [first + (last - first) * i // count for i in range(count + 1)]
-        others = [POOL.submit(self.native, *pair, *arrays) for pair in pairwise(bounds[1:])]
-        raised = self.native(*bounds[:2], *arrays)
-        for wait in others:
-            raised |= wait()
-        return raised
+        pool: Any = POOL.tier.ask(self.effort) if count > 1 else None
+        helpers = pool.start(count - 1) if pool is not None else 0
+        if not helpers:
+            return self.native(first, last, *[0] * self.numbered, *arguments)
+        native: Any = self.native
+        words = np.empty(board.MOST, np.int64)
+        words[: len(arguments)] = [
+            id(value) if kind is ctypes.py_object else value
+            for kind, value in zip(native.argtypes[2 + self.numbered :], arguments, strict=True)
+        ]
+        piece = -((first - last) // (PIECES * (helpers + 1)))
+        kind = board.NUMBERED * self.numbered + board.RETURNS * (native.restype is not None)
+        function = address_of(native)
+        return pool.share(pool.address, function, first, last, piece, helpers, kind, words.ctypes.data)
