@@ -25,7 +25,7 @@ FUNCTION, LAST, PIECE, COUNT, KIND, ARGUMENTS, RAISED, NUMBER = (WORK + k for k 
 ACQUIRE, RELEASE, FINISHED = (TOOLS + k for k in range(3))  # two functions, and the lock of who waits
 RETURNS, NUMBERED = 1, 2  # bits of the kind: the function returns exceptions; its third argument is who calls
 MOST = 40  # arguments of a function besides the first two
-PATIENCE = 1000  # looks at the board before a thread sleeps: 20 to 40 µs
+PATIENCE = 4000  # looks at the board before a thread sleeps, about 100 µs: to wake it takes half as long
 
 
 class Board(Function):

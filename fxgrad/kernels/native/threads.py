@@ -21,6 +21,7 @@ from ...core.costs import KERNEL_COMPILATION, THREAD_WORK
 from . import board, engine
 from .tier import Tier
 
+Words = ctypes.c_int64 * board.MOST
 PIECES = 4  # that each thread may take: who comes late, or is slower, takes fewer
 
 
@@ -70,6 +71,8 @@ class Pool:
 
     def start(self, wanted: int) -> int:
         """Start threads up to a number; return how many there are."""
+        if self.helpers >= wanted:
+            return wanted
         with self.lock:
             while self.helpers < min(wanted, self.most):
                 self.words[board.HELPERS + board.LINE * self.helpers + 1] = make_lock()
@@ -133,9 +136,15 @@ class Crew:
     each). A function that is `numbered` is told after `last` which of the `thread_count()` threads calls it, for
     memory of its own."""
 
-    def __init__(self, native: Callable[..., int], units: int, effort: float, numbered: bool = False):
-        self.native, self.units, self.effort, self.numbered = native, units, effort, numbered
+    __slots__ = ("effort", "function", "kind", "most", "native", "numbered", "objects")
+
+    def __init__(self, native: Any, units: int, effort: float, numbered: bool = False):
+        self.native, self.effort, self.numbered = native, effort, numbered
         self.most = min(int(effort // THREAD_WORK), units)
+        if self.most > 1:
+            self.function = address_of(native)
+            self.kind = board.NUMBERED * numbered + board.RETURNS * (native.restype is not None)
+            self.objects = [kind is ctypes.py_object for kind in native.argtypes[2 + numbered :]]
 
     def __call__(self, first: int, last: int, *arguments: Any) -> int:
         count = min(thread_count(), self.most)
@@ -143,13 +152,8 @@ class Crew:
         helpers = pool.start(count - 1) if pool is not None else 0
         if not helpers:
             return self.native(first, last, *[0] * self.numbered, *arguments)
-        native: Any = self.native
-        words = np.empty(board.MOST, np.int64)
-        words[: len(arguments)] = [
-            id(value) if kind is ctypes.py_object else value
-            for kind, value in zip(native.argtypes[2 + self.numbered :], arguments, strict=True)
-        ]
+        words = Words(
+            *[id(v) if is_object else v for is_object, v in zip(self.objects, arguments, strict=True)]
+        )
         piece = -((first - last) // (PIECES * (helpers + 1)))
-        kind = board.NUMBERED * self.numbered + board.RETURNS * (native.restype is not None)
-        function = address_of(native)
-        return pool.share(pool.address, function, first, last, piece, helpers, kind, words.ctypes.data)
+        return pool.share(pool.address, self.function, first, last, piece, helpers, self.kind, words)
