@@ -22,7 +22,7 @@ LINE = 8  # words of a line of the cache, which belongs to one processor at a ti
 OPEN, ACTIVE, NEXT, WAITS, BUSY, WORK, TOOLS, HELPERS = (LINE * k for k in (0, 2, 4, 6, 8, 10, 12, 14))
 # What helpers read while OPEN is the number of the work that they have seen there.
 FUNCTION, LAST, PIECE, COUNT, KIND, ARGUMENTS, RAISED, NUMBER = (WORK + k for k in range(LINE))
-ACQUIRE, RELEASE, FINISHED = (TOOLS + k for k in range(3))  # two functions, and the lock of who waits
+ACQUIRE, RELEASE, YIELD, FINISHED = (TOOLS + k for k in range(4))  # functions, and the lock of who waits
 RETURNS, NUMBERED = 1, 2  # bits of the kind: the function returns exceptions; its third argument is who calls
 MOST = 40  # arguments of a function besides the first two
 PATIENCE = 4000  # looks at the board before a thread sleeps, about 100 µs: to wake it takes half as long
@@ -59,19 +59,19 @@ class Board(Function):
         function, held = self.load(self.board, PTR, RELEASE), self.load(self.board, PTR, lock)
         self.lines.append(f"  call void {function.text}(ptr {held.text})")
 
-    def look(self, is_wanted: Callable[[], Value]) -> None:
-        """Look whether something is as wanted, again and again, for a while."""
+    def look(self, is_wanted: Callable[[], Value], patience: int | Value = PATIENCE) -> None:
+        """Look whether something is as wanted, again and again, for a while. The processor is offered to others from
+        time to time: to who is looked for, if the system has put both on one."""
+        rest = "@llvm.x86.sse2.pause" if X86 else "@llvm.aarch64.hint"
+        self.declare(rest, "void", [] if X86 else [I32])
+        offer = self.load(self.board, PTR, YIELD)
         with self.cycle([self.constant(0, I64)]) as loop:
             (count,) = loop.carry
-            loop.go_on_if((count < PATIENCE) & ~is_wanted())
-            self.lines.append(
-                "  call void @llvm.x86.sse2.pause()" if X86 else "  call void @llvm.aarch64.hint(i32 1)"
-            )
+            loop.go_on_if((count < patience) & ~is_wanted())
+            self.lines.append(f"  call void {rest}({'' if X86 else 'i32 1'})")
+            with self.when((count & 31).equals(31)):
+                self.lines.append(f"  call i32 {offer.text}()")
             loop.update(count + 1)
-        if X86:
-            self.declare("@llvm.x86.sse2.pause", "void", [])
-        else:
-            self.declare("@llvm.aarch64.hint", "void", [I32])
 
     def take_pieces(self, who: Value) -> None:
         """Take pieces of the work while there are any."""
@@ -108,14 +108,14 @@ def serve_function() -> Function:
     f = Board("serve", [PTR, I64])
     helper = f.arguments[1]
     asleep = helper * LINE + HELPERS
-    with f.cycle([f.constant(0, I64)]) as life:
-        (seen,) = life.carry
+    with f.cycle([f.constant(0, I64), f.constant(0, I64)]) as life:
+        seen, patience = life.carry  # who has not come in time goes to sleep at once
         life.go_on_if(f.constant(1, I1))
 
         def is_new(number: Value) -> Value:
             return (number > 0) & ~number.equals(seen)
 
-        f.look(lambda: is_new(f.read(OPEN)))
+        f.look(lambda: is_new(f.read(OPEN)), patience)
         with f.when(~is_new(f.read(OPEN))):
             f.write(1, asleep)
             # Who posted work since then may have seen this, and woken us, or not.
@@ -137,7 +137,7 @@ def serve_function() -> Function:
                 f.when(f.change("xchg", WAITS, 0).equals(1)),
             ):
                 f.release(FINISHED)
-        life.update(number.equals(0).select(seen, number))
+        life.update(number.equals(0).select(seen, number), is_new(number).select(PATIENCE, f.constant(0, I64)))
     return f
 
 

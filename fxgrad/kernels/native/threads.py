@@ -66,6 +66,7 @@ class Pool:
         self.address = self.words.ctypes.data
         for place, name in ((board.ACQUIRE, "acquire"), (board.RELEASE, "release")):
             self.words[place] = address_of(getattr(ctypes.pythonapi, f"PyThread_{name}_lock"))
+        self.words[board.YIELD] = address_of(find_yield())
         self.words[board.FINISHED] = make_lock()
         return self
 
@@ -115,6 +116,13 @@ class Pool:
 def address_of(function: Any) -> int:
     """Return the address of a function of ctypes."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def find_yield() -> Any:
+    """Return the system's function that offers a processor to other threads."""
+    if os.name == "nt":
+        return ctypes.WinDLL("kernel32").SwitchToThread  # type: ignore[attr-defined]
+    return ctypes.CDLL(None).sched_yield
 
 
 def make_lock() -> int:
