@@ -154,8 +154,8 @@ def measure(run: dict[str, Callable[[], Any]], blas: Any, budget: float) -> dict
     """Return seconds by library and number of threads: the fastest of the rounds."""
     best: dict[tuple[str, int], float] = {}
     for call in run.values():
-        end = time.perf_counter() + budget / 3
-        for _ in range(60):  # until everything is compiled
+        end = time.perf_counter() + budget
+        for _ in range(100):  # until everything is compiled
             call()
             if time.perf_counter() > end:
                 break

@@ -9,4 +9,5 @@ FUNCTIONS = {
     "pool": "window_places pick deposit",
     "scatter": "add_slices",
     "streams": "draw draw_log_gamma fold",
+    "threads": "share_calls",
 }

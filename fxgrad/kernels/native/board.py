@@ -137,7 +137,9 @@ def serve_function() -> Function:
                 f.when(f.change("xchg", WAITS, 0).equals(1)),
             ):
                 f.release(FINISHED)
-        life.update(number.equals(0).select(seen, number), is_new(number).select(PATIENCE, f.constant(0, I64)))
+        life.update(
+            number.equals(0).select(seen, number), is_new(number).select(PATIENCE, f.constant(0, I64))
+        )
     return f
 
 

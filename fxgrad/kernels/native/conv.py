@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...core.cache import Cache
-from ...core.costs import CONVOLVED_PRODUCTS, PLANE_ENTRIES, PRODUCT_TIME, THREAD_WORK
+from ...core.costs import CONVOLVED_PRODUCTS, PLANE_ENTRIES, PRODUCT_TIME
 from ..memory import allocate
 from ..windows import tap_slices
 from . import engine
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
-from .threads import POOL, thread_count
+from .threads import share_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -376,12 +376,13 @@ def correlate(
 
 def share_work(work: Callable[[int, int], bool], count: int, unit: int, products: int) -> bool:
     """Have threads do parts of some work, multiples of `unit` each; return whether all have succeeded."""
-    threads = min(thread_count(), int(products * PRODUCT_TIME / THREAD_WORK), -(-count // unit))
-    if threads <= 1:
-        return work(0, count)
-    bounds = [-(-count * i // (threads * unit)) * unit for i in range(threads)] + [count]
-    others = [POOL.submit(work, *pair) for pair in itertools.pairwise(bounds[1:])]
-    return all([work(*bounds[:2]), *[wait() for wait in others]])
+    found: list[bool] = []
+    share_calls(
+        lambda first, last: found.append(work(first * unit, min(last * unit, count))),
+        -(-count // unit),
+        4 * products * PRODUCT_TIME,
+    )
+    return all(found)
 
 
 def feature_block(features: int) -> tuple[int, int]:

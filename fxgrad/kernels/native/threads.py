@@ -8,20 +8,24 @@ nothing is summed across.
 from __future__ import annotations
 
 import _thread
+import contextlib
+import contextvars
 import ctypes
 import functools
 import os
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
 from ...core.costs import KERNEL_COMPILATION, THREAD_WORK
+from ..lapack import linked_libraries
 from . import board, engine
 from .tier import Tier
 
+CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
 Words = ctypes.c_int64 * board.MOST
+LINE = 64  # units that begin together with a line of the cache, if they are entries
 PIECES = 4  # that each thread may take: who comes late, or is slower, takes fewer
 
 
@@ -48,8 +52,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.lock = _thread.allocate_lock()
-        self.helpers = self.count = 0
-        self.tasks: SimpleQueue[tuple[Callable[..., int], tuple, SimpleQueue[int]]] = SimpleQueue()
+        self.helpers = 0
         self.tier = Tier(self.prepare, KERNEL_COMPILATION, "a pool of threads")
 
     def prepare(self) -> Pool:
@@ -89,29 +92,6 @@ class Pool:
         """Help for ever; what is needed for that belongs to this call."""
         self.serve(self.address, helper)
 
-    # -- functions of Python, which take 50 µs to hand over; `Crew` is the way ----------------
-    def submit(self, function: Callable[..., int], *arguments: Any) -> Callable[[], int]:
-        """Call a function in another thread; return a function that waits for its result."""
-        result: SimpleQueue[int] = SimpleQueue()
-        with self.lock:
-            if self.count < thread_count() - 1:
-                try:
-                    _thread.start_new_thread(self.work, ())
-                    self.count += 1
-                except RuntimeError:  # no thread can be started
-                    pass
-        if not self.count:
-            return functools.partial(function, *arguments)
-        self.tasks.put((function, arguments, result))
-        return result.get
-
-    def work(self) -> None:
-        """Carry out tasks."""
-        while True:
-            function, arguments, result = self.tasks.get()
-            result.put(function(*arguments))
-            del function, arguments, result
-
 
 def address_of(function: Any) -> int:
     """Return the address of a function of ctypes."""
@@ -144,8 +124,6 @@ class Crew:
     each). A function that is `numbered` is told after `last` which of the `thread_count()` threads calls it, for
     memory of its own."""
 
-    __slots__ = ("effort", "function", "kind", "most", "native", "numbered", "objects")
-
     def __init__(self, native: Any, units: int, effort: float, numbered: bool = False):
         self.native, self.effort, self.numbered = native, effort, numbered
         self.most = min(int(effort // THREAD_WORK), units)
@@ -157,11 +135,82 @@ class Crew:
     def __call__(self, first: int, last: int, *arguments: Any) -> int:
         count = min(thread_count(), self.most)
         pool: Any = POOL.tier.ask(self.effort) if count > 1 else None
-        helpers = pool.start(count - 1) if pool is not None else 0
-        if not helpers:
+        helpers = 0 if pool is None else pool.start(count - 1)
+        if pool is None or not helpers:
             return self.native(first, last, *[0] * self.numbered, *arguments)
         words = Words(
             *[id(v) if is_object else v for is_object, v in zip(self.objects, arguments, strict=True)]
         )
         piece = -((first - last) // (PIECES * (helpers + 1)))
+        piece += -piece % (LINE if piece > 16 * LINE else 1)
         return pool.share(pool.address, self.function, first, last, piece, helpers, self.kind, words)
+
+
+def share_calls(
+    function: Callable[[int, int], Any], units: int, effort: float, holds_blas: bool = False
+) -> None:
+    """Call a function of Python, which lets go of the interpreter's lock, on pieces of units of work. To hand a piece
+    over takes some ten microseconds. What calls BLAS `holds_blas` to one thread."""
+    with HELD_BLAS if holds_blas else NOTHING_HELD:
+        if engine.mode() == "never" or min(thread_count(), units, effort // THREAD_WORK) <= 1:
+            function(0, units)
+            return
+        done: list[int] = []
+        failures: list[BaseException] = []
+        context = contextvars.copy_context()
+
+        def call(first: int, last: int) -> None:
+            try:
+                context.copy().run(function, first, last)
+                done.append(last - first)
+            except BaseException as failure:
+                failures.append(failure)
+
+        Crew(CALLBACK(call), units, effort)(0, units)
+        if failures:
+            raise failures[0]
+        if sum(done) != units:
+            raise KeyboardInterrupt  # came between two lines of `call`, whose caller is no Python
+
+
+class HeldBlas:
+    """NumPy's OpenBLAS, held to one thread in the block of a `with`: by the first of several threads that enter, until
+    the last one leaves. Its own threads are not asked then, and do not wait beside ours for more to do."""
+
+    def __init__(self) -> None:
+        self.lock = _thread.allocate_lock()
+        self.holders, self.before = 0, 1
+
+    def __enter__(self) -> None:
+        get, set_to = blas_threads()
+        with self.lock:
+            self.holders += 1
+            if self.holders == 1:
+                self.before = get()
+                if self.before > 1:
+                    set_to(1)
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.holders -= 1
+            if self.holders == 0 and self.before > 1:
+                blas_threads()[1](self.before)
+
+
+@functools.cache
+def blas_threads() -> tuple[Callable[[], int], Callable[[int], None]]:
+    """Return the functions that tell and set how many threads NumPy's OpenBLAS has; other libraries have one."""
+    for linked in linked_libraries():
+        for form in ("scipy_openblas_{}64_", "openblas_{}64_", "openblas_{}"):
+            try:
+                get, set_to = (getattr(linked, form.format(f"{verb}_num_threads")) for verb in ("get", "set"))
+            except AttributeError:
+                continue
+            set_to.restype = None
+            return get, set_to
+    return lambda: 1, lambda count: None
+
+
+HELD_BLAS, NOTHING_HELD = HeldBlas(), contextlib.nullcontext()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=HELD_BLAS.__init__)
