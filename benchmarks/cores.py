@@ -1,21 +1,17 @@
 """Work of each kind on one core and on all cores of the machine, beside torch with as many threads.
 
-`python -m benchmarks.cores` writes a table: milliseconds on one core and on all (un-jitted torch-compatible code forward,
-forward and backward; the latter jitted), the speed-up, the part of the time that is serial by Amdahl's law, what 64 cores
-would make of it, and the ratios to torch. A neighbour on a core shows as a serial part: run it on an idle machine. The
-threads of a process are set anew between two measurements, which take turns. Arguments select rows by a part of their
-name; `--quick` shows that everything runs.
+`python -m benchmarks.cores` writes a table: milliseconds of torch-compatible code on one core and on all (forward, with
+backward, and the latter jitted), the speed-up, the part of the time that is serial by Amdahl's law, what 64 cores would
+make of it, and the ratios to torch. Threads are set anew between two measurements, which take turns in one process. A
+neighbour on a core looks like a serial part: run it on an idle machine. Arguments select rows by a part of their name;
+`--quick` shows that everything runs.
 
-What is limited by memory, not by processors, has no more speed-up than there is bandwidth: the row `copy` is the bound.
+What is limited by memory has no more speed-up than there is bandwidth: the row `copy` is the bound.
 """
 
+from __future__ import annotations
+
 import os
-
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-for library in ("OMP", "OPENBLAS", "FXGRAD"):
-    os.environ[f"{library}_NUM_THREADS"] = str(CORES)
-
-import ctypes
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,38 +21,27 @@ import numpy as np
 
 import fxgrad as fx
 import fxgrad.compat
-from fxgrad.kernels.lapack import linked_libraries
 from fxgrad.kernels.native import threads
 
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+LARGE = 64  # cores for which a column is computed
 QUICK = "--quick" in sys.argv
-LARGE = 64  # cores for which the last column is computed
-SETTERS = ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "openblas_set_num_threads")
+COLUMNS = (
+    *("row", "ms on 1", f"ms on {CORES}", "speed-up", "serial", f"on {LARGE}"),
+    *("torch on 1", f"torch on {CORES}", "its speed-up"),
+)
 
 
-def set_threads(count: int, blas: Any) -> None:
+def set_threads(count: int) -> None:
     """Have fxgrad, NumPy's BLAS and torch compute with so many threads."""
     os.environ["FXGRAD_NUM_THREADS"] = str(count)
     threads.thread_count.cache_clear()
-    if blas is not None:
-        blas(count)
+    threads.blas_threads()[1](count)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(count)
 
 
-def find_blas() -> Any:
-    """Return the function that sets the number of threads of NumPy's BLAS, if that is OpenBLAS."""
-    for linked in linked_libraries():
-        for name in SETTERS:
-            try:
-                function = getattr(linked, name)
-            except AttributeError:
-                continue
-            function.argtypes, function.restype = [ctypes.c_int], None
-            return function
-    return None
-
-
-# -- rows: name → (function of torch and operands, shapes of differentiable operands, other operands) ----------------
+# -- rows: a function of `torch` and operands, and the shapes of these ----------------
 RNG = np.random.default_rng(0)
 N = 8 if QUICK else 64
 TOKENS = RNG.integers(0, 10_000, (N // 2, 128))
@@ -129,9 +114,11 @@ def ways(name: str, torch: Any) -> Iterator[tuple[str, dict[str, Callable[[], An
 
         def run() -> Any:
             y = function(t, *operands)
-            if not backward:
-                return y
-            return t.autograd.grad(y, operands, cotangent)
+            if backward:
+                for operand in operands:
+                    operand.grad = None
+                y.backward(cotangent)
+            return y
 
         return run
 
@@ -150,7 +137,7 @@ def ways(name: str, torch: Any) -> Iterator[tuple[str, dict[str, Callable[[], An
     yield "jitted", {"fxgrad": lambda: step(*operands)}
 
 
-def measure(run: dict[str, Callable[[], Any]], blas: Any, budget: float) -> dict[tuple[str, int], float]:
+def measure(run: dict[str, Callable[[], Any]], budget: float) -> dict[tuple[str, int], float]:
     """Return seconds by library and number of threads: the fastest of the rounds."""
     best: dict[tuple[str, int], float] = {}
     for call in run.values():
@@ -164,7 +151,7 @@ def measure(run: dict[str, Callable[[], Any]], blas: Any, budget: float) -> dict
         rounds += 1
         for library, call in run.items():
             for count in (1, CORES):
-                set_threads(count, blas)
+                set_threads(count)
                 for _ in range(3):
                     start = time.perf_counter()
                     call()
@@ -178,24 +165,26 @@ def main() -> None:
         import torch
     except ImportError:
         torch = None
-    blas, wanted = find_blas(), [a for a in sys.argv[1:] if not a.startswith("-")]
+    wanted = [a for a in sys.argv[1:] if not a.startswith("-")]
     budget = 0.02 if QUICK else float(os.environ.get("BUDGET", "1"))
-    print(
-        f"| row | ms on 1 | ms on {CORES} | speed-up | serial | on {LARGE} | torch on 1 | torch on {CORES} | speed-up of torch |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|")
+    print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
     for name in ROWS:
         if wanted and not any(w in name for w in wanted):
             continue
         for way, run in ways(name, torch):
-            t = measure(run, blas, budget)
+            t = measure(run, budget)
             one, many = t["fxgrad", 1], t["fxgrad", CORES]
             serial = min(max((many / one * CORES - 1) / (CORES - 1), 0.0), 1.0)
             cells = [f"{1e3 * one:.2f}", f"{1e3 * many:.2f}", f"{one / many:.2f}", f"{serial:.2f}"]
             cells.append(f"{1 / (serial + (1 - serial) / LARGE):.1f} ×")
+            cells += [""] * 3
             if ("torch", 1) in t:
                 theirs = [t["torch", c] for c in (1, CORES)]
-                cells += [f"{one / theirs[0]:.2f}", f"{many / theirs[1]:.2f}", f"{theirs[0] / theirs[1]:.2f}"]
+                cells[-3:] = [
+                    f"{one / theirs[0]:.2f}",
+                    f"{many / theirs[1]:.2f}",
+                    f"{theirs[0] / theirs[1]:.2f}",
+                ]
             print(f"| {name} {way} | {' | '.join(cells)} |", flush=True)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fxgrad as fx
 from fxgrad import lax, ops
-from fxgrad.kernels.native import conv, engine, kernel
+from fxgrad.kernels.native import conv, engine, kernel, threads
 from fxgrad.kernels.native.ir import F32, PTR, Function, Type
 from tests.samples.windows import correlate, extreme_places
 
@@ -231,10 +231,10 @@ def test_shared_among_threads(by, monkeypatch, groups):
         y, pullback = fx.vjp(lambda x, w: ops.correlate(x, w, **params), x, w)
         return y, *pullback(np.ones_like(y))
 
-    monkeypatch.setattr(conv, "thread_count", lambda: 1)
+    monkeypatch.setattr(threads, "thread_count", lambda: 1)
     alone = run()
-    monkeypatch.setattr(conv, "thread_count", lambda: 3)
-    monkeypatch.setattr(conv, "THREAD_WORK", 1e-6)
+    monkeypatch.setattr(threads, "thread_count", lambda: 3)
+    monkeypatch.setattr(threads, "THREAD_WORK", 1e-6)
     for ours, theirs in zip(run(), alone):
         assert np.array_equal(ours, theirs)
 

@@ -66,6 +66,7 @@ PROGRAMS = {
         random.gamma(random.key(1), 2.5, (3, 501)),
         random.fold_in(random.key(2), 3),
     ],
+    "sorting": lambda: [f(numbers(40, 501), axis=a) for f in (fnp.sort, fnp.argsort) for a in (0, 1)],
     "threads": train(lambda a, b: a @ b, (16, 33, 40), (16, 40, 21)),
 }
 
