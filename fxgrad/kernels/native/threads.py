@@ -94,8 +94,8 @@ class Pool:
 
 
 def address_of(function: Any) -> int:
-    """Return the address of a function of ctypes."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+    """Return the address of a function of ctypes; `cast` would make it part of a cycle of references."""
+    return ctypes.c_void_p.from_buffer(function).value or 0
 
 
 def find_yield() -> Any:

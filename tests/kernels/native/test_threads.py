@@ -1,6 +1,9 @@
 """Threads share machine code's work: results do not depend on how many, and every unit is done once."""
 
+import gc
+import sys
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -140,6 +143,22 @@ def test_an_exception_of_a_piece_is_raised(monkeypatch):
         with pytest.raises(ValueError, match="the 70th"):
             threads.share_calls(work, 100, 1.0)
     assert np.all(cover(100) == 1)
+
+
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="then it waits for the thread that made it"
+)
+def test_shared_work_is_freed_at_once(monkeypatch):
+    set_count(monkeypatch, 3)
+    held = np.zeros(64)
+    seen = weakref.ref(held)
+    gc.disable()
+    try:
+        threads.share_calls(lambda first, last, x=held: x[first:last].sort(), 64, 1.0)
+        del held
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def test_the_error_state_is_that_of_the_caller(monkeypatch):
