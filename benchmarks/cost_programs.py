@@ -48,6 +48,15 @@ def matrix(n: int, columns: int | None = None) -> Any:
 
 
 # -- machine code in place of NumPy ----------------------------------------------------------------------------------
+def multiplied_stacks(n: int) -> Call:
+    import numpy as np
+
+    import fxgrad.numpy as fnp
+
+    x = np.ones((n, 96, 96))
+    return lambda: fnp.matmul(x, x)
+
+
 def fused(n: int) -> Call:
     import fxgrad as fx
     import fxgrad.numpy as fnp
@@ -368,6 +377,7 @@ PROGRAMS: dict[str, Program] = {
     "SORTED_ROW": Program(stepped(sorted_rows), powers(2, 7, 1)),
     "STEP_ENTRIES": Program(stepped(changed), powers(2, 8)),
     "STEP_PRODUCTS": Program(stepped(multiplied), powers(2, 7, 1)),
+    "SHARED_STACK": Program(multiplied_stacks, powers(1, 6, 1)),
     "THREAD_WORK": Program(fused, powers(18, 22, 1)),
     "INDEXED_ENTRIES": Program(indexed, powers(8, 16)),
     "WHERE_ENTRIES": Program(chosen, powers(6, 14)),

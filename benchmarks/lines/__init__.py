@@ -2,7 +2,5 @@
 # ruff: noqa: F401
 
 from . import chains, networks, logistic, second_order, per_sample, loops, attention, programs  # isort: skip
-from . import gaussian_process, fresh, small_programs, convolutions  # isort: skip
-from . import gaussian_process, fresh, small_programs, reductions  # isort: skip
-from . import gaussian_process, fresh, small_programs, scatter  # isort: skip
-from . import gaussian_process, fresh, small_programs, integration  # isort: skip
+from . import gaussian_process, fresh, small_programs  # isort: skip
+from . import convolutions, integration, reductions, scatter  # isort: skip

@@ -35,7 +35,8 @@ STEP_INSTRUCTIONS = 6000  # instructions of a step at most: the time of compilat
 FEWEST_DRAWS = 64  # calls that draw random numbers before machine code is loaded for it
 CALLED_ENTRIES = 1 << 13  # entries up to which a call of NumPy takes longer than its arithmetic
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
-THREAD_WORK = 1 << 22  # entries times operations for which another thread pays: about a millisecond
+SHARED_STACK = 8  # matrices of a stack from which on threads share them, not each of them
+THREAD_WORK = 1 << 18  # entries times operations for which another thread pays, which takes 50 µs to wake up
 
 # -- nanoseconds that NumPy takes about: it computes as long as a compilation would take ----------------------
 COMPILATION = 2e7  # the compilation of a group

@@ -11,6 +11,7 @@ import numpy as np
 from ..core.aval import check_kind
 from ..core.costs import OUTER_ENTRIES, SCALED_ROW
 from .registry import native_function
+from .stacks import multiply_stacks
 
 NUMBERS = frozenset("biufc")
 
@@ -217,8 +218,9 @@ def plan_matmul(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
     arrange_left = transposition(xp, left, shared + own_left + summed)
     arrange_right = transposition(xp, right, shared + summed + own_right)
     arrange_out = transposition(xp, shared + own_left + own_right, out)
+    matmul = multiply_stacks if xp is np else xp.matmul
     if len(summed) == len(own_left) == len(own_right) == 1:
-        return lambda a, b: arrange_out(xp.matmul(arrange_left(a), arrange_right(b)))
+        return lambda a, b: arrange_out(matmul(arrange_left(a), arrange_right(b)))
     k, m, n = len(shared), len(shared + own_left), len(shared + summed)
 
     def merged_matmul(a: Any, b: Any) -> Any:
@@ -227,7 +229,7 @@ def plan_matmul(xp: Any, axes: Axes) -> Callable[[Any, Any], Any]:
         inner = element_count(a.shape[m:])
         a = xp.reshape(a, (*batch, element_count(rows), inner))
         b = xp.reshape(b, (*batch, inner, element_count(columns)))
-        return arrange_out(xp.reshape(xp.matmul(a, b), (*batch, *rows, *columns)))
+        return arrange_out(xp.reshape(matmul(a, b), (*batch, *rows, *columns)))
 
     return merged_matmul
 

@@ -1,7 +1,7 @@
 """Running results along an axis, zₖ = zₖ₋₁ ∘ xₖ or zₖ = aₖ·zₖ₋₁ + bₖ, with NumPy's rounding. The steps of a line depend
 on one another, so several lines are processed at once.
 
-    i32 accumulate(outer, lines, count, (outer step, line step, step, array)…)    returns the exceptions that it raised
+    i32 accumulate(first, last, lines, count, (outer step, line step, step, array)…)    returns its exceptions
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .conv import address
 from .ir import I64, PTR, Function, Type, Value
 from .kernel import ask_kernel
 from .runner import concerns_somebody
+from .threads import Crew
 
 RECURRENCE = "recurrence"
 DTYPES = frozenset(map(np.dtype, (np.float32, np.float64, np.int64)))  # that NumPy adds up as they are
@@ -28,8 +29,8 @@ TOGETHER = 8  # lines that are worked on at once
 def accumulate_function(name: str, element: str, combination: str) -> Function:
     """Return the function that accumulates the entries of lines; its last array takes the results."""
     count_of_arrays = 3 if combination == RECURRENCE else 2
-    f = Function(name, [I64, I64, I64, *[I64, I64, I64, PTR] * count_of_arrays], "i32")
-    outer, lines, count, *rest = f.arguments
+    f = Function(name, [I64, I64, I64, I64, *[I64, I64, I64, PTR] * count_of_arrays], "i32")
+    first_unit, last_unit, lines, count, *rest = f.arguments
     arrays = [rest[4 * k : 4 * k + 4] for k in range(count_of_arrays)]
     type = Type(element)
 
@@ -62,13 +63,15 @@ def accumulate_function(name: str, element: str, combination: str) -> Function:
             loop.update(*(math.apply(combination, z, x) for z, x in pairs))
             keep(loop.following, loop.index)
 
-    with exceptions.watch(f) as raised, f.loop(outer) as block:
-        left = lines - ((lines / TOGETHER) * TOGETHER)
-        whole = lines - left
-        with f.loop(whole, step=TOGETHER) as some:
-            write_lines(block.index, some.index, TOGETHER)
-        with f.loop(lines, whole) as one:
-            write_lines(block.index, one.index, 1)
+    groups = (lines + (TOGETHER - 1)) / TOGETHER
+    with exceptions.watch(f) as raised, f.loop(last_unit, first_unit) as unit:
+        block = unit.index / groups
+        begin = (unit.index - block * groups) * TOGETHER
+        left = (lines - begin).intrinsic("smin", f.constant(TOGETHER, I64))
+        with f.when(left.equals(TOGETHER)):
+            write_lines(block, begin, TOGETHER)
+        with f.when(left < TOGETHER), f.loop(left) as one:
+            write_lines(block, begin + one.index, 1)
     f.return_value(raised.value)
     return f
 
@@ -105,5 +108,6 @@ def accumulate_natively(combination: str, *operands: Any, axis: int) -> np.ndarr
         places = (0, far, step) if width == 1 else (far, near, step)
         arguments += [*places, address(v)]
     outer, lines = (1, split[0]) if width == 1 else (split[0], width)
-    raised = run(outer, lines, shape[axis], *arguments)
+    units = outer * -(-lines // TOGETHER)
+    raised = Crew(run, units, CUMULATION_TIME * last.size)(0, units, lines, shape[axis], *arguments)
     return None if raised and concerns_somebody(raised) else y

@@ -10,4 +10,5 @@ FUNCTIONS = {
     "scatter": "combine_rows multiply_others take_rows",
     "streams": "draw draw_log_gamma fold",
     "totals": "reduce_natively",
+    "threads": "share_calls",
 }

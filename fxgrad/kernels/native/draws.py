@@ -12,7 +12,7 @@ from . import lanes
 from .entries import operand_of, write_entries
 from .ir import Function, Value
 from .steps import StepWriter, step_rule
-from .streams import log_gamma_function, stream_function, write_block
+from .streams import chunk_count, log_gamma_function, stream_function, write_block
 
 
 def shared_function(w: StepWriter, name: str, make: Callable[[str], Function]) -> str:
@@ -34,7 +34,8 @@ def write_draw(w: StepWriter, e: Equation) -> None:
         w, f"stream_{domain}_{law}", lambda name: stream_function(name, "double", domain, law)
     )
     target = w.target(result)
-    w.call(name, key.aval.size, result.aval.size // key.aval.size, w.place(key), target)
+    count = result.aval.size // key.aval.size
+    w.call(name, 0, key.aval.size * chunk_count(count), count, w.place(key), target)
     w.settle(result, target)
 
 
@@ -47,7 +48,7 @@ def write_gamma_draw(w: StepWriter, e: Equation) -> None:
     name = shared_function(w, "log_gamma_stream", lambda name: log_gamma_function(name, "double"))
     target = w.target(result)
     count = result.aval.size // key.aval.size
-    w.call(name, key.aval.size, count, w.place(key), w.place(shapes), target)
+    w.call(name, 0, result.aval.size, count, w.place(key), w.place(shapes), target)
     w.settle(result, target)
 
 

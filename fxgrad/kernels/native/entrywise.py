@@ -21,6 +21,7 @@ from .groups import GROUP
 from .ir import I64, PTR, Function, Type, Value
 from .processor import vector_bytes
 from .runner import concerns_somebody, function_type
+from .threads import Crew
 from .tier import Tier
 
 _tiers: Cache = Cache(128)  # name of a primitive, dtype, params → Tier
@@ -44,7 +45,7 @@ def compute_entrywise(
     if native is None:
         return None
     y = allocate(x.shape, x.dtype)
-    raised = native(0, x.size, x, y)
+    raised = Crew(native, x.size, 4 * cost * x.size)(0, x.size, x, y)
     return None if raised and concerns_somebody(raised) else y
 
 
@@ -105,7 +106,7 @@ class EntrywiseGraph:
         if native is None:
             return None
         results = [allocate(shape, v.aval.dtype) for v in self.graph.outputs]
-        native(0, size, *operands, *results)
+        Crew(native, size, 4 * self.cost * size)(0, size, *operands, *results)
         return results
 
 

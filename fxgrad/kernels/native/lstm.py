@@ -1,5 +1,5 @@
 """The forward and backward loop of a long short-term memory (Hochreiter and Schmidhuber, 1997) as machine code: all
-steps in one call, for sequences of any number, length and size.
+steps in one call, for sequences of any number, length and size. Threads share the sequences.
 
     forward:   a += h·W;  o, i, f = σ(−a), g = tanh(a);  c ← f·c + i·g;  y = tanh(c);  h ← o·y
     back:      v = dc + dh·o·(1 − y²);  d = the cotangents of a;  dc ← v·f;  dh ← d·Wᵀ
@@ -11,19 +11,21 @@ in `products`, of matrices whose lengths are known when they are computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...core.costs import RECURRENT_STATE, RECURRENT_STEP_TIME, STATE_TIME
+from ...core.costs import PRODUCT_TIME, RECURRENT_STATE, RECURRENT_STEP_TIME, STATE_TIME
 from . import engine, math
 from .conv import address, lanes
 from .ir import I64, PTR, Function, Type, Value, fma
 from .kernel import ELEMENTS, ask_kernel
+from .threads import Crew
 
 ROWS, VECTORS = 4, 4  # of a block of a product
 
-NUMBERS = ["steps", "size", "batch", "start", "stride", "multiplies"]
+NUMBERS = ["first", "last", "steps", "size", "batch", "start", "stride", "multiplies"]
 FORWARD = [*NUMBERS, "counts", "gates", "weight", "states", "cells", "inner"]
 BACK = [*NUMBERS, "has_outer", "counts", "gates", "weight", "cells", "inner", "outer", "d", "dh", "dc"]
 
@@ -81,6 +83,12 @@ def write_product(
         write_rows(i.index, 1)
 
 
+def rows_of(f: Function, given: dict[str, Value]) -> tuple[Value, Value]:
+    """Return the first of the sequences, and the number of them, that are in blocks from `first` on."""
+    begin, end = (given[v] * ROWS for v in ("first", "last"))
+    return begin, end.intrinsic("smin", given["batch"]) - begin
+
+
 class Row:
     """Vectors of the entries of rows, in the rows that exist."""
 
@@ -100,18 +108,19 @@ def lstm_forward_function(name: str, element: str) -> Function:
     f, given = declare_arguments(name, FORWARD)
     size, batch = given["size"], given["batch"]
     width = size * 4
+    begin, rows = rows_of(f, given)
     with f.loop(given["steps"]) as k:
         t = given["start"] + k.index * given["stride"]
-        n = f.load(given["counts"], I64, k.index)
-        gates = f.place(given["gates"], t * batch * width, element)
-        inner = f.place(given["inner"], t * batch * size, element)
-        states, cells = (f.place(given[v], k.index * batch * size, element) for v in ("states", "cells"))
+        n = (f.load(given["counts"], I64, k.index) - begin).intrinsic("smin", rows).intrinsic("smax", 0)
+        now, then = t * batch + begin, k.index * batch + begin
+        gates, inner = (f.place(given[v], now * m, element) for v, m in (("gates", width), ("inner", size)))
+        states, cells = (f.place(given[v], then * size, element) for v in ("states", "cells"))
         after = batch * size
         with f.when(given["multiplies"] > 0):
             write_product(f, element, (n, width, size), states, given["weight"], gates, adds=True)
         with f.loop(n) as i, f.loop(size, step=lanes(element)) as j:
-            row, here, begin = Row(f, element, size, j.index), i.index * size, i.index * width
-            places = [begin + size * p for p in range(4)]
+            row, here = Row(f, element, size, j.index), i.index * size
+            places = [i.index * width + size * p for p in range(4)]
             a = [row.load(gates, place) for place in places]
             values = [*(math.apply("sigmoid", -x) for x in a[:3]), math.apply("tanh", a[3])]
             for value, place in zip(values, places):
@@ -122,30 +131,33 @@ def lstm_forward_function(name: str, element: str) -> Function:
             row.store(cell, cells, after + here)
             row.store(y, inner, here)
             row.store(output * y, states, after + here)
-        with f.loop(batch * size, n * size) as rest:  # of the sequences that have ended
-            for rows in (states, cells):
-                f.store(f.load(rows, Type(element), rest.index), rows, after + rest.index)
+        with f.loop(rows * size, n * size) as rest:  # of the sequences that have ended
+            for held in (states, cells):
+                f.store(f.load(held, Type(element), rest.index), held, after + rest.index)
     return f
 
 
 def lstm_back_function(name: str, element: str) -> Function:
     """Return the function of the backward loop, which begins with the last step."""
     f, given = declare_arguments(name, BACK)
-    size, batch, dh, dc = (given[v] for v in ("size", "batch", "dh", "dc"))
+    size, batch = given["size"], given["batch"]
     width = size * 4
     number = Type(element)
+    begin, rows = rows_of(f, given)
+    dh, dc = (f.place(given[v], begin * size, element) for v in ("dh", "dc"))
     with f.loop(given["steps"]) as back:
         k = given["steps"] - 1 - back.index
         t = given["start"] + k * given["stride"]
-        n = f.load(given["counts"], I64, k)
-        gates, d = (f.place(given[v], t * batch * width, element) for v in ("gates", "d"))
-        inner, outer = (f.place(given[v], t * batch * size, element) for v in ("inner", "outer"))
-        cells = f.place(given["cells"], k * batch * size, element)
-        with f.when(given["has_outer"] > 0), f.loop(batch * size) as i:
+        n = (f.load(given["counts"], I64, k) - begin).intrinsic("smin", rows).intrinsic("smax", 0)
+        now = t * batch + begin
+        gates, d = (f.place(given[v], now * width, element) for v in ("gates", "d"))
+        inner, outer = (f.place(given[v], now * size, element) for v in ("inner", "outer"))
+        cells = f.place(given["cells"], (k * batch + begin) * size, element)
+        with f.when(given["has_outer"] > 0), f.loop(rows * size) as i:
             f.store(f.load(dh, number, i.index) + f.load(outer, number, i.index), dh, i.index)
         with f.loop(n) as i, f.loop(size, step=lanes(element)) as j:
-            row, here, begin = Row(f, element, size, j.index), i.index * size, i.index * width
-            places = [begin + size * p for p in range(4)]
+            row, here = Row(f, element, size, j.index), i.index * size
+            places = [i.index * width + size * p for p in range(4)]
             output, enter, keep, new = (row.load(gates, place) for place in places)
             u, y = row.load(dh, here), row.load(inner, here)
             v = row.load(dc, here) + u * (output * (1.0 - y * y))
@@ -164,13 +176,19 @@ def lstm_back_function(name: str, element: str) -> Function:
 
 
 def ask_loop(
-    build: Callable[..., Function], dtype: np.dtype, steps: int, entries: int
+    build: Callable[..., Function], dtype: np.dtype, steps: int, batch: int, size: int
 ) -> Callable[..., Any] | None:
-    """Return the loop that `build` writes, for numbers of steps and entries of a state, or None if NumPy is to run
-    it."""
+    """Return the loop that `build` writes, for numbers of steps, sequences and entries of a state, as a function of its
+    arguments after `last`; or None if NumPy is to run it."""
     if dtype not in ELEMENTS or engine.mode() == "never":
         return None
-    return ask_kernel(steps * (RECURRENT_STEP_TIME + STATE_TIME * entries), build, dtype)
+    run = ask_kernel(steps * (RECURRENT_STEP_TIME + STATE_TIME * batch * size), build, dtype)
+    if run is None:
+        return None
+    multiplies = size <= RECURRENT_STATE
+    products = (steps * batch * size * size) * multiplies
+    effort = STATE_TIME * (batch * size * (steps if multiplies else 1)) + PRODUCT_TIME * 4 * products
+    return partial(Crew(run, -(-batch // ROWS), 4 * effort), 0, -(-batch // ROWS))
 
 
 def run_forward(
@@ -188,7 +206,7 @@ def run_forward(
     batch, size) hold the first ones, `inner` is (steps, batch, size), `counts` how many sequences take each step.
     """
     steps, batch, size = inner.shape
-    run = ask_loop(lstm_forward_function, gates.dtype, steps, batch * size)
+    run = ask_loop(lstm_forward_function, gates.dtype, steps, batch, size)
     if run is None:
         return False
     pointers = list(map(address, (gates, weight, states, cells, inner)))
@@ -196,7 +214,7 @@ def run_forward(
         run(steps, size, batch, times.start, times.step, 1, address(counts), *pointers)
         return True
     _, _, *rows, _ = pointers
-    places = [rows_of.strides[0] for rows_of in (states, cells)]
+    places = [v.strides[0] for v in (states, cells)]
     for k, t in enumerate(times):
         n = counts[k]
         gates[t, :n] += states[k, :n] @ weight
@@ -223,7 +241,7 @@ def run_back(
     `weight` is (4·size, size), `outer` (steps, batch, size) are the cotangents of the states by time.
     """
     steps, batch, size = inner.shape
-    run = ask_loop(lstm_back_function, gates.dtype, steps, batch * size)
+    run = ask_loop(lstm_back_function, gates.dtype, steps, batch, size)
     if run is None:
         return False
     pointers = [

@@ -1,9 +1,9 @@
 """Random numbers as machine code: Philox4x64-10, as in `kernels.philox`, and functions of its words. All words, and all
 numbers linear in them, are equal to the last bit.
 
-    stream(n, count, keys, out)             the first words of the streams of n keys, or numbers made of them
-    fold(n, keys, data, out)                the children of n keys for n integers
-    log_gamma(n, count, keys, a, out)       logarithms of gamma variables of these shapes
+    stream(first, last, count, keys, out)          chunks of the streams of keys: words, or numbers made of them
+    fold(first, last, keys, data, out)             the children of keys for as many integers
+    log_gamma(first, last, count, keys, a, out)    logarithms of gamma variables of these shapes
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .ir import F64, I64, PTR, Function, Type, Value
 from .kernel import ask_kernel
 from .math.formats import guard
 from .processor import vector_bytes
+from .threads import Crew
 
 CHUNK = 1024  # words that are made before they become numbers
 LAWS: dict[str, Callable[[Value], Value]] = {
@@ -55,32 +56,38 @@ def write_block(key: Value, domain: int, counter: Sequence[Value | int]) -> list
     return [a, b, c, d]
 
 
+def chunk_count(count: int) -> int:
+    """Return the number of chunks of a stream."""
+    return -(-count // CHUNK)
+
+
 def stream_function(name: str, element: str, domain: int, law: str) -> Function:
     """Return the function of streams of words, or of numbers of a law."""
-    f = Function(name, [I64, I64, PTR, PTR], inline=False)
-    count_keys, count, keys, out = f.arguments
-    with f.loop(count_keys) as each:
-        key, begin = f.load(keys, I64, each.index), each.index * count
-        with f.loop(count, step=CHUNK) as chunks:
-            size = (count - chunks.index).intrinsic("smin", f.constant(CHUNK, I64))
-            here = f.place(out, begin + chunks.index, "i64")
-            first = chunks.index.logical_shift(2) + 1
-            with f.loop(size.logical_shift(2)) as whole:
-                for k, word in enumerate(write_block(key, domain, (first + whole.index, 0, 0))):
-                    f.store(word, here, (whole.index << 2) + k)
-            rest, done = size & 3, size & -4
-            with f.when(rest > 0):
-                words = write_block(key, domain, (first + size.logical_shift(2), 0, 0))
-                for k, word in enumerate(words[:3]):
-                    with f.when(rest > k):
-                        f.store(word, here, done + k)
-            if law in LAWS:
-                width = vector_bytes() // 8
-                type = Type("i64", width)
-                with f.loop(size, step=width) as numbers_of:
-                    inside = f.lanes_below(size - numbers_of.index, width)
-                    words_there = f.load_masked(here, inside, type, numbers_of.index)
-                    f.store_masked(LAWS[law](words_there), here, inside, numbers_of.index)
+    f = Function(name, [I64, I64, I64, PTR, PTR], inline=False)
+    begin, end, count, keys, out = f.arguments
+    chunks = (count + (CHUNK - 1)) / CHUNK
+    with f.loop(end, begin) as each:
+        number = each.index / chunks
+        key, start = f.load(keys, I64, number), (each.index - number * chunks) * CHUNK
+        size = (count - start).intrinsic("smin", f.constant(CHUNK, I64))
+        here = f.place(out, number * count + start, "i64")
+        first = start.logical_shift(2) + 1
+        with f.loop(size.logical_shift(2)) as whole:
+            for k, word in enumerate(write_block(key, domain, (first + whole.index, 0, 0))):
+                f.store(word, here, (whole.index << 2) + k)
+        rest, done = size & 3, size & -4
+        with f.when(rest > 0):
+            words = write_block(key, domain, (first + size.logical_shift(2), 0, 0))
+            for k, word in enumerate(words[:3]):
+                with f.when(rest > k):
+                    f.store(word, here, done + k)
+        if law in LAWS:
+            width = vector_bytes() // 8
+            type = Type("i64", width)
+            with f.loop(size, step=width) as numbers_of:
+                inside = f.lanes_below(size - numbers_of.index, width)
+                words_there = f.load_masked(here, inside, type, numbers_of.index)
+                f.store_masked(LAWS[law](words_there), here, inside, numbers_of.index)
     return f
 
 
@@ -114,21 +121,20 @@ def write_log_gamma(key: Value, index: Value, a: Value) -> Value:
 
 def log_gamma_function(name: str, element: str) -> Function:
     """Return the function of samples of the logarithms of gamma variables."""
-    f = Function(name, [I64, I64, PTR, PTR, PTR], inline=False)
-    count_keys, count, keys, shapes, out = f.arguments
-    with f.loop(count_keys) as each:
-        key = f.load(keys, I64, each.index)
-        with f.loop(count) as entry:
-            at = each.index * count + entry.index
-            f.store(write_log_gamma(key, entry.index, f.load(shapes, F64, at)), out, at)
+    f = Function(name, [I64, I64, I64, PTR, PTR, PTR], inline=False)
+    first, last, count, keys, shapes, out = f.arguments
+    with f.loop(last, first) as entry:
+        number = entry.index / count
+        key, place = f.load(keys, I64, number), entry.index - number * count
+        f.store(write_log_gamma(key, place, f.load(shapes, F64, entry.index)), out, entry.index)
     return f
 
 
 def fold_function(name: str, element: str) -> Function:
     """Return the function of the children of keys."""
-    f = Function(name, [I64, PTR, PTR, PTR], inline=False)
-    count, keys, data, out = f.arguments
-    with f.loop(count) as each:
+    f = Function(name, [I64, I64, PTR, PTR, PTR], inline=False)
+    first, last, keys, data, out = f.arguments
+    with f.loop(last, first) as each:
         key, number = (f.load(p, I64, each.index) for p in (keys, data))
         f.store(write_block(key, philox.FOLD, (1, number, 0))[0], out, each.index)
     return f
@@ -146,7 +152,8 @@ def draw(keys: np.ndarray, domain: int, count: int, law: str | None = None) -> n
         return None
     keys = np.ascontiguousarray(keys)
     out = np.empty((n, count), float if law in LAWS else np.uint64)
-    run(n, count, keys.ctypes.data, out.ctypes.data)
+    chunks = n * chunk_count(count)
+    Crew(run, chunks, cost)(0, chunks, count, keys.ctypes.data, out.ctypes.data)
     return out
 
 
@@ -159,7 +166,8 @@ def fold(keys: np.ndarray, data: np.ndarray) -> np.ndarray | None:
         return None
     keys, data = np.ascontiguousarray(keys), np.ascontiguousarray(data)
     out = np.empty(keys.shape, np.uint64)
-    run(keys.size, keys.ctypes.data, data.ctypes.data, out.ctypes.data)
+    work = Crew(run, keys.size, WORD_TIME * keys.size)
+    work(0, keys.size, keys.ctypes.data, data.ctypes.data, out.ctypes.data)
     return out
 
 
@@ -173,5 +181,6 @@ def draw_log_gamma(keys: np.ndarray, shapes: np.ndarray) -> np.ndarray | None:
         return None
     out = np.empty(shapes.shape)
     keys, shapes = (np.ascontiguousarray(v) for v in (keys, shapes))
-    run(n, shapes.size // n, keys.ctypes.data, shapes.ctypes.data, out.ctypes.data)
+    work = Crew(run, shapes.size, REJECTION_TIME * shapes.size)
+    work(0, shapes.size, shapes.size // n, keys.ctypes.data, shapes.ctypes.data, out.ctypes.data)
     return out

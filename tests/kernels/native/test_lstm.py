@@ -41,7 +41,7 @@ def test_values_and_gradients(size, width, dtype, lengths, reads, monkeypatch):
     eps = 1e-5 if dtype is torch.float32 else 1e-13
     for got, want in zip(found["always"], found["never"], strict=True):
         np.testing.assert_allclose(got, want, rtol=eps, atol=30 * eps)
-    assert lstm.ask_loop(lstm.lstm_forward_function, np.dtype("f4"), 1, 1) is not None
+    assert lstm.ask_loop(lstm.lstm_forward_function, np.dtype("f4"), 1, 1, 1) is not None
 
 
 def test_gates_that_are_saturated_or_not_numbers(monkeypatch):
