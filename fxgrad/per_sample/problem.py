@@ -44,7 +44,7 @@ from .gradients import (
     unit_near,
 )
 from .taps import insert_taps
-from .uses import Use, find_uses, make_factors
+from .uses import Use, find_uses, inside_of, make_factors
 
 
 class Ways(NamedTuple):
@@ -117,7 +117,7 @@ class Problem:
     def choose_ways(self, factored: bool = False) -> Ways:
         """Choose the ways; with `factored` this one wherever it can be gone."""
         ways = Ways({}, [], [])
-        kept = sum(v.aval.size for e in self.graph.equations for v in e.outputs if v in self.mapped)
+        kept = self.count_kept()
         for i, leaf in enumerate(self.graph.inputs[: len(self.params)]):
             uses = find_uses(self.graph, leaf, self.mapped)
             if uses is not None:
@@ -127,6 +127,19 @@ class Problem:
                     continue
             (ways.dense if uses is not None or leaf.aval.size <= kept else ways.recomputed).append(i)
         return ways
+
+    def count_kept(self) -> int:
+        """Return how many entries the residuals of one example have at most."""
+        total = 0
+        for equation in self.graph.equations:
+            if not self.mapped.isdisjoint(equation.inputs):
+                inside = inside_of(equation)
+                if inside is None:
+                    total += sum(v.aval.size for v in equation.outputs)
+                else:
+                    step = sum(v.aval.size for e in inside.graph.equations for v in e.outputs)
+                    total += step * (inside.length or 1)
+        return total
 
     # -- passes
     def run(
