@@ -1,10 +1,13 @@
-"""Statistics that are compiled for arguments of a kind that has come before.
+"""Statistics that are compiled for losses, and for arguments of a kind, that have come before.
 
-A statistic stages its loss at every call, so that the loss may refer to what changes. Where it is certain that it does
-not, the second call for arguments of one structure, shapes and dtypes makes compiled code, which all later ones run.
-What a function refers to is certain if that is immutable and compared at each call (numbers, texts, tuples of them), a
-function of this library or of NumPy, or a function of the user's of which the same holds. Arrays, objects, random
-generators and functions that print are not certain: then every call stages anew.
+A statistic stages its loss at every call, so that the loss may refer to what changes. If that gives a Graph that has
+come before, up to the values of arrays, the call runs code which the second one has compiled (`compute_again`).
+
+The loss is not even staged where it is certain that it refers to nothing that changes: then the second call for
+arguments of one structure, shapes and dtypes makes code which all later ones run (`keep_program`). What a function
+refers to is certain if that is immutable and compared at each call (numbers, texts, tuples of them), a function of this
+library or of NumPy, or a function of the user's of which the same holds. Arrays, objects, random generators and
+functions that print are not certain.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import math
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +26,14 @@ from ..core import pytree
 from ..core.aval import PLAIN
 from ..core.cache import Cache
 from ..core.errors import FxgradError
-from ..core.interpreter import CURRENT, EVAL
-from ..core.key import tree_key
+from ..core.interpreter import CURRENT, EVAL, is_plain
+from ..core.key import key_of, tree_key
+from ..core.same_graphs import intern_graph, lift_constants
 from ..transforms.derived_function import DerivedFunction
 from ..transforms.jit import jit
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 NUMBERS = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type(...), slice)
 PURE = frozenset({
@@ -172,3 +179,26 @@ def keep_program(compute: Callable[..., Any], *values: Any) -> Callable[..., Any
             return compute(*args, **kwargs)
 
     return run
+
+
+def compute_again(problem: Problem, compute: Callable[[Problem], Any], *options: Any) -> Any:
+    """Return compute(problem), which depends on the problem and the options: by code compiled for an equal loss if that
+    has come before."""
+    if CURRENT.get() is not EVAL or problem.graph.acts or not all(isinstance(o, NUMBERS) for o in options):
+        return compute(problem)
+    closed, constants = lift_constants(problem.graph)
+    values = [*constants, *problem.params, *problem.examples]
+    if not is_plain(values):
+        return compute(problem)
+    known = intern_graph(closed)
+    if known is closed:  # its first time, or it will never be met again
+        return compute(problem)
+    key = compute_again, key_of(options), problem.key
+    program = known.cache.get(key)
+    if program is None:
+        blank = problem.fill(None, ())
+        program = known.cache[key] = jit(lambda values: compute(blank.fill(known, values)))
+    try:
+        return program(values)
+    except FxgradError:  # which `compute` tells better
+        return compute(problem)
