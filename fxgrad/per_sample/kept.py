@@ -5,9 +5,9 @@ come before, up to the values of arrays, the call runs code which the second one
 
 The loss is not even staged where it is certain that it refers to nothing that changes: then the second call for
 arguments of one structure, shapes and dtypes makes code which all later ones run (`keep_program`). What a function
-refers to is certain if that is immutable and compared at each call (numbers, texts, tuples of them), a function of this
-library or of NumPy, or a function of the user's of which the same holds. Arrays, objects, random generators and
-functions that print are not certain.
+refers to is certain if that is compared at each call (numbers, texts, small arrays, tuples, lists and dicts of these),
+a function of this library or of NumPy, or a function of the user's of which the same holds. Large arrays, objects,
+random generators and functions that print are not certain.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from __future__ import annotations
 import builtins
 import dis
 import math
+import operator
 import sys
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +27,7 @@ import numpy as np
 from ..core import pytree
 from ..core.aval import PLAIN
 from ..core.cache import Cache
+from ..core.costs import COMPARED_BYTES
 from ..core.errors import FxgradError
 from ..core.interpreter import CURRENT, EVAL, is_plain
 from ..core.key import key_of, tree_key
@@ -48,11 +51,14 @@ class UncertainError(Exception):
 
 
 class References:
-    """What functions refer to: the names of globals and the cells that are compared at each call, with their values."""
+    """What functions refer to, all of which is compared at each call: the names of globals and the cells, with their
+    values; lists and dicts with their items; arrays with their bytes."""
 
     def __init__(self) -> None:
         self.names: list[tuple[dict[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
+        self.containers: list[tuple[Any, list[Any]]] = []
+        self.arrays: list[tuple[np.ndarray, tuple[Any, ...]]] = []
         self.known: set[int] = set()
 
     def hold(self) -> bool:
@@ -60,7 +66,13 @@ class References:
         for space, name, value in self.names:
             if space.get(name, space) is not value:
                 return False
-        return all([cell.cell_contents is value for cell, value in self.cells])
+        for container, items in self.containers:
+            found = items_of(container)
+            if len(found) != len(items) or not all(map(operator.is_, found, items)):
+                return False
+        return all([cell.cell_contents is value for cell, value in self.cells]) and all(
+            [contents_of(array) == contents for array, contents in self.arrays]
+        )
 
     def add(self, value: Any) -> None:
         """Add what a value refers to, or raise UncertainError."""
@@ -69,6 +81,17 @@ class References:
         if isinstance(value, tuple | frozenset) and type(value) in (tuple, frozenset):
             for item in value:
                 self.add(item)
+        elif type(value) in (list, dict):
+            self.known.add(id(value))
+            items = items_of(value)
+            self.containers.append((value, items))
+            for item in items:
+                self.add(item)
+        elif type(value) is np.ndarray and value.nbytes <= COMPARED_BYTES and value.dtype.kind in "biufc":
+            self.arrays.append((value, contents_of(value)))
+        elif type(value) is partial:
+            for part in (value.func, value.args, value.keywords):
+                self.add(part)
         elif type(value) is DerivedFunction:
             for part in (value.fun, *value.options.values()):
                 self.add(part)
@@ -111,6 +134,16 @@ class References:
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self.add_code(constant, space)
+
+
+def items_of(container: Any) -> list[Any]:
+    """Return the items of a list, or the keys and values of a dict."""
+    return [*container, *container.values()] if type(container) is dict else [*container]
+
+
+def contents_of(array: np.ndarray) -> tuple[Any, ...]:
+    """Return all that can be written into an array."""
+    return array.shape, array.dtype, array.tobytes()
 
 
 def is_of_library(value: Any) -> bool:
