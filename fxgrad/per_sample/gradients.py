@@ -60,7 +60,7 @@ def row_norms(values: Any) -> Any:
     rows = ops.reshape(values, shape=(values.shape[0], prod(values.shape[1:])))
     if kind_of(rows.dtype) == "c":
         return ops.add(row_norms(ops.real(rows)), row_norms(ops.imag(rows)))
-    return ops.contract(rows, rows, spec="ij,ij->i")
+    return ops.reduce_sum(ops.square(rows), axes=(1,))
 
 
 def root(squares: Any) -> Any:
@@ -242,12 +242,25 @@ class Factors(NamedTuple):
         total = ops.scatter_add(update, examples, places, index=(ARRAY, ARRAY, ALL), shape=shape)
         return ops.reshape(total, shape=(count, 1, *shape[1:]))
 
-    def with_small_left(self) -> Factors:
-        """Return the same products, with factors on the left of about unit size."""
+    @property
+    def scales(self) -> tuple[Any, Any]:
+        """Units of the rows on the left, None for a lookup, and with these the sizes of the products, as constants
+        (example, stack, position)."""
+        sizes = greatest_along(self.right, (3,))
         if isinstance(self.left, OneHot):
-            return self
-        units = ops.restore_axes(unit_near(greatest_along(self.left, (3,))), self.left.shape, (3,))
-        return Factors(ops.divide(self.left, units), ops.multiply(self.right, units))
+            return None, sizes
+        units = unit_near(greatest_along(self.left, (3,)))
+        return units, ops.multiply(sizes, units)
+
+    def in_units(self, units: Any, scales: tuple[Any, Any]) -> Factors:
+        """Return the products divided by units (N,), with factors on the left of about unit size."""
+        left, sizes = scales
+        if left is None:
+            return self._replace(right=divide_rows(self.right, units))
+        right = divide_rows(ops.where(ops.equal(sizes, 0), 0.0, left), units)  # rows of zeros stay zeros
+        shape = (*left.shape, 1)
+        left, right = ops.reshape(left, shape=shape), ops.reshape(right, shape=shape)
+        return Factors(ops.divide(self.left, left), ops.multiply(self.right, right))
 
     def weighted_sum(self, weights: Any) -> Any:
         """Return Σᵢ wᵢGᵢ, (stack, row, column)."""
@@ -275,6 +288,9 @@ class Factors(NamedTuple):
         if positions * (rows + columns) > rows * columns:
             pairs = blocks(count, stack * rows * columns)
             return join_rows([row_norms(self.write_out(*pair)) for pair in pairs])
+        if positions == 1:
+            left, right = (ops.reduce_sum(ops.square(v), axes=(2, 3)) for v in (self.left, self.right))
+            return ops.reduce_sum(ops.multiply(left, right), axes=(1,))
         left, right = (contract(v, v, "nbpm,nbqm->nbpq") for v in (self.left, self.right))
         return contract(left, right, "nbpq,nbpq->n")
 
@@ -341,15 +357,17 @@ class FactoredGradients(Gradients):
         return ops.maximum(total, 0)  # sums of terms of both signs may end below
 
     def sizes(self) -> Any:
-        return reduce(ops.maximum, [greatest_along(p.right, (1, 2, 3)) for p in self.with_small_lefts])
+        return reduce(ops.maximum, [greatest_along(sizes, (1, 2)) for _, (_, sizes) in self.scaled])
 
     def in_units(self, units: Any) -> Gradients:
-        parts = [part._replace(right=divide_rows(part.right, units)) for part in self.with_small_lefts]
+        parts = [part.in_units(units, scales) for part, scales in self.scaled]
         return FactoredGradients(parts, self.arrangement, self.leaf)
 
     @cached_property
-    def with_small_lefts(self) -> list[Factors]:
-        return [part.merge_repeated().with_small_left() for part in self.parts]
+    def scaled(self) -> list[tuple[Factors, Any]]:
+        """The parts, without repeated lookups, with their scales."""
+        parts = [part.merge_repeated() for part in self.parts]
+        return [(part, part.scales) for part in parts]
 
     def weighted_sum(self, weights: Any) -> Any:
         first, *rest = (part.weighted_sum(weights) for part in self.parts)
