@@ -350,6 +350,17 @@ def per_sample(n: int) -> Call:
     return lambda: function(w, xs)
 
 
+def closed_over(n: int) -> Call:
+    import numpy as np
+
+    import fxgrad as fx
+    import fxgrad.numpy as fnp
+
+    w, xs, offsets = row(n), np.ones((4, n)), row(n)
+    function = fx.per_sample.norms(lambda w, x: fnp.sum(fnp.tanh(x + offsets) * w))
+    return lambda: function(w, xs)
+
+
 def drawn(n: int) -> Call:
     import fxgrad.compat as torch
 
@@ -405,6 +416,7 @@ PROGRAMS: dict[str, Program] = {
     "HOISTED_ENTRIES": Program(hoisted, powers(4, 12)),
     "HOISTED_ROWS": Program(hoisted, powers(1, 7)),
     "WRITTEN_GRADIENTS": Program(per_sample, powers(6, 12), BLOCKS),
+    "COMPARED_BYTES": Program(closed_over, powers(12, 18)),
     "DRAWN_ENTRIES": Program(drawn, powers(10, 18), BLOCKS),
 }
 

@@ -1,7 +1,7 @@
 """Per-sample gradients: of the demo's network by vmap(grad), and the sum of clipped ones by fx.per_sample.
 
 The first table decides whether batching rules keep the work in few large NumPy calls. The aim: many times faster than
-the loop, and level with the peers that are not compiled. The others compare, for three networks, the sum of gradients
+the loop, and level with the peers that are not compiled. The others compare, for five networks, the sum of gradients
 clipped to norm 1 without writing them out against all that write them out, and for the first against torch with norms
 made of activations and cotangents and a second way back ("ghost clipping"). The aim: less time than jitted vmap(grad),
 and memory that grows with activations, not with parameters. Memory is how much higher the peak of a process is, after
@@ -57,7 +57,7 @@ def jax_gradients(jax, params, images, labels, compiled: bool) -> Callable[[], l
     return lambda: jax.block_until_ready(gradients(*arguments))
 
 
-# -- three networks, written once for all libraries
+# -- five networks, written once for all libraries
 class Library(NamedTuple):
     """What the networks need of a library."""
 
@@ -131,6 +131,22 @@ def transformer(lib: Library):
     return loss
 
 
+def embedding(lib: Library):
+    def loss(p, tokens, target):
+        return cross_entropy(lib, p["embedding"][tokens].mean(0) @ p["w"] + p["b"], target)
+
+    return loss
+
+
+def tied(lib: Library):
+    def loss(p, tokens, targets):
+        h = lib.tanh(p["embedding"][tokens] @ p["w"])
+        z = h @ p["embedding"].T
+        return (lib.logsumexp(z) - z[lib.np.arange(16), targets]).mean()
+
+    return loss
+
+
 def batch_of(network: str, quick: bool = False) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """Return parameters, inputs and targets; few of them for `quick`."""
     rng = np.random.default_rng(0)
@@ -152,6 +168,12 @@ def batch_of(network: str, quick: bool = False) -> tuple[dict[str, np.ndarray], 
         shapes = {"k0": (32, 3, 3, 3), "k1": (64, 32, 3, 3), "k2": (128, 64, 3, 3), "w": (128 * 16, 10)}
         shapes |= {"b0": (32,), "b1": (64,), "b2": (128,)}
         count, x = 64, lambda n: rng.normal(size=(n, 3, 32, 32)).astype(np.float32)
+    elif network in ("embedding", "tied"):
+        shapes = {"embedding": (10000, 128), "w": (128, 10), "b": (10,)}
+        count, x = 64, lambda n: rng.integers(10000, size=(n, 64))
+        if network == "tied":
+            shapes = {"embedding": (2000, 128), "w": (128, 128)}
+            x = lambda n: rng.integers(2000, size=(n, 16))  # noqa: E731
     else:
         d = 128
         shapes = {"embedding": (2000, d), "w": (d, 10)}
@@ -160,10 +182,12 @@ def batch_of(network: str, quick: bool = False) -> tuple[dict[str, np.ndarray], 
             shapes |= {"u" + i: (d, 4 * d), "b" + i: (4 * d,), "d" + i: (4 * d, d)}
         count, x = 64, lambda n: rng.integers(2000, size=(n, 16))
     count = 2 if quick else count
+    if network == "tied":
+        return normal(**shapes), x(count), x(count)
     return normal(**shapes), x(count), np.eye(10, dtype=np.float32)[rng.integers(10, size=count)]
 
 
-NETWORKS = {"mlp": mlp, "cnn": cnn, "transformer": transformer}
+NETWORKS = {"mlp": mlp, "cnn": cnn, "transformer": transformer, "embedding": embedding, "tied": tied}
 
 
 # -- the sum of clipped gradients

@@ -236,12 +236,26 @@ def getitem_kernel(xp: Any) -> Any:
     return getitem
 
 
+def getitem_shared(x: Any, *arrays: Any, size: int, index: tuple) -> Any:
+    """The axis of the batch is one more axis of the index arrays."""
+    shapes = [aval_of(a).shape for a in arrays]
+    rank = max(map(len, shapes))
+    arrays = tuple(
+        [
+            a if len(s) == rank else ops.reshape(a, shape=(s[0], *(1,) * (rank - len(s)), *s[1:]))
+            for a, s in zip(arrays, shapes)
+        ]
+    )
+    return move_axis(getitem(x, *arrays, index=index), array_axes_position(index, arrays)[0], 0)
+
+
 getitem = linear(
     "getitem",
     getitem_kernel,
     shape_rule=getitem_shape,
     transpose_rule=getitem_transpose,
     batch_rule=getitem_batch,
+    shared_rule=getitem_shared,
 )
 
 

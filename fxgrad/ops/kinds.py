@@ -302,6 +302,8 @@ class Linear(Primitive, PullbackRule):
     transpose_rule(ct, *operands, **params) → cotangent of the operand, or a list where there are several
     batch_rule(x, *others, size, **params) → the result for operands that all have a leading batch axis, and
     `others` too where they are given
+    shared_rule(x, *others, size, **params) → likewise, for an operand that is one for the whole batch; `others` are
+    those of the batch, or have 1 in place of its size
     `structural`: the transpose only moves and adds entries, so the support of a masked cotangent moves with it.
     """
 
@@ -314,13 +316,14 @@ class Linear(Primitive, PullbackRule):
         batch_rule: Any,
         shape_rule: Any = None,
         abstract_rule: Any = None,
+        shared_rule: Any = None,
         count: int | None = 1,
         structural: bool = True,
     ):
         self.shape_rule = shape_rule
         self.abstract_rule = abstract_rule
         self.transpose_rule = transpose_rule
-        self.batch_rule = batch_rule
+        self.batch_rule, self.shared_rule = batch_rule, shared_rule
         self.count, self.structural = count, structural
         self.dtypes = Cache()
         super().__init__(name, make_kernel)
@@ -397,6 +400,11 @@ class Linear(Primitive, PullbackRule):
         self, values: Sequence[Any], is_batched: Sequence[bool], size: int, params: dict
     ) -> tuple[Any, bool]:
         count = len(values) if self.count is None else self.count
+        if self.shared_rule is not None and not any(is_batched[:count]):
+            others = [
+                v if b else ops.reshape(v, shape=(1, *aval_of(v).shape)) for v, b in zip(values, is_batched)
+            ]
+            return self.shared_rule(*values[:count], *others[count:], size=size, **params), True
         operands = [ensure_batched(v, b, size) for v, b in zip(values[:count], is_batched)]
         others = list(values[count:])
         if any(is_batched[count:]):

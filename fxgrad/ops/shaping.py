@@ -76,6 +76,8 @@ def broadcast_shape(x: Aval, *, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def broadcast_transpose(ct: Any, x: Aval, *, shape: tuple[int, ...]) -> Any:
+    if x.shape == shape:
+        return ct
     extra = len(shape) - len(x.shape)
     axes = (*range(extra), *(i for i, n in enumerate(x.shape, extra) if n == 1 and shape[i] != 1))
     return reshape(ops.reduce_sum(ct, axes=axes), shape=x.shape)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def simplify_algebra(graph: Graph) -> Graph:
     """Apply the laws of `LAWS`, each bit for bit: x·1 and x/1 of real x, x − 0 and x + −0.0 are x, −−x is x, a + −b is
-    a − b, a selection by ¬c is one by c, rearrangements in a row are one, those that change nothing are none.
+    a − b, a selection by ¬c is one by c, a mask is where it is not 0 as numbers, rearrangements in a row are one, those
+    that change nothing are none.
 
     >>> graph = fx.make_graph(lambda x: -(-x * 1.0).reshape(3, 1).reshape(3))(np.ones(3))
     >>> [e.primitive.name for e in simplify_algebra(graph).equations]
@@ -130,6 +131,23 @@ def where(e: Equation, draft: Draft) -> Found:
     return None
 
 
+def not_equal(e: Equation, draft: Draft) -> Found:
+    """A mask that was converted to numbers, which then moved, is the mask where they are not 0."""
+    a, b = e.inputs
+    if not is_number(b, 0):
+        return None
+    moves, made = [], draft.maker(a, *MOVES, "convert")
+    while made and made.primitive.name != "convert":
+        moves.append(made)
+        made = draft.maker(made.inputs[0], *MOVES, "convert")
+    if not made or made.inputs[0].aval.dtype.kind != "b":
+        return None
+    mask = made.inputs[0]
+    for move in reversed(moves):
+        mask = draft.emit(move.primitive.name, mask, like=e, **move.params)
+    return [mask]
+
+
 def negation(condition: Any, draft: Draft) -> Equation | None:
     """Return what makes a mask out of its opposite."""
     made = draft.maker(condition, "logical_not", "bitwise_not")
@@ -237,6 +255,8 @@ def is_of_kind(a: Any, b: Any) -> bool:
     return a.aval.dtype == b.aval.dtype and a.aval.shape in (b.aval.shape, ()) and a.aval.weak == b.aval.weak
 
 
+MOVES = ("broadcast_to", "permute", "reshape")
+
 LAWS: dict[str, Callable[[Equation, Draft], Found]] = {
     "add": add,
     "bitwise_not": involution,
@@ -250,6 +270,7 @@ LAWS: dict[str, Callable[[Equation, Draft], Found]] = {
     "logical_or": idempotence,
     "multiply": multiply,
     "negative": involution,
+    "not_equal": not_equal,
     "permute": permute,
     "positive": identity,
     "power": power,

@@ -24,8 +24,9 @@ from .. import ops
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.costs import WRITTEN_GRADIENTS
 from ..ops.contraction import parse_spec
-from ..ops.indexing import ARRAY
+from ..ops.indexing import ARRAY, take_along, update
 from ..ops.shaping import inverse_permutation
+from ..ops.sorting import argsort
 
 ALL = slice(None)
 
@@ -59,7 +60,7 @@ def row_norms(values: Any) -> Any:
     rows = ops.reshape(values, shape=(values.shape[0], prod(values.shape[1:])))
     if kind_of(rows.dtype) == "c":
         return ops.add(row_norms(ops.real(rows)), row_norms(ops.imag(rows)))
-    return ops.contract(rows, rows, spec="ij,ij->i")
+    return ops.reduce_sum(ops.square(rows), axes=(1,))
 
 
 def root(squares: Any) -> Any:
@@ -202,12 +203,25 @@ class OneHot(NamedTuple):
     places: Any
     size: int
 
+    def first_positions(self) -> Any:
+        """Return for each position the first one of its example that looks up the same row."""
+        count, positions = self.places.shape
+        order = argsort(self.places, axis=1)
+        found = take_along(self.places, order, 1)
+        before = ops.getitem(found, np.arange(-1, positions - 1), index=(ALL, ARRAY))
+        is_new = ops.not_equal(found, before)  # whatever this says of the very first
+        starts = ops.cummax(ops.where(is_new, np.arange(positions), 0), axis=1)
+        firsts = take_along(order, starts, 1)
+        return update(firsts, firsts, np.arange(count)[:, None], order, index=(ARRAY, ARRAY))
+
 
 class Factors(NamedTuple):
-    """Sums of outer products: (example, stack, position, row) and (example, stack, position, column)."""
+    """Sums of outer products: (example, stack, position, row) and (example, stack, position, column). They are
+    `distinct` if no example looks up a row twice, except with zeros."""
 
     left: Any
     right: Any
+    distinct: bool = False
 
     @property
     def sizes(self) -> tuple[int, int, int, int]:
@@ -228,17 +242,30 @@ class Factors(NamedTuple):
         total = ops.scatter_add(update, examples, places, index=(ARRAY, ARRAY, ALL), shape=shape)
         return ops.reshape(total, shape=(count, 1, *shape[1:]))
 
-    def with_small_left(self) -> Factors:
-        """Return the same products, with factors on the left of about unit size."""
+    @property
+    def scales(self) -> tuple[Any, Any]:
+        """Units of the rows on the left, None for a lookup, and with these the sizes of the products, as constants
+        (example, stack, position)."""
+        sizes = greatest_along(self.right, (3,))
         if isinstance(self.left, OneHot):
-            return self
-        units = ops.restore_axes(unit_near(greatest_along(self.left, (3,))), self.left.shape, (3,))
-        return Factors(ops.divide(self.left, units), ops.multiply(self.right, units))
+            return None, sizes
+        units = unit_near(greatest_along(self.left, (3,)))
+        return units, ops.multiply(sizes, units)
+
+    def in_units(self, units: Any, scales: tuple[Any, Any]) -> Factors:
+        """Return the products divided by units (N,), with factors on the left of about unit size."""
+        left, sizes = scales
+        if left is None:
+            return self._replace(right=divide_rows(self.right, units))
+        right = divide_rows(ops.where(ops.equal(sizes, 0), 0.0, left), units)  # rows of zeros stay zeros
+        shape = (*left.shape, 1)
+        left, right = ops.reshape(left, shape=shape), ops.reshape(right, shape=shape)
+        return Factors(ops.divide(self.left, left), ops.multiply(self.right, right))
 
     def weighted_sum(self, weights: Any) -> Any:
         """Return Σᵢ wᵢGᵢ, (stack, row, column)."""
         scale = ops.reshape(weights, shape=(weights.shape[0], 1, 1, 1))
-        left, right = self
+        left, right, _ = self
         if isinstance(left, OneHot):
             count, _, positions, columns = right.shape
             update = ops.reshape(ops.multiply(right, scale), shape=(count * positions, columns))
@@ -252,36 +279,58 @@ class Factors(NamedTuple):
             right = ops.multiply(right, scale)
         return contract(left, right, "nbpm,nbpc->bmc")
 
-    def merge_repeated(self) -> Any:
-        """Return the entries of `right` such that positions which look up the same row share their sum evenly in
-        squares: Σ over positions of its squares is the sum of squares of the gradient."""
-        places, right = self.left.places, self.right
-        same = same_places(places, places, right.dtype)
-        total = contract(same, right, "nbpq,nbqc->nbpc")
-        number = ops.reduce_sum(same, axes=(3,))
-        return ops.divide(total, ops.sqrt(ops.reshape(number, shape=(*number.shape, 1))))
+    def squared_norms(self) -> Any:
+        """Return ‖Gᵢ‖² of every example, of distinct products."""
+        if self.distinct:
+            return row_norms(self.right)
+        stack, positions, rows, columns = self.sizes
+        count = self.right.shape[0]
+        if positions * (rows + columns) > rows * columns:
+            pairs = blocks(count, stack * rows * columns)
+            return join_rows([row_norms(self.write_out(*pair)) for pair in pairs])
+        if positions == 1:
+            left, right = (ops.reduce_sum(ops.square(v), axes=(2, 3)) for v in (self.left, self.right))
+            return ops.reduce_sum(ops.multiply(left, right), axes=(1,))
+        left, right = (contract(v, v, "nbpm,nbqm->nbpq") for v in (self.left, self.right))
+        return contract(left, right, "nbpq,nbpq->n")
+
+    def merge_repeated(self) -> Factors:
+        """Return the same products, distinct: the first position that looks up a row has the sum of all."""
+        if self.distinct or not isinstance(self.left, OneHot):
+            return self
+        count, _, positions, columns = self.right.shape
+        if positions == 1:
+            return self._replace(distinct=True)
+        places = ops.add(self.left.first_positions(), positions * np.arange(count)[:, None])
+        rows = (count * positions, columns)
+        update, places = ops.reshape(self.right, shape=rows), ops.reshape(places, shape=rows[:1])
+        total = ops.scatter_add(update, places, index=(ARRAY, ALL), shape=rows)
+        return Factors(self.left, ops.reshape(total, shape=self.right.shape), True)
 
 
-def same_places(places: Any, others: Any, dtype: Any) -> Any:
-    """Return 1 where two positions of an example look up the same row, (example, 1, position, position)."""
-    (count, p), q = places.shape, others.shape[1]
-    a, b = ops.reshape(places, shape=(count, 1, p, 1)), ops.reshape(others, shape=(count, 1, 1, q))
-    return ops.convert(ops.equal(a, b), dtype=dtype)
+def join_uses(parts: Sequence[Factors]) -> list[Factors]:
+    """Join those Factors that are alike: more uses are more positions."""
+
+    def join(values: Sequence[Any], axis: int) -> Any:
+        return values[0] if len(values) == 1 else ops.concatenate(*values, axis=axis)
+
+    lookups = [f for f in parts if isinstance(f.left, OneHot)]
+    others = [f for f in parts if not isinstance(f.left, OneHot)]
+    found = [Factors(join([f.left for f in others], 2), join([f.right for f in others], 2))] if others else []
+    if lookups:
+        places = join([f.left.places for f in lookups], 1)
+        found.append(Factors(OneHot(places, lookups[0].left.size), join([f.right for f in lookups], 2)))
+    return found
 
 
-def left_products(a: Factors, b: Factors) -> Any:
-    """Return the inner products of the left factors of an example, (example, stack, position of a, position of b)."""
-    if not isinstance(b.left, OneHot):
-        if isinstance(a.left, OneHot):
-            return ops.permute(left_products(b, a), axes=(0, 1, 3, 2))
-        return contract(a.left, b.left, "nbpm,nbqm->nbpq")
+def inner_products(a: Factors, b: Factors) -> Any:
+    """Return ⟨Gᵢ, Hᵢ⟩ of every example, where the second one is of a lookup."""
     places = b.left.places
-    if isinstance(a.left, OneHot):
-        return same_places(a.left.places, places, a.right.dtype)
     count, _, positions, rows = a.left.shape
     table = ops.permute(ops.reshape(a.left, shape=(count, positions, rows)), axes=(0, 2, 1))
-    found = ops.getitem(table, np.arange(count)[:, None], places, index=(ARRAY, ARRAY, ALL))
-    return ops.reshape(ops.permute(found, axes=(0, 2, 1)), shape=(count, 1, positions, places.shape[1]))
+    left = ops.getitem(table, np.arange(count)[:, None], places, index=(ARRAY, ARRAY, ALL))
+    right = contract(b.right, a.right, "nbqc,nbpc->nqp")
+    return contract(left, right, "nqp,nqp->n")
 
 
 class FactoredGradients(Gradients):
@@ -289,10 +338,7 @@ class FactoredGradients(Gradients):
     steps that lead from the leaf to (stack, row, column)."""
 
     def __init__(self, parts: Sequence[Factors], arrangement: Arrangement, leaf: Aval):
-        joined = [f for f in parts if not isinstance(f.left, OneHot)]
-        if len(joined) > 1:  # more uses are more positions
-            joined = [Factors(*(ops.concatenate(*factors, axis=2) for factors in zip(*joined)))]
-        self.parts = [*joined, *(f for f in parts if isinstance(f.left, OneHot))]
+        self.parts = join_uses(parts) if len(parts) > 1 else [*parts]
         self.leaf, self.arrangement, self.shape, self.dtype = leaf, arrangement, leaf.shape, leaf.dtype
         self.count = self.parts[0].right.shape[0]
 
@@ -303,29 +349,25 @@ class FactoredGradients(Gradients):
         return restore(first, self.arrangement, self.shape, 1)
 
     def squared_norms(self) -> Any:
-        _, positions, rows, columns = self.parts[0].sizes
-        if len(self.parts) == 1 and positions * (rows + columns) > rows * columns:
-            pairs = blocks(self.count, prod(self.shape))
-            return join_rows([row_norms(self.parts[0].write_out(*pair)) for pair in pairs])
-        total: Any = None
-        for i, a in enumerate(self.parts):
-            for j, b in enumerate(self.parts[: i + 1]):
-                products = contract(a.right, b.right, "nbpc,nbqc->nbpq")
-                found = contract(left_products(a, b), products, "nbpq,nbpq->n")
-                found = found if i == j else ops.multiply(found, 2)
-                total = found if total is None else ops.add(total, found)
+        first, *rest = (part.merge_repeated() for part in self.parts)
+        total = first.squared_norms()
+        for lookup in rest:  # beside products
+            crossed = ops.multiply(inner_products(first, lookup), 2)
+            total = ops.add(total, ops.add(lookup.squared_norms(), crossed))
         return ops.maximum(total, 0)  # sums of terms of both signs may end below
 
     def sizes(self) -> Any:
-        return reduce(ops.maximum, [greatest_along(p.right, (1, 2, 3)) for p in self.with_small_lefts])
+        return reduce(ops.maximum, [greatest_along(sizes, (1, 2)) for _, (_, sizes) in self.scaled])
 
     def in_units(self, units: Any) -> Gradients:
-        parts = [Factors(left, divide_rows(right, units)) for left, right in self.with_small_lefts]
+        parts = [part.in_units(units, scales) for part, scales in self.scaled]
         return FactoredGradients(parts, self.arrangement, self.leaf)
 
     @cached_property
-    def with_small_lefts(self) -> list[Factors]:
-        return [part.with_small_left() for part in self.parts]
+    def scaled(self) -> list[tuple[Factors, Any]]:
+        """The parts, without repeated lookups, with their scales."""
+        parts = [part.merge_repeated() for part in self.parts]
+        return [(part, part.scales) for part in parts]
 
     def weighted_sum(self, weights: Any) -> Any:
         first, *rest = (part.weighted_sum(weights) for part in self.parts)
@@ -339,7 +381,7 @@ class FactoredGradients(Gradients):
         if center is not None or len(self.parts) > 1 or not (is_lookup or part.sizes[1] == 1):
             return super().square_sum(weights, center)
         if is_lookup:
-            squares = Factors(part.left, ops.square(part.merge_repeated()))
+            squares = Factors(part.left, ops.square(part.merge_repeated().right))
         else:
             squares = Factors(ops.square(part.left), ops.square(part.right))
         return restore(squares.weighted_sum(weights), self.arrangement, self.shape, 0)

@@ -1,10 +1,13 @@
-"""Statistics that are compiled for arguments of a kind that has come before.
+"""Statistics that are compiled for losses, and for arguments of a kind, that have come before.
 
-A statistic stages its loss at every call, so that the loss may refer to what changes. Where it is certain that it does
-not, the second call for arguments of one structure, shapes and dtypes makes compiled code, which all later ones run.
-What a function refers to is certain if that is immutable and compared at each call (numbers, texts, tuples of them), a
-function of this library or of NumPy, or a function of the user's of which the same holds. Arrays, objects, random
-generators and functions that print are not certain: then every call stages anew.
+A statistic stages its loss at every call, so that the loss may refer to what changes. If that gives a Graph that has
+come before, up to the values of arrays, the call runs code which the second one has compiled (`compute_again`).
+
+The loss is not even staged where it is certain that it refers to nothing that changes: then the second call for
+arguments of one structure, shapes and dtypes makes code which all later ones run (`keep_program`). What a function
+refers to is certain if that is compared at each call (numbers, texts, small arrays, tuples, lists and dicts of these),
+a function of this library or of NumPy, or a function of the user's of which the same holds. Large arrays, objects,
+random generators and functions that print are not certain.
 """
 
 from __future__ import annotations
@@ -12,21 +15,28 @@ from __future__ import annotations
 import builtins
 import dis
 import math
+import operator
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core import pytree
 from ..core.aval import PLAIN
 from ..core.cache import Cache
+from ..core.costs import COMPARED_BYTES
 from ..core.errors import FxgradError
-from ..core.interpreter import CURRENT, EVAL
-from ..core.key import tree_key
+from ..core.interpreter import CURRENT, EVAL, is_plain
+from ..core.key import key_of, tree_key
+from ..core.same_graphs import intern_graph, lift_constants
 from ..transforms.derived_function import DerivedFunction
 from ..transforms.jit import jit
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 NUMBERS = (type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type(...), slice)
 PURE = frozenset({
@@ -41,11 +51,14 @@ class UncertainError(Exception):
 
 
 class References:
-    """What functions refer to: the names of globals and the cells that are compared at each call, with their values."""
+    """What functions refer to, all of which is compared at each call: the names of globals and the cells, with their
+    values; lists and dicts with their items; arrays with their bytes."""
 
     def __init__(self) -> None:
         self.names: list[tuple[dict[str, Any], str, Any]] = []
         self.cells: list[tuple[Any, Any]] = []
+        self.containers: list[tuple[Any, list[Any]]] = []
+        self.arrays: list[tuple[np.ndarray, tuple[Any, ...]]] = []
         self.known: set[int] = set()
 
     def hold(self) -> bool:
@@ -53,7 +66,13 @@ class References:
         for space, name, value in self.names:
             if space.get(name, space) is not value:
                 return False
-        return all([cell.cell_contents is value for cell, value in self.cells])
+        for container, items in self.containers:
+            found = items_of(container)
+            if len(found) != len(items) or not all(map(operator.is_, found, items)):
+                return False
+        return all([cell.cell_contents is value for cell, value in self.cells]) and all(
+            [contents_of(array) == contents for array, contents in self.arrays]
+        )
 
     def add(self, value: Any) -> None:
         """Add what a value refers to, or raise UncertainError."""
@@ -62,6 +81,17 @@ class References:
         if isinstance(value, tuple | frozenset) and type(value) in (tuple, frozenset):
             for item in value:
                 self.add(item)
+        elif type(value) in (list, dict):
+            self.known.add(id(value))
+            items = items_of(value)
+            self.containers.append((value, items))
+            for item in items:
+                self.add(item)
+        elif type(value) is np.ndarray and value.nbytes <= COMPARED_BYTES and value.dtype.kind in "biufc":
+            self.arrays.append((value, contents_of(value)))
+        elif type(value) is partial:
+            for part in (value.func, value.args, value.keywords):
+                self.add(part)
         elif type(value) is DerivedFunction:
             for part in (value.fun, *value.options.values()):
                 self.add(part)
@@ -104,6 +134,16 @@ class References:
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self.add_code(constant, space)
+
+
+def items_of(container: Any) -> list[Any]:
+    """Return the items of a list, or the keys and values of a dict."""
+    return [*container, *container.values()] if type(container) is dict else [*container]
+
+
+def contents_of(array: np.ndarray) -> tuple[Any, ...]:
+    """Return all that can be written into an array."""
+    return array.shape, array.dtype, array.tobytes()
 
 
 def is_of_library(value: Any) -> bool:
@@ -172,3 +212,26 @@ def keep_program(compute: Callable[..., Any], *values: Any) -> Callable[..., Any
             return compute(*args, **kwargs)
 
     return run
+
+
+def compute_again(problem: Problem, compute: Callable[[Problem], Any], *options: Any) -> Any:
+    """Return compute(problem), which depends on the problem and the options: by code compiled for an equal loss if that
+    has come before."""
+    if CURRENT.get() is not EVAL or problem.graph.acts or not all(isinstance(o, NUMBERS) for o in options):
+        return compute(problem)
+    closed, constants = lift_constants(problem.graph)
+    values = [*constants, *problem.params, *problem.examples]
+    if not is_plain(values):
+        return compute(problem)
+    known = intern_graph(closed)
+    if known is closed:  # its first time, or it will never be met again
+        return compute(problem)
+    key = compute_again, key_of(options), problem.key
+    program = known.cache.get(key)
+    if program is None:
+        blank = problem.fill(None, ())
+        program = known.cache[key] = jit(lambda values: compute(blank.fill(known, values)))
+    try:
+        return program(values)
+    except FxgradError:  # which `compute` tells better
+        return compute(problem)

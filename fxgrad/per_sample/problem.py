@@ -14,6 +14,7 @@ the body of a loop, which would carry a gradient through all its steps, factorin
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
@@ -22,8 +23,9 @@ from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import Aval, aval_of, dtype_of
 from ..core.errors import StructureError
-from ..core.graph import Var
+from ..core.graph import Graph, Var
 from ..core.interpreter import opened
+from ..core.key import tree_key
 from ..core.staging import stage
 from ..ops.kinds import ensure_batched
 from ..transforms.arguments import LeafName, admit_arguments, admit_or_float0, argument_path
@@ -44,7 +46,7 @@ from .gradients import (
     unit_near,
 )
 from .taps import insert_taps
-from .uses import Use, find_uses, make_factors
+from .uses import Use, find_uses, inside_of, make_factors
 
 
 class Ways(NamedTuple):
@@ -91,6 +93,22 @@ class Problem:
         avals = [Aval(v.shape[1:], v.dtype) if m else aval_of(v) for v, m in zip(values, self.is_mapped)]
         self.graph = stage(flat_fun, avals, name, self.site, level=name)
         self.out_structure = flat_fun.out_structure
+        place = self.site and (id(self.site.code), self.site.lasti)
+        self.key = name, place, self.size, tuple(self.is_mapped), self.structure, tree_key(args[0])
+
+    def fill(self, closed: Graph | None, values: Sequence[Any]) -> Problem:
+        """Return the problem with other values, if given: those that the loss closes over, which are the leading inputs
+        of `closed`, the parameters and the batch."""
+        filled: Any = copy.copy(self)
+        filled.graph, filled.params, filled.examples = None, [], []
+        if closed is not None:
+            count = len(closed.inputs) - len(self.is_mapped)
+            captured = dict(zip(closed.inputs, values[:count]))
+            filled.graph = Graph(
+                closed.inputs[count:], closed.equations, closed.outputs, captured, closed.name
+            )
+            *_, filled.params, filled.examples = split_list(values, count, self.structure.num_leaves)
+        return filled
 
     def example_axes(self, args: tuple, in_axes: Any) -> list[Any]:
         """Return the axes of the leaves of the positional arguments after the parameters."""
@@ -117,7 +135,7 @@ class Problem:
     def choose_ways(self, factored: bool = False) -> Ways:
         """Choose the ways; with `factored` this one wherever it can be gone."""
         ways = Ways({}, [], [])
-        kept = sum(v.aval.size for e in self.graph.equations for v in e.outputs if v in self.mapped)
+        kept = self.count_kept()
         for i, leaf in enumerate(self.graph.inputs[: len(self.params)]):
             uses = find_uses(self.graph, leaf, self.mapped)
             if uses is not None:
@@ -127,6 +145,19 @@ class Problem:
                     continue
             (ways.dense if uses is not None or leaf.aval.size <= kept else ways.recomputed).append(i)
         return ways
+
+    def count_kept(self) -> int:
+        """Return how many entries the residuals of one example have at most."""
+        total = 0
+        for equation in self.graph.equations:
+            if not self.mapped.isdisjoint(equation.inputs):
+                inside = inside_of(equation)
+                if inside is None:
+                    total += sum(v.aval.size for v in equation.outputs)
+                else:
+                    step = sum(v.aval.size for e in inside.graph.equations for v in e.outputs)
+                    total += step * (inside.length or 1)
+        return total
 
     # -- passes
     def run(

@@ -23,7 +23,7 @@ from ..transforms.arguments import admit, admit_tangents
 from ..transforms.derived_function import derive
 from ..transforms.jacobian import put_beside
 from .gradients import Gradients, square, take_rows
-from .kept import keep_program
+from .kept import compute_again, keep_program
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def make_statistic(
 
     def of_batch(*args: Any, **kwargs: Any) -> Any:
         problem = Problem(name, loss, args, kwargs, in_axes, has_aux)
-        value, results = compute(problem)
+        value, results = compute_again(problem, compute, *options.values())
         leaves, structure = pytree.flatten(value)
         value = pytree.unflatten(structure, release_all(leaves))
         if not has_aux:

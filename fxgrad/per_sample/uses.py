@@ -259,7 +259,7 @@ def stack_use(use: Use, length: int) -> Use:
         found = pairing.factors(
             *(ops.reshape(v, shape=(count * length, *v.shape[2:])) for v in (activations, cts))
         )
-        return Factors(*(ops.reshape(v, shape=(count, length * v.shape[1], *v.shape[2:])) for v in found))
+        return Factors(*(ops.reshape(v, shape=(count, length * v.shape[1], *v.shape[2:])) for v in found[:2]))
 
     return use._replace(
         arrangement=lift(use.arrangement),
@@ -286,7 +286,7 @@ def join_steps(factors: Callable[[Any, Any], Factors], activations: Any, cts: An
         value = ops.permute(value, axes=(0, 2, 1, 3, 4))
         return ops.reshape(value, shape=(count, stack, length * positions, entries))
 
-    left, right = factors(merge(activations), merge(cts))
+    left, right, _ = factors(merge(activations), merge(cts))
     if isinstance(left, OneHot):
         places = ops.reshape(left.places, shape=(count, length * left.places.shape[1]))
         return Factors(OneHot(places, left.size), split(right))
@@ -308,7 +308,7 @@ def rearranging_step(equation: Equation) -> tuple[str, tuple[int, ...]] | None:
 
 def make_factors(use: Use, activation: Any, ct: Any) -> Factors:
     """Make the Factors of one use, of arrays with a leading axis for the examples."""
-    left, right = use.pairing.factors(activation, widen(ct))
+    left, right, _ = use.pairing.factors(activation, widen(ct))
     if not isinstance(left, OneHot):
         is_floating = is_differentiable(aval_of(left).dtype)
         left = widen(left) if is_floating else ops.convert(left, dtype=aval_of(right).dtype)

@@ -1,6 +1,8 @@
 """A statistic is compiled for kinds of arguments that come again, and never gives what was true before."""
 
+import functools
 import threading
+import types
 import warnings
 import weakref
 
@@ -10,6 +12,7 @@ import pytest
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.per_sample.kept import references_of
+from fxgrad.transforms.compiled_graph import CompiledGraph
 
 W, XS = np.arange(1.0, 4.0), np.arange(12.0).reshape(4, 3)
 FACTOR = 1.0
@@ -44,19 +47,46 @@ def test_a_global_that_changes_is_seen(monkeypatch):
             np.testing.assert_allclose(norms(W, XS), factor * first)
 
 
-def test_a_cell_an_array_an_object_that_change_are_seen():
-    factor, array, kept = 1.0, np.array(1.0), {"factor": 1.0}
+def test_what_a_loss_refers_to_may_change():
+    factor, array, large, kept, listed = 1.0, np.array(1.0), np.ones(1 << 17), {"factor": 1.0}, [1.0]
+    owner = types.SimpleNamespace(factor=1.0, array=np.array(1.0))
     losses = [
         lambda w, x: factor * fnp.sum(x * w),
         lambda w, x: array * fnp.sum(x * w),
+        lambda w, x: large[:3] @ (x * w),
         lambda w, x: kept["factor"] * fnp.sum(x * w),
+        lambda w, x: listed[-1] * fnp.sum(x * w),
+        lambda w, x: owner.factor * fnp.sum(x * w),
+        lambda w, x: owner.array * fnp.sum(x * w),
+        functools.partial(lambda w, x, *, by: by["factor"] * fnp.sum(x * w), by=kept),
     ]
     statistics = [fx.per_sample.norms(loss) for loss in losses]
-    first = [[norms(W, XS) for _ in range(3)][-1] for norms in statistics]
-    factor, kept["factor"] = 2.0, 2.0
-    array[...] = 2.0
-    for norms, before in zip(statistics, first):
-        np.testing.assert_allclose(norms(W, XS), 2 * before)
+    first = [[norms(W, XS) for _ in range(4)][-1] for norms in statistics]
+    for by in (2.0, 3.0):
+        factor = kept["factor"] = owner.factor = by
+        array[...] = large[...] = owner.array[...] = by
+        listed.append(by)
+        for norms, before in zip(statistics, first):
+            for _ in range(3):
+                np.testing.assert_allclose(norms(W, XS), by * before)
+
+
+def test_a_statistic_made_anew_at_each_call_is_compiled_for_the_loss(monkeypatch):
+    made = []
+    init = CompiledGraph.__init__
+    monkeypatch.setattr(CompiledGraph, "__init__", lambda self, *args: made.append(1) or init(self, *args))
+    rng, offset = np.random.default_rng(0), types.SimpleNamespace(value=None)
+
+    def loss(w, x):
+        return fnp.sum(fnp.sin(x * w + offset.value))
+
+    for i in range(6):
+        offset.value = rng.normal(size=3)
+        found = fx.per_sample.clipped_sum(loss, 0.5 + (i == 5))(W, XS)
+        gradients = fx.vmap(fx.grad(loss), (None, 0))(W, XS)
+        sizes = np.linalg.norm(gradients, axis=1)
+        np.testing.assert_allclose(found, np.minimum(1, (0.5 + (i == 5)) / sizes) @ gradients)
+    assert len(made) == 2  # for two options
 
 
 def test_a_loss_is_staged_anew_only_where_it_may_have_changed():
@@ -70,7 +100,7 @@ def test_a_loss_is_staged_anew_only_where_it_may_have_changed():
     for _ in range(4):
         norms(W, XS)
     assert len(calls) == 4
-    assert references_of(noted) is None
+    assert references_of(types.SimpleNamespace()) is None
     assert references_of(scaled_loss) is not None
     assert references_of(lambda w, x: np.random.normal() * w) is None
     assert references_of(lambda w, x: print(w)) is None
