@@ -70,6 +70,7 @@ PROGRAMS = {
         random.fold_in(random.key(2), 3),
     ],
     "sorting": lambda: [f(numbers(40, 501), axis=a) for f in (fnp.sort, fnp.argsort) for a in (0, 1)],
+    "totals": lambda: [fnp.sum(numbers(64, 12, 2, 12, 2), (2, 4)), fnp.max(numbers(301, 40, 7), 1)],
     "threads": train(lambda a, b: a @ b, (16, 33, 40), (16, 40, 21)),
 }
 
