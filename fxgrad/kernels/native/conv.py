@@ -139,6 +139,8 @@ def choose_sets(
     for packed in (False, True):
         span, length = (results, results) if packed else (planes.plane, planes.length)
         most = PANEL_ENTRIES // (channels * span * (taps if packed else 1))
+        if packed and not most:
+            continue
         most = max(min(most, limit, samples), 1)
         for together in range(max(most - 32, 1), most + 1):
             whole, rest = divmod(samples, together)
