@@ -75,6 +75,7 @@ MEMORIES = {
     "kernels/native/recurrence.py": "types of functions by the number of their arrays",
     "kernels/native/runner.py": "types of functions by the number of their arrays",
     "kernels/native/threads.py": "the number of threads, and the functions of NumPy's BLAS for its own",
+    "kernels/native/totals.py": "primitives, dtypes, shapes, axes",
     "kernels/registry.py": "functions of machine code by their names",
     "kernels/windows.py": "places of taps by shapes and params",
     "core/face.py": "what packages import, by the names of these; what lazy packages have",
