@@ -136,7 +136,8 @@ def not_equal(e: Equation, draft: Draft) -> Found:
     a, b = e.inputs
     if not is_number(b, 0):
         return None
-    moves, made = [], draft.maker(a, *MOVES, "convert")
+    moves: list[Equation] = []
+    made = draft.maker(a, *MOVES, "convert")
     while made and made.primitive.name != "convert":
         moves.append(made)
         made = draft.maker(made.inputs[0], *MOVES, "convert")

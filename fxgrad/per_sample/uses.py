@@ -259,7 +259,8 @@ def stack_use(use: Use, length: int) -> Use:
         found = pairing.factors(
             *(ops.reshape(v, shape=(count * length, *v.shape[2:])) for v in (activations, cts))
         )
-        return Factors(*(ops.reshape(v, shape=(count, length * v.shape[1], *v.shape[2:])) for v in found[:2]))
+        left, right = (ops.reshape(v, shape=(count, length * v.shape[1], *v.shape[2:])) for v in found[:2])
+        return Factors(left, right)
 
     return use._replace(
         arrangement=lift(use.arrangement),

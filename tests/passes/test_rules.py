@@ -69,6 +69,7 @@ def passed(name, fun, *args):
         ("algebra", lambda x: fnp.where(~(x > 2), x, 1), (X,), ["greater", "where"]),
         ("algebra", lambda x: fnp.where(x > 2, x, x), (X,), []),
         ("algebra", lambda c: ~~c & ~~c, (X > 2,), ["bitwise_and"]),
+        ("algebra", lambda c: c.astype(float).T.reshape(6) != 0, (X > 2,), ["permute", "reshape"]),
         ("masks", lambda c, x: fnp.where(c, x, 0) + fnp.where(c, 0, x * x), (X > 2, X), ["multiply", "where"]),
         ("masks", lambda c, x: fnp.where(c, x, 0) + fnp.where(c, x * x, 0), (X > 2, X), ["multiply", "add", "where"]),
         ("masks", lambda c, d, x: fnp.where(c, fnp.where(d, x, 0), 0), (X > 2, X > 3, X), ["logical_and", "where"]),

@@ -124,3 +124,32 @@ def test_results_are_the_callers_own(function):
         result[...] = 7.0
         same((batch, W), (M, w))
         assert all(np.array_equal(a, b) for i, (a, b) in enumerate(zip(results, kept)) if i != index)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda e, i, j: e[i, j],
+        lambda e, i, j: e[:, j],
+        lambda e, i, j: e[i, :, j],
+        lambda e, i, j: e[0, :, j],
+        lambda e, i, j: e[None, i, None],
+        lambda e, i, j: e[..., j],
+        lambda e, i, j: e[i, np.array([0, 1])],
+        lambda e, i, j: e[:, j, np.array([[0, 1]])],
+    ],
+)
+def test_one_array_is_indexed_by_a_batch(function):
+    e = rng.normal(size=(2, 3, 4))
+    i, j = np.array([[0, 1], [1, -1], [0, 0]]), np.array([[[2], [1]], [[0], [0]], [[1], [2]]])
+    mapped = fx.vmap(function, (None, 0, 0))
+    expected = np.stack([function(e, *entries) for entries in zip(i, j)])
+    same(mapped(e, i, j), expected), same(fx.jit(mapped)(e, i, j), expected)
+    both = fx.vmap(fx.vmap(function, (None, None, 0)), (None, 0, None))(e, i, j)
+    same(both, np.stack([[function(e, a, b) for b in j] for a in i]))
+    assert not any(
+        v.aval.size > expected.size for q in fx.make_graph(mapped)(e, i, j).equations for v in q.outputs
+    )
+    slope = fx.grad(lambda e: fnp.sum(fnp.sin(mapped(e, i, j))))(e)
+    one = fx.grad(lambda e, *entries: fnp.sum(fnp.sin(function(e, *entries))))
+    np.testing.assert_allclose(slope, sum(one(e, *entries) for entries in zip(i, j)))
