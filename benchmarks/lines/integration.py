@@ -184,7 +184,9 @@ def adjoint_loop(quick: bool) -> Contenders:
         def advance(slope: Any, state: list[Any], h: float) -> list[Any]:
             slopes: list[Any] = []
             for weights in ([], *STAGES):
-                given = [y + h * sum(w * k[i] for w, k in zip(weights, slopes) if w) for i, y in enumerate(state)]
+                given = [
+                    y + h * sum(w * k[i] for w, k in zip(weights, slopes) if w) for i, y in enumerate(state)
+                ]
                 slopes.append(slope(given))
             last = zip(STAGES[-1], slopes)
             changes = [(w, k) for w, k in last if w]
@@ -233,7 +235,9 @@ def lstm(hidden: int, steps: int, batch: int) -> Contenders:
 
         return lib.value_and_grad(loss)
 
-    weights = [w.astype("float32") / hidden**0.5 for w in (normals(hidden, 4 * hidden), normals(16, 4 * hidden))]
+    weights = [
+        w.astype("float32") / hidden**0.5 for w in (normals(hidden, 4 * hidden), normals(16, 4 * hidden))
+    ]
     xs = normals(steps, batch, 16).astype("float32")
     return jitted(program, (*weights, np.zeros(4 * hidden, "float32")), xs)
 
@@ -261,7 +265,10 @@ def hessian(count: int) -> Contenders:
 
     x = np.sort(np.random.default_rng(0).uniform(0, 10, count))
     return jitted(
-        lambda lib: lib.hessian(likelihood_of(lib)), np.array([0.1, 0.2, -1.0]), (x[:, None] - x) ** 2, np.sin(x)
+        lambda lib: lib.hessian(likelihood_of(lib)),
+        np.array([0.1, 0.2, -1.0]),
+        (x[:, None] - x) ** 2,
+        np.sin(x),
     )
 
 

@@ -42,7 +42,10 @@ def trim_loop(e: Equation, read: Collection[Any]) -> Equation:
     something reads."""
     params, consts = e.params, e.params["consts"]
     body, cond = drop_marks(params["body"]), params.get("cond")
-    lead, operands = e.inputs[: cond is None], e.inputs[cond is None :]  # a scan is told how many steps to take
+    lead, operands = (
+        e.inputs[: cond is None],
+        e.inputs[cond is None :],
+    )  # a scan is told how many steps to take
     carry = len(body.outputs) if cond is not None else params["carry"]
     carried = range(consts, consts + carry)
 
@@ -65,13 +68,17 @@ def trim_loop(e: Equation, read: Collection[Any]) -> Equation:
         return e
     new = {
         **params,
-        "body": Graph([inputs[k] for k in kept], needed.equations, needed.outputs, needed.captured, body.name),
+        "body": Graph(
+            [inputs[k] for k in kept], needed.equations, needed.outputs, needed.captured, body.name
+        ),
         "consts": sum(k < consts for k in kept),
     }
     if cond is None:
         new["carry"] = sum(k in carried for k in kept)
     else:
-        new["cond"] = Graph([cond.inputs[k] for k in kept], cond.equations, cond.outputs, cond.captured, cond.name)
+        new["cond"] = Graph(
+            [cond.inputs[k] for k in kept], cond.equations, cond.outputs, cond.captured, cond.name
+        )
     given = [*lead, *(operands[k] for k in kept)]
     return Equation(e.primitive, given, [e.outputs[k] for k in sorted(live)], new, e.site, e.quiet)
 

@@ -114,7 +114,9 @@ def count_instructions(graph: Graph) -> int:
 def instructions_of(e: Equation) -> int:
     """Count about the instructions of an equation on values in registers."""
     sizes = [a.aval.size for a in (*e.inputs, *e.outputs)]
-    return sum(map(count_instructions, inner_graphs(e))) + max([n for n in sizes if n <= HELD.get()], default=0)
+    return sum(map(count_instructions, inner_graphs(e))) + max(
+        [n for n in sizes if n <= HELD.get()], default=0
+    )
 
 
 def inner_graphs(e: Equation) -> list[Graph]:

@@ -58,7 +58,11 @@ class Matrices:
         for number, mask in enumerate(block.masks):
             type = Type(self.type.element, block.width)
             at = i * self.columns + block.begin + number * block.width
-            found.append(f.load(self.pointer, type, at) if mask is None else f.load_masked(self.pointer, mask, type, at))
+            found.append(
+                f.load(self.pointer, type, at)
+                if mask is None
+                else f.load_masked(self.pointer, mask, type, at)
+            )
         return found
 
     def store_block(self, vectors: Sequence[Value], i: Value, block: Block) -> None:
@@ -329,7 +333,12 @@ def write_cholesky_slope(w: StepWriter, e: Equation) -> None:
     lower triangle with half of the diagonal; see `kernels.cholesky`."""
     (a, t), (result,), f = e.inputs, e.outputs, w.function
     type, shape, order = Type(lanes.memory_element(result.aval.dtype)), a.aval.shape, a.aval.shape[-1]
-    places = [w.place(a), w.place(t), w.target(result), *(w.reserve(order * order * type.bits // 8) for _ in range(2))]
+    places = [
+        w.place(a),
+        w.place(t),
+        w.target(result),
+        *(w.reserve(order * order * type.bits // 8) for _ in range(2)),
+    ]
     forwards = e.primitive.name == "cholesky_slope"
 
     def visit(position: Position) -> None:

@@ -137,7 +137,9 @@ def solve(
     clock, rows = direction * times, times.size
 
     # Traced once: a step then reads each value that the field closes over once, however often it calls the field.
-    converted, closed_over = closure_convert(lambda t, y: direction * field(direction * t, y), clock[0], start)
+    converted, closed_over = closure_convert(
+        lambda t, y: direction * field(direction * t, y), clock[0], start
+    )
 
     def field_with(closed_over: Any) -> Callable[[Any, Any], Any]:
         return lambda t, y: converted(t, y, *closed_over)
@@ -194,5 +196,7 @@ def solve(
         )
 
     state = (clock[0], start, slope, step, found, np.float64(GREATEST), np.int64(0))
-    t, *_, found, _, count = while_loop(is_under_way, lambda state: advance(state, closed_over), state, max_steps)
+    t, *_, found, _, count = while_loop(
+        is_under_way, lambda state: advance(state, closed_over), state, max_steps
+    )
     return found, t >= end, count
