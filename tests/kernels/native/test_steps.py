@@ -107,7 +107,8 @@ def test_systems(monkeypatch, name, order):
     def run(m, b):
         return lax.scan(lambda c, i: (SYSTEMS[name](m + i * np.eye(order), c), c), b, np.arange(4.0))
 
-    compare(monkeypatch, run, matrix, numbers(order, 2) + 1)
+    # LAPACK's factors of larger systems are not in machine code.
+    compare(monkeypatch, run, matrix, numbers(order, 2) + 1, is_native=name == "cholesky" or order < 33)
 
 
 def test_a_singular_matrix_is_refused_as_numpy_does(monkeypatch):
