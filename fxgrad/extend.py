@@ -165,6 +165,7 @@ if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the 
     from .passes import compact as compact
     from .transforms.arguments import restrict_arguments as restrict_arguments
     from .transforms.callback import pure_callback as pure_callback
+    from .transforms.checkpoint import checkpoint as checkpoint
     from .transforms.curvature import LinearOperator as LinearOperator
     from .transforms.custom.jvp_vjp import custom_jvp as custom_jvp
     from .transforms.debug_nans import has_nan as has_nan

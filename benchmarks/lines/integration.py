@@ -106,7 +106,7 @@ def odeint_reaction(quick: bool) -> Contenders:
     return solution(robertson, *REACTION, gradient=False)
 
 
-@line(tolerance=SOLVED)
+@line(tolerance=1e-2)  # JAX's, integrated backwards, has three digits; ours are those of SciPy's differences
 def odeint_reaction_gradient(quick: bool) -> Contenders:
     """jitted gradient of an odeint of Robertson's reaction, moderately stiff"""
     return solution(robertson, *REACTION, gradient=True)

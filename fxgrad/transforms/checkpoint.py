@@ -243,8 +243,8 @@ def checkpoint(
         policy: which intermediate values are kept all the same: one of `fx.checkpoint_policies`, or a function
             (primitive, *avals, **params) → bool. Of these, the ones that the backward pass reads are kept.
         static_argnums: positional arguments that are not traced.
-        prevent_cse: for programs written for JAX; compiled code never merges what is computed again with what was
-            computed before, whatever this says.
+        prevent_cse: for programs written for JAX; compiled code merges what is computed again with what was computed
+            before only if it is of a few thousand entries, whatever this says.
 
     >>> f = fx.checkpoint(lambda x: fnp.sin(fnp.sin(x)))
     >>> bool(fx.grad(f)(1.0) == fx.grad(lambda x: fnp.sin(fnp.sin(x)))(1.0))

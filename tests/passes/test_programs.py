@@ -11,7 +11,7 @@ from fxgrad import lax
 from fxgrad.kernels.codegen.source import compile_graph
 from fxgrad.passes import PASSES, optimize
 
-EXACT = ["bodies", "marks", "constants", "common", "algebra", "tidy"]
+EXACT = ["marks", "loops", "bodies", "constants", "common", "algebra", "tidy"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 1e-40, -3.0]
 ORDINARY = [1.0, -1.0, 0.5, 2.0, -3.0, 0.25, 1.5, -0.75]
 SHAPES = [(), (3,), (1,), (2, 3), (2, 1), (1, 3)]

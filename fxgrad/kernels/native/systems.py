@@ -58,9 +58,10 @@ class Matrices:
         for number, mask in enumerate(block.masks):
             type = Type(self.type.element, block.width)
             at = i * self.columns + block.begin + number * block.width
-            is_whole = mask is None
             found.append(
-                f.load(self.pointer, type, at) if is_whole else f.load_masked(self.pointer, mask, type, at)
+                f.load(self.pointer, type, at)
+                if mask is None
+                else f.load_masked(self.pointer, mask, type, at)
             )
         return found
 

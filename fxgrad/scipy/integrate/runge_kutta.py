@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import numpy as fnp
-from ...ad_checkpoint import checkpoint
-from ...extend import closure_convert, ops
+from ...extend import checkpoint, closure_convert, ops
 from ...lax.control import while_loop
 from ..reference import library
 

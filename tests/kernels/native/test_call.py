@@ -60,6 +60,19 @@ def test_a_program_and_its_gradient(monkeypatch, name, size):
     compare(monkeypatch, fx.jit(f), numbers(size, size) + 0.25 * np.eye(size))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("order", [33])  # of blocks of columns in registers, with rests
+def test_large_factors_and_triangles(monkeypatch, order, dtype):
+    def program(a):
+        factor = fnp.linalg.cholesky(a @ a.T / len(a) + fnp.eye(len(a), dtype=a.dtype))
+        solved = sl.solve_triangular(factor, a, lower=True)
+        return fnp.sum(fnp.sin(sl.solve_triangular(factor, solved, lower=True, trans=1)))
+
+    t = numbers(order, order).astype(dtype)
+    f = fx.jit(lambda a: (fx.grad(program)(a), fx.jvp(program, (a,), (t,))[1]))
+    compare(monkeypatch, f, t[::-1] + 0.25 * np.eye(order, dtype=dtype))
+
+
 def test_norms_of_squares_that_overflow(monkeypatch):
     with np.errstate(all="ignore"):
         f = fx.grad(lambda a: fnp.linalg.norm(1e200 * a) / 1e200)

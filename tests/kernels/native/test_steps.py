@@ -9,6 +9,7 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
 from fxgrad.kernels.native import engine
+from fxgrad.kernels.native import recurrence as native
 from tests.kernels.native.native_loops import compare, made_natively, numbers
 
 pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="there is no machine code")
@@ -75,13 +76,28 @@ def test_a_step(monkeypatch, name, size):
     compare(monkeypatch, scanned(BODIES[name]), numbers(size) + 0.5)
 
 
+def test_long_code_keeps_its_values_in_memory(monkeypatch):
+    def step(c, i):
+        for k in range(9):
+            c = fnp.tanh(c * 0.5 + c[::-1] * (0.1 * k)) + fnp.sum(c) * 0.01
+        return c, c[:3]
+
+    monkeypatch.setattr(native, "STEP_INSTRUCTIONS", 300)
+    compare(monkeypatch, scanned(step), numbers(32))
+    compare(
+        monkeypatch,
+        lambda c: lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, step(s[1], 0)[0]), (0, c)),
+        numbers(32),
+    )
+
+
 SYSTEMS = {
     "solve": lambda a, b: fnp.linalg.solve(a, b),
     "cholesky": lambda a, b: fnp.linalg.cholesky(a) @ b,
 }
 
 
-@pytest.mark.parametrize("order", [1, 3, 9])
+@pytest.mark.parametrize("order", [1, 3, 9, 33])
 @pytest.mark.parametrize("name", ["solve", "cholesky"])
 def test_systems(monkeypatch, name, order):
     a = numbers(order, order)
@@ -91,7 +107,8 @@ def test_systems(monkeypatch, name, order):
     def run(m, b):
         return lax.scan(lambda c, i: (SYSTEMS[name](m + i * np.eye(order), c), c), b, np.arange(4.0))
 
-    compare(monkeypatch, run, matrix, numbers(order, 2) + 1)
+    # LAPACK's factors of larger systems are not in machine code.
+    compare(monkeypatch, run, matrix, numbers(order, 2) + 1, is_native=name == "cholesky" or order < 33)
 
 
 def test_a_singular_matrix_is_refused_as_numpy_does(monkeypatch):
