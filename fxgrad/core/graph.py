@@ -191,12 +191,12 @@ class Graph:
     def prune(self, keep_effects: bool = True) -> Graph:
         """Return the graph without the equations and captured values that no output needs. Effects stay if
         `keep_effects`."""
-        needed = {v for v in self.outputs if type(v) is Var}
+        needed = set(self.outputs)
         kept: list[Equation] = []
         for equation in reversed(self.equations):
-            if any(v in needed for v in equation.outputs) or (keep_effects and equation.effectful):
+            if not needed.isdisjoint(equation.outputs) or (keep_effects and equation.effectful):
                 kept.append(equation)
-                needed.update(v for v in equation.inputs if type(v) is Var)
+                needed.update(equation.inputs)
         captured = {v: value for v, value in self.captured.items() if v in needed}
         return Graph(self.inputs, kept[::-1], self.outputs, captured, self.name)
 
