@@ -14,6 +14,7 @@ from ..core.costs import CALLED_ENTRIES, ENTRY_TIME, OPERATION_TIME, SLOW_OPERAT
 from ..core.graph import Equation, Graph, Var, iter_subgraphs
 from ..kernels.codegen.loops import inline_groups
 from ..kernels.native import engine
+from ..kernels.space import READING
 from .fused import FUSED
 from .fusion import gather_groups, map_graphs, relax, sources
 
@@ -22,7 +23,6 @@ GUESS = 8  # steps of an inner while loop
 SLOW = frozenset(
     {"cholesky", "fold_in", "random_bits", "random_log_gamma", "random_real", "solve", "triangular_solve"}
 )
-READING = frozenset({"getitem", "dynamic_slice"})  # what takes no longer if the operand is large
 FEWEST = {"auto": 2, "always": 1}  # equations of a run
 
 

@@ -82,11 +82,7 @@ class CallWriter:
         w.wanted.update({v: place for v, place in zip(graph.outputs, targets) if v in made})
         w.write_graph(graph)
         for v, target in zip(graph.outputs, targets):
-            value = w.value(v)
-            if not isinstance(value, Value):
-                w.store_held(value, target)
-            elif value.text != target.text:
-                w.copy(target, value, v.aval)
+            w.put_at(target, v)
         f.return_value(f.cast("zext", f.load(w.doubts, Type("i8")), I32))
         if self.has_loops:
             f.lines += ["interrupted:", f"  ret i32 {INTERRUPTED}"]

@@ -94,9 +94,10 @@ def write_reshape(w: StepWriter, e: Equation) -> None:
     if is_held(result.aval):
         w.bind(result, w.entries(source))
         return
-    target = w.target(result)
-    w.copy(target, w.places[source], result.aval)
-    w.settle(result, target)
+    place = w.place(source)
+    w.wanted.pop(result, None)
+    w.bind(result, place)
+    w.owned.discard(source)
 
 
 @step_rule("permute")

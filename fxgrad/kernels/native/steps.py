@@ -32,6 +32,7 @@ from .products import plan_product, write_product, write_transposition
 from .rows import RowWork, RowWriter
 
 HELD = 36  # entries of a value that is held in registers at most
+WRITTEN = frozenset({"update", "dynamic_update_slice"})  # what writes to a place in its operand
 REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
 LINE = 64  # bytes: where places in the scratch memory begin
 PATIENCE = 5_000_000  # entries that are computed between two questions whether somebody interrupts
@@ -135,9 +136,10 @@ class StepWriter:
     are to be written.
     """
 
-    def __init__(self, function: Function, memory: Value):
+    def __init__(self, function: Function, memory: Value, doubts: Value | None = None):
         self.function, self.memory = function, memory
         self.functions: list[Function] = []
+        self.names: dict[str, str] = {}  # of the functions, by their texts
         self.scratch = LINE
         self.held: dict[Any, Held] = {}
         self.places: dict[Any, Value] = {}
@@ -146,6 +148,9 @@ class StepWriter:
         self.wanted: dict[Any, Value] = {}
         self.dying: Sequence[Any] = ()
         self.transposed: dict[Any, Value] = {}
+        if doubts is not None:
+            self.doubts = doubts
+            return
         self.doubts = function.emit("alloca i8", PTR)
         function.store(function.constant(0, Type("i8")), self.doubts)
         self.patience = function.emit("alloca i64", PTR)
@@ -158,10 +163,13 @@ class StepWriter:
         return self.function.place(self.memory, place, "i8")
 
     def add_function(self, function: Function) -> str:
-        """Add a function for the steps to call, under a new name."""
-        function.name = f"{function.name}{len(self.functions)}"
-        self.functions.append(function)
-        return function.name
+        """Add a function for the steps to call; return its name, or that of one which does the same."""
+        text = str(function)
+        found = self.names.get(text)
+        if found is None:
+            function.name = found = self.names[text] = f"{function.name}{len(self.functions)}"
+            self.functions.append(function)
+        return found
 
     def call(self, name: str, *arguments: Value | int) -> None:
         texts = [f"i64 {a}" if isinstance(a, int) else f"{a.type} {a.text}" for a in arguments]
@@ -289,10 +297,43 @@ class StepWriter:
 
     def write_equation(self, e: Equation) -> None:
         rule = RULES.get(e.primitive.name)
-        if rule is not None and rule.admits(e):
-            rule.write(self, e)
-        else:
+        if rule is None or not rule.admits(e):
             self.write_elementwise(e)
+        elif is_loop(e):
+            self.write_apart(e, rule)
+        else:
+            rule.write(self, e)
+
+    def write_apart(self, e: Equation, rule: Rule) -> None:
+        """Write an equation as a call of a function of its own: LLVM's time grows with the square of the loops in a
+        function, and equal ones are compiled once."""
+        operands = [*dict.fromkeys(a for a in e.inputs if type(a) is not Literal)]
+        count = len(operands) + len(e.outputs)
+        f = Function("equation", [PTR] * (count + 2), local=True, inline=False)
+        *places, doubts, memory = f.arguments
+        inner = StepWriter(f, memory, doubts)
+        inner.functions, inner.names, inner.tables = self.functions, self.names, self.tables
+        for v, place in zip(operands, places):
+            inner.bind(v, place)
+        ends = places[len(operands) :]
+        inner.wanted = dict(zip(e.outputs, ends))
+        rule.write(inner, e)
+        for v, end in zip(e.outputs, ends):
+            if v in inner.wanted:  # which were written elsewhere
+                inner.put_at(end, v)
+        targets = [self.target(v) for v in e.outputs]
+        memory = self.reserve(inner.scratch - LINE) if inner.scratch > LINE else self.memory
+        self.call(self.add_function(f), *map(self.place, operands), *targets, self.doubts, self.function.place(memory, -LINE, "i8"))
+        for v, target in zip(e.outputs, targets):
+            self.settle(v, target)
+
+    def put_at(self, target: Value, atom: Any) -> None:
+        """Store a value in a place, if it does not lie there already."""
+        value = self.value(atom)
+        if not isinstance(value, Value):
+            self.store_held(value, target)
+        elif value.text != target.text:
+            self.copy(target, value, atom.aval)
 
     def write_elementwise(self, e: Equation) -> None:
         """Write an elementwise equation on entries in registers."""
@@ -321,6 +362,15 @@ class StepWriter:
             ]
             found += f.separate(lanes.write(e, operands, f, len(filled)))[: len(part)]
         self.bind(result, found)
+
+
+def is_loop(e: Equation) -> bool:
+    """Whether an equation is written as loops that belong to no function yet, and writes into no operand."""
+    name = e.primitive.name
+    if name in WRITTEN or name in ("fused", "reshape") or inner_graphs(e) or (name == "contract" and product_of(e)):
+        return False
+    read = () if name in space.READING else e.inputs
+    return not all(is_held(a.aval) for a in (*read, *e.outputs))
 
 
 def next_power(count: int) -> int:
