@@ -18,7 +18,7 @@ from ...core.graph import Equation, Literal
 from ..contraction import parse_spec
 from ..row_space import strides
 from . import lanes
-from .ir import Type, Value, fma
+from .ir import Type, Value, fma, sum_product
 from .steps import (
     StepWriter,
     is_held,
@@ -216,11 +216,14 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
         x, y = a.at(tuple([at[c] for c in left])), b.at(tuple([at[c] for c in right]))
         if not summed:
             return x * y
-        return fma(x, y, total) if type.is_float else x * y + total
+        return add_product(x, y, total)
+
+    few = held or prod([lengths[c] for c in summed]) <= FEW_TERMS
+    add_product = sum_product if not few else fma if type.is_float else lambda x, y, z: x * y + z
 
     def entry(position: Position) -> Value:
         at = dict(zip(out, position))
-        if held or prod([lengths[c] for c in summed]) <= FEW_TERMS:
+        if few:
             total = f.constant(0, type)  # sums of −0 are 0, as in NumPy
             for place in np.ndindex(*(lengths[c] for c in summed)):
                 total = term({**at, **dict(zip(summed, place))}, total)
