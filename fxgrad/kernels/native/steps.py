@@ -27,13 +27,13 @@ from . import groups, lanes, math
 from .groups import Combination
 from .interruption import POLL
 from .ir import I32, I64, PTR, Function, Type, Value
+from .math.complex_numbers import Complex
 from .processor import vector_bytes
 from .products import plan_product, write_product, write_transposition
 from .rows import RowWork, RowWriter
 
 HELD = 36  # entries of a value that is held in registers at most
 WRITTEN = frozenset({"update", "dynamic_update_slice"})  # what writes to a place in its operand
-REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
 LINE = 64  # bytes: where places in the scratch memory begin
 PATIENCE = 5_000_000  # entries that are computed between two questions whether somebody interrupts
 
@@ -71,13 +71,13 @@ def step_rule(*names: str, admits: Callable[[Equation], bool] = lambda e: True) 
 
 # -- what can be written ------------------------------------------
 def is_held(aval: Aval) -> bool:
-    """Whether a value is held in registers."""
-    return aval.size <= HELD
+    """Whether a value is held in registers: one of few entries that are single numbers."""
+    return aval.size <= HELD and aval.dtype.kind != "c"
 
 
 def admits_aval(aval: Aval, most: float = STEP_ENTRIES) -> bool:
     """Whether a value can be in registers, or in memory in the layout of the steps."""
-    return aval.dtype.kind in REAL and 0 < aval.size <= most and lanes.is_known(aval.dtype)
+    return 0 < aval.size <= most and lanes.is_known(aval.dtype)
 
 
 def admits_graph(graph: Graph, consts: int) -> bool:
@@ -95,7 +95,7 @@ def admits_equation(e: Equation) -> bool:
     rule = RULES.get(e.primitive.name)
     if rule is not None and rule.admits(e):
         return True
-    return is_elementwise(e) and is_held(e.outputs[0].aval)
+    return is_elementwise(e) and e.outputs[0].aval.size <= HELD
 
 
 def is_elementwise(e: Equation) -> bool:
@@ -191,12 +191,18 @@ class StepWriter:
         size = size_in_memory(aval)
         f.lines.append(f"  call void @llvm.memset.p0.i64(ptr {target.text}, i8 0, i64 {size}, i1 false)")
 
-    def load_entry(self, pointer: Value, aval: Aval, place: Value | int) -> Value:
+    def load_entry(self, pointer: Value, aval: Aval, place: Value | int) -> Any:
         type = Type(lanes.memory_element(aval.dtype))
+        if aval.dtype.kind == "c":
+            return Complex(*(self.function.load(pointer, type, place * 2 + k) for k in range(2)))
         return lanes.from_memory(self.function.load(pointer, type, place), aval.dtype)
 
-    def store_entry(self, value: Value, pointer: Value, place: Value | int) -> None:
-        self.function.store(lanes.to_memory(value), pointer, place)
+    def store_entry(self, value: Any, pointer: Value, place: Value | int) -> None:
+        if isinstance(value, Complex):
+            for k, part in enumerate(value):
+                self.function.store(part, pointer, place * 2 + k)
+        else:
+            self.function.store(lanes.to_memory(value), pointer, place)
 
     def load_held(self, pointer: Value, aval: Aval) -> Held:
         """Load all entries of a value."""
@@ -434,19 +440,22 @@ def combine(
     axis: int,
 ) -> None:
     """Write the reduction of one of the two axes of entries of a dtype."""
-    f = w.function
-    type = Type(lanes.memory_element(dtype))
+    f, parts = w.function, lanes.parts_of(dtype)
+    type, dtype = Type(lanes.memory_element(dtype)), lanes.part_dtype(dtype)
     kept, step = (shape[1], shape[1]) if axis == 0 else (shape[0], 1)
 
     def entry(place: Value) -> Value:
-        return lanes.convert(lanes.from_memory(f.load(source, type, place), dtype), dtype, combination.dtype)
+        value = lanes.from_memory(f.load(source, type, place), dtype)
+        return lanes.convert(value, dtype, lanes.part_dtype(combination.dtype))
 
     with f.loop(kept) as loop:
-        first = loop.index if axis == 0 else loop.index * shape[1]
-        with f.loop(shape[axis], 1, carry=[entry(first)]) as further:
-            new = entry(first + further.index * step)
-            further.update(combination.combine(further.carry[0], new))
-        f.store(lanes.to_memory(combination.finish(further.carry[0])), target, loop.index)
+        first = (loop.index if axis == 0 else loop.index * shape[1]) * parts
+        for k in range(parts):
+            with f.loop(shape[axis], 1, carry=[entry(first + k)]) as further:
+                new = entry(first + further.index * (step * parts) + k)
+                further.update(combination.combine(further.carry[0], new))
+            total = lanes.to_memory(combination.finish(further.carry[0]))
+            f.store(total, target, loop.index * parts + k)
 
 
 def product_of(e: Equation) -> Any:
