@@ -50,7 +50,7 @@ class Operand:
         self.held = w.entries(atom) if is_held(atom.aval) and (known or atom.aval.size == 1) else None
         self.pointer = w.place(atom) if self.held is None else None
 
-    def at(self, position: Position) -> Value:
+    def at(self, position: Position) -> Any:
         number = flat_number(position, self.shape)
         if self.held is not None:
             return self.held[number if isinstance(number, int) else 0]

@@ -79,7 +79,6 @@ def admits_index(e: Equation) -> bool:
     return all(type(a) is not Literal or -n <= int(a.value) < n for a, n in zip(arrays, named))
 
 
-
 INDEXED = frozenset({"getitem", "scatter_add", "dynamic_slice"})  # whose index follows their first operand
 
 

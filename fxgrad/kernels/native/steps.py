@@ -329,7 +329,13 @@ class StepWriter:
                 inner.put_at(end, v)
         targets = [self.target(v) for v in e.outputs]
         memory = self.reserve(inner.scratch - LINE) if inner.scratch > LINE else self.memory
-        self.call(self.add_function(f), *map(self.place, operands), *targets, self.doubts, self.function.place(memory, -LINE, "i8"))
+        self.call(
+            self.add_function(f),
+            *map(self.place, operands),
+            *targets,
+            self.doubts,
+            self.function.place(memory, -LINE, "i8"),
+        )
         for v, target in zip(e.outputs, targets):
             self.settle(v, target)
 
@@ -373,7 +379,12 @@ class StepWriter:
 def is_loop(e: Equation) -> bool:
     """Whether an equation is written as loops that belong to no function yet, and writes into no operand."""
     name = e.primitive.name
-    if name in WRITTEN or name in ("fused", "reshape") or inner_graphs(e) or (name == "contract" and product_of(e)):
+    if (
+        name in WRITTEN
+        or name in ("fused", "reshape")
+        or inner_graphs(e)
+        or (name == "contract" and product_of(e))
+    ):
         return False
     read = () if name in space.READING else e.inputs
     return not all(is_held(a.aval) for a in (*read, *e.outputs))
