@@ -7,16 +7,14 @@ held in registers, stay as they are.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from ..core.costs import CALLED_ENTRIES, ENTRY_TIME, OPERATION_TIME, SLOW_OPERATION_TIME, STEP_INSTRUCTIONS
-from ..core.graph import Equation, Graph, Var, iter_subgraphs
+from ..core.graph import Equation, Graph, iter_subgraphs
 from ..kernels.codegen.loops import inline_groups
 from ..kernels.native import engine
 from ..kernels.space import READING
-from .fused import FUSED
-from .fusion import gather_groups, map_graphs, relax, sources
+from .fusion import count_readers, fuse_equations, gather_groups, map_graphs, relax
 
 GUESS = 8  # steps of an inner while loop
 # What takes ten times as long as other operations on a few numbers.
@@ -81,23 +79,21 @@ def fuse_runs(graph: Graph, fastmath: bool) -> Graph:
     from ..kernels.native.steps import admits_graph
 
     single = inline_groups(graph, CALLED_ENTRIES + 1)
-    readers = Counter(v for e in single.equations for v in sources(e))
-    readers.update(v for v in single.outputs if type(v) is Var)
+    readers = count_readers(single)
     equations: list[Equation] = []
+
+    def change(body: Graph) -> Graph:
+        return relax(gather(body)) if fastmath else gather(body)
+
     for run, fits in cut_runs(single):
         if not fits or len(run) < FEWEST.get(engine.mode(), 2):
             equations += run
             continue
-        inside = Counter(v for e in run for v in sources(e))
-        made = dict.fromkeys(v for e in run for v in e.outputs)
-        inputs = [v for v in inside if v not in made]
-        outputs = [v for v in made if readers[v] > inside[v]]
-        body = gather(Graph(inputs, run, outputs, None, "run"))
-        if not admits_graph(body, len(inputs)):
+        fused = fuse_equations(run, readers, change, native=True, whole=True)
+        if admits_graph(fused.params["graph"], len(fused.inputs)):
+            equations.append(fused)
+        else:
             equations += run
-            continue
-        params = {"graph": relax(body) if fastmath else body, "native": True, "whole": True}
-        equations.append(Equation(FUSED, inputs, outputs, params, run[0].site, all(e.quiet for e in run)))
     return Graph(single.inputs, equations, single.outputs, single.captured, single.name)
 
 

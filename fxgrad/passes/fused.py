@@ -30,7 +30,7 @@ class Fused(Primitive):
         self, graph: Graph, native: bool, freedom: str = "", whole: bool = False
     ) -> Callable[..., list[Any]]:
         """Return the function that carries out a group; made once for its Graph."""
-        key = Group, freedom
+        key = Group, freedom, whole
         found = graph.cache.get(key)
         if found is None:
             found = make_run(graph) if whole else Group(graph, native, freedom)
