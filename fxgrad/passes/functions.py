@@ -7,14 +7,14 @@ held in registers, stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..core.costs import CALLED_ENTRIES, ENTRY_TIME, OPERATION_TIME, SLOW_OPERATION_TIME, STEP_INSTRUCTIONS
-from ..core.graph import Equation, Graph, iter_subgraphs
+from ..core.graph import Equation, Graph, Var, iter_subgraphs
 from ..kernels.codegen.loops import inline_groups
 from ..kernels.native import engine
 from ..kernels.space import READING
-from .fusion import count_readers, fuse_equations, gather_groups, map_graphs, relax
+from .fusion import count_readers, fuse_equations, gather_groups, map_graphs, relax, sources
 
 GUESS = 8  # steps of an inner while loop
 # What takes ten times as long as other operations on a few numbers.
@@ -86,7 +86,7 @@ def fuse_runs(graph: Graph, fastmath: bool) -> Graph:
         return relax(gather(body)) if fastmath else gather(body)
 
     for run, fits in cut_runs(single):
-        if not fits or len(run) < FEWEST.get(engine.mode(), 2):
+        if not fits or not run or len(run) < FEWEST.get(engine.mode(), 2):
             equations += run
             continue
         fused = fuse_equations(run, readers, change, native=True, whole=True)
@@ -98,17 +98,27 @@ def fuse_runs(graph: Graph, fastmath: bool) -> Graph:
 
 
 def cut_runs(graph: Graph) -> Iterator[tuple[list[Equation], bool]]:
-    """Generate the equations in order, in runs of those that machine code can be made of, and of the others."""
+    """Generate the equations in runs of those that machine code can be made of, and of the others. What needs none of
+    the others goes before them, so that runs are as long as possible."""
     from ..kernels.native import call, steps
 
-    run: list[Equation] = []
-    fits, instructions = False, 0
-    for e in graph.equations:
-        suits, more = is_small(e) and call.admits(e), steps.instructions_of(e)
-        if run and (suits != fits or (fits and instructions + more > STEP_INSTRUCTIONS)):
-            yield run, fits
-            run, instructions = [], 0
-        run.append(e)
-        fits, instructions = suits, instructions + more
-    if run:
-        yield run, fits
+    rest: Sequence[Equation] = graph.equations
+    while rest:
+        run: list[Equation] = []
+        others: list[Equation] = []
+        waiting: list[Equation] = []
+        late: set[Var] = set()  # what the run cannot read
+        instructions = 0
+        for e in rest:
+            waits = not late.isdisjoint(sources(e))
+            fits = is_small(e) and call.admits(e)
+            more = steps.instructions_of(e) if fits else 0
+            if fits and not waits and (not run or instructions + more <= STEP_INSTRUCTIONS):
+                run.append(e)
+                instructions += more
+                continue
+            (waiting if waits or fits else others).append(e)
+            late.update(e.outputs)
+        yield run, True
+        yield others, False
+        rest = waiting

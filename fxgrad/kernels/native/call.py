@@ -1,7 +1,7 @@
 """Runs of equations as machine code, for arrays so small that each NumPy call takes longer than its arithmetic.
 
-    i32 steps(addresses…, scratch)              the equations, written as those of one step of a loop: see `steps`
-    PyObject *call(table, arguments, count)     finds where the arrays lie, runs `steps`; the exceptions: see `builtin`
+i32 steps(addresses…, scratch)              the equations, written as those of one step of a loop: see `steps`
+PyObject *call(table, arguments, count)     finds where the arrays lie, runs `steps`; the exceptions: see `builtin`
 """
 
 from __future__ import annotations
