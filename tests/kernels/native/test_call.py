@@ -135,11 +135,9 @@ def test_what_needs_no_foreign_equation_is_one_run(monkeypatch):
 
 def test_equal_loops_are_compiled_once(monkeypatch):
     """A function of many layers has the functions of one."""
-    texts = []
+    counts = []
     compiled = call.compile_functions
-    monkeypatch.setattr(
-        call, "compile_functions", lambda functions: texts.append(len(functions)) or compiled(functions)
-    )
+    monkeypatch.setattr(call, "compile_functions", lambda all: counts.append(len(all)) or compiled(all))
     made = made_natively(monkeypatch)
 
     def f(a):
