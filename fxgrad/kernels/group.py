@@ -24,11 +24,11 @@ from .tiles import Tiles
 
 class Group:
     """The equations of a Graph as a function of NumPy arrays: positional operands → a list of results. It becomes
-    machine code if the equations are `native`. `freedom` says what LLVM may change in floating-point arithmetic."""
+    machine code by `make`, a function of its space and of the code for NumPy, unless that is None."""
 
     __slots__ = ("code", "cost", "native", "space", "tier", "tiles")
 
-    def __init__(self, graph: Graph, native: bool, freedom: str = ""):
+    def __init__(self, graph: Graph, make: Callable[..., Any] | None = None):
         graph = Graph(graph.inputs, graph.equations, graph.outputs)  # which does not keep this in its cache
         self.space: Space | RowSpace = RowSpace(graph) if uses_reductions(graph) else Space(graph)
         self.code = compile_graph(graph, True)
@@ -36,9 +36,12 @@ class Group:
         self.native: Callable[..., list[Any]] | None = None
         self.cost = numpy_time(graph)
         self.tier: Tier | None = None
-        if native:
-            make = partial(compile_group, self.space, self.code, freedom)
-            self.tier = Tier(make, COMPILATION, f"a group of {len(graph.equations)} operations")
+        if make is not None:
+            self.tier = Tier(
+                partial(make, self.space, self.code),
+                COMPILATION,
+                f"a group of {len(graph.equations)} operations",
+            )
 
     def __call__(self, *operands: Any) -> list[Any]:
         native = self.native
@@ -81,10 +84,3 @@ def count_passes(equation: Equation) -> float:
     last = len(shape) - 1
     ending = takewhile(lambda a: shape[a] == 1 or (a in axes) == (last in axes), range(last, -1, -1))
     return 1 + RUN_PASSES / prod(shape[a] for a in ending)
-
-
-def compile_group(space: Space | RowSpace, by_numpy: Callable[..., list[Any]], freedom: str) -> Any:
-    """Return a group as machine code."""
-    from .native.runner import make_runner  # which loads LLVM
-
-    return make_runner(space, by_numpy, freedom)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Reductions, and the ufunc that combines two entries.
 PAIRWISE = 128  # entries up to which NumPy adds what lies in a row in one go
 REPEATS = frozenset({"broadcast_to", "full_like"})  # what only repeats entries
+READING = frozenset({"getitem", "dynamic_slice"})  # what takes no longer if the operand is large
 REDUCTIONS: dict[str, np.ufunc] = {
     "reduce_sum": np.add,
     "reduce_prod": np.multiply,

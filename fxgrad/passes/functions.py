@@ -7,22 +7,20 @@ held in registers, stay as they are.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..core.costs import CALLED_ENTRIES, ENTRY_TIME, OPERATION_TIME, SLOW_OPERATION_TIME, STEP_INSTRUCTIONS
 from ..core.graph import Equation, Graph, Var, iter_subgraphs
 from ..kernels.codegen.loops import inline_groups
 from ..kernels.native import engine
-from .fused import FUSED
-from .fusion import gather_groups, map_graphs, relax, sources
+from ..kernels.space import READING
+from .fusion import count_readers, fuse_equations, gather_groups, map_graphs, relax, sources
 
 GUESS = 8  # steps of an inner while loop
 # What takes ten times as long as other operations on a few numbers.
 SLOW = frozenset(
     {"cholesky", "fold_in", "random_bits", "random_log_gamma", "random_real", "solve", "triangular_solve"}
 )
-READING = frozenset({"getitem", "dynamic_slice"})  # what takes no longer if the operand is large
 FEWEST = {"auto": 2, "always": 1}  # equations of a run
 
 
@@ -81,38 +79,46 @@ def fuse_runs(graph: Graph, fastmath: bool) -> Graph:
     from ..kernels.native.steps import admits_graph
 
     single = inline_groups(graph, CALLED_ENTRIES + 1)
-    readers = Counter(v for e in single.equations for v in sources(e))
-    readers.update(v for v in single.outputs if type(v) is Var)
+    readers = count_readers(single)
     equations: list[Equation] = []
+
+    def change(body: Graph) -> Graph:
+        return relax(gather(body)) if fastmath else gather(body)
+
     for run, fits in cut_runs(single):
-        if not fits or len(run) < FEWEST.get(engine.mode(), 2):
+        if not fits or not run or len(run) < FEWEST.get(engine.mode(), 2):
             equations += run
             continue
-        inside = Counter(v for e in run for v in sources(e))
-        made = dict.fromkeys(v for e in run for v in e.outputs)
-        inputs = [v for v in inside if v not in made]
-        outputs = [v for v in made if readers[v] > inside[v]]
-        body = gather(Graph(inputs, run, outputs, None, "run"))
-        if not admits_graph(body, len(inputs)):
+        fused = fuse_equations(run, readers, change, native=True, whole=True)
+        if admits_graph(fused.params["graph"], len(fused.inputs)):
+            equations.append(fused)
+        else:
             equations += run
-            continue
-        params = {"graph": relax(body) if fastmath else body, "native": True, "whole": True}
-        equations.append(Equation(FUSED, inputs, outputs, params, run[0].site, all(e.quiet for e in run)))
     return Graph(single.inputs, equations, single.outputs, single.captured, single.name)
 
 
 def cut_runs(graph: Graph) -> Iterator[tuple[list[Equation], bool]]:
-    """Generate the equations in order, in runs of those that machine code can be made of, and of the others."""
+    """Generate the equations in runs of those that machine code can be made of, and of the others. What needs none of
+    the others goes before them, so that runs are as long as possible."""
     from ..kernels.native import call, steps
 
-    run: list[Equation] = []
-    fits, instructions = False, 0
-    for e in graph.equations:
-        suits, more = is_small(e) and call.admits(e), steps.instructions_of(e)
-        if run and (suits != fits or (fits and instructions + more > STEP_INSTRUCTIONS)):
-            yield run, fits
-            run, instructions = [], 0
-        run.append(e)
-        fits, instructions = suits, instructions + more
-    if run:
-        yield run, fits
+    rest: Sequence[Equation] = graph.equations
+    while rest:
+        run: list[Equation] = []
+        others: list[Equation] = []
+        waiting: list[Equation] = []
+        late: set[Var] = set()  # what the run cannot read
+        instructions = 0
+        for e in rest:
+            waits = not late.isdisjoint(sources(e))
+            fits = is_small(e) and call.admits(e)
+            more = steps.instructions_of(e) if fits else 0
+            if fits and not waits and (not run or instructions + more <= STEP_INSTRUCTIONS):
+                run.append(e)
+                instructions += more
+                continue
+            (waiting if waits or fits else others).append(e)
+            late.update(e.outputs)
+        yield run, True
+        yield others, False
+        rest = waiting

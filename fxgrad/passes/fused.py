@@ -12,11 +12,14 @@ import numpy as np
 
 from ..core.arrays import cuda_library
 from ..core.aval import Aval
-from ..core.graph import Graph
+from ..core.costs import LOCKED_ENTRIES
+from ..core.graph import Equation, Graph
 from ..core.interpreter import CURRENT, is_plain
 from ..core.primitive import Primitive
 from ..kernels.codegen.source import compile_graph
 from ..kernels.group import Group
+from ..kernels.row_space import RowSpace
+from ..kernels.space import Space
 
 
 class Fused(Primitive):
@@ -30,10 +33,11 @@ class Fused(Primitive):
         self, graph: Graph, native: bool, freedom: str = "", whole: bool = False
     ) -> Callable[..., list[Any]]:
         """Return the function that carries out a group; made once for its Graph."""
-        key = Group, freedom
+        key = Group, freedom, whole
         found = graph.cache.get(key)
         if found is None:
-            found = make_run(graph) if whole else Group(graph, native, freedom)
+            make = partial(compile_group, graph, freedom) if native else None
+            found = make_run(graph) if whole else Group(graph, make)
             graph.cache[key] = found
         return found
 
@@ -81,6 +85,19 @@ def make_run(graph: Graph) -> Callable[..., list[Any]]:
         return [y.copy() if type(y) is np.ndarray else y for y in code(*operands)]
 
     return make_call(graph, by_numpy)
+
+
+def compile_group(
+    graph: Graph, freedom: str, space: Space | RowSpace, by_numpy: Callable[..., list[Any]]
+) -> Callable[..., list[Any]]:
+    """Return a group as machine code: one of few entries as a run of this one equation, which takes less to call."""
+    from ..kernels.native import call, runner  # which load LLVM
+
+    if not 0 < space.size < LOCKED_ENTRIES:
+        return runner.make_runner(space, by_numpy, freedom)
+    inputs, outputs = graph.inputs, graph.outputs
+    params = {"graph": Graph(inputs, graph.equations, outputs), "native": True, "freedom": freedom}
+    return call.make_call(Graph(inputs, [Equation(FUSED, inputs, outputs, params, None)], outputs), by_numpy)
 
 
 FUSED = Fused("fused")

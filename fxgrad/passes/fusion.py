@@ -154,8 +154,7 @@ class Fusion:
         self.member: dict[Any, Kind] = {}  # variables made in an open group that others of the group may read
         self.numbers: dict[Any, Kind] = {}  # those among them that have an entry for each row
         self.rules: dict[Kind, RowRules] = {}  # of the groups that work row by row
-        self.readers = Counter(v for e in graph.equations for v in sources(e))
-        self.readers.update(v for v in graph.outputs if type(v) is Var)
+        self.readers = count_readers(graph)
 
     def run(self) -> Graph:
         """Take the equations in their order."""
@@ -267,13 +266,30 @@ class Fusion:
         """Return a group as one equation, or its equations as they are where that is better."""
         if not self.target.pays(group):
             return group
-        inside = Counter(v for e in group for v in sources(e))
-        made = dict.fromkeys(e.outputs[0] for e in group)
-        inputs = [v for v in inside if v not in made]
-        outputs = [v for v in made if self.readers[v] > inside[v]]
-        site = next(e.site for e in group if e.outputs[0] in outputs)
-        params = {"graph": Graph(inputs, group, outputs, None, "group"), "native": native}
-        return [Equation(FUSED, inputs, outputs, params, site, all(e.quiet for e in group))]
+        return [fuse_equations(group, self.readers, native=native)]
+
+
+def fuse_equations(
+    group: Sequence[Equation],
+    readers: Counter,
+    change: Callable[[Graph], Graph] = lambda graph: graph,
+    **params: Any,
+) -> Equation:
+    """Return equations as one, for how often each variable is read in their Graph; `change` is applied to theirs."""
+    inside = Counter(v for e in group for v in sources(e))
+    made = dict.fromkeys(v for e in group for v in e.outputs)
+    inputs = [v for v in inside if v not in made]
+    outputs = [v for v in made if readers[v] > inside[v]]
+    site = next((e.site for e in group if any(v in outputs for v in e.outputs)), group[0].site)
+    params["graph"] = change(Graph(inputs, group, outputs, None, "group"))
+    return Equation(FUSED, inputs, outputs, params, site, all(e.quiet for e in group))
+
+
+def count_readers(graph: Graph) -> Counter:
+    """Return how often each variable is read in a Graph, or is a result."""
+    readers = Counter(v for e in graph.equations for v in sources(e))
+    readers.update(v for v in graph.outputs if type(v) is Var)
+    return readers
 
 
 def fits_in(reduction: Equation, kind: Kind) -> bool:

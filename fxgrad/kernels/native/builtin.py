@@ -2,21 +2,23 @@
 
     PyObject *name(PyObject *table, PyObject **arguments, Py_ssize_t count)     a PyCFunction with METH_FASTCALL
 
-The arguments are NumPy arrays, the result is an integer. `table` has the addresses of Python's own functions
-(`interruption.addresses`).
+The arguments are integers and NumPy arrays, the result is an integer. `table` has the addresses of Python's own
+functions (`interruption.addresses`).
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import arrays
-from .interruption import INTERRUPTED, NAMES, addresses
-from .ir import I64, PTR, Function, Type, Value
+from . import arrays, exceptions
+from .groups import DOUBTFUL
+from .interruption import INTERRUPTED, NAMES, addresses, let_go, take_back
+from .ir import I32, I64, PTR, Function, Type, Value
 
 if TYPE_CHECKING:
     from .processor import NativeCode
@@ -58,20 +60,42 @@ def make_builtin(code: NativeCode, name: str) -> Any:
 
 
 class BuiltinWriter:
-    """A built-in function under construction: the `function`, the address of its `table`, and its `arguments`."""
+    """A built-in function under construction: the `function`, the address of its `table`, and its arguments: `numbers`
+    and `arguments`, which are arrays."""
 
-    def __init__(self, name: str, count: int):
+    def __init__(self, name: str, count: int, numbers: int = 0):
         f = self.function = Function(name, [PTR, PTR, I64], "ptr")
         table, given, _ = f.arguments
         self.table = arrays.address(f, table)
-        self.arguments = [f.load(given, PTR, k) for k in range(count)]
+        objects = [f.load(given, PTR, k) for k in range(numbers + count)]
+        self.numbers, self.arguments = [*map(self.number, objects[:numbers])], objects[numbers:]
+
+    def python(self, name: str) -> str:
+        """Return one of Python's functions."""
+        return self.function.load(self.table, PTR, NAMES.index(name)).text
+
+    def number(self, value: Value) -> Value:
+        """Return the number that an integer of Python is."""
+        return self.function.emit(f"call i64 {self.python('PyLong_AsSsize_t')}(ptr {value.text})", I64)
+
+    def call(self, name: str, operands: Sequence[Value], memory: Value, lets_go: bool) -> Value:
+        """Write a call of machine code, in whose `memory` the first words are Python's if it `lets_go` of the
+        interpreter; return the exceptions that it has raised, doubts, or whether it was interrupted."""
+        f = self.function
+        if lets_go:
+            let_go(f, memory, self.table)
+        with exceptions.watch(f) as raised:
+            texts = ", ".join(f"{v.type} {v.text}" for v in (*operands, memory))
+            found = f.emit(f"call i32 @{name}({texts})", I32)
+        if lets_go:
+            take_back(f, memory)
+        return (found < 0).select(found, raised.value | found * DOUBTFUL)
 
     def return_status(self, status: Value) -> None:
         """Write the end of the function: it returns the status, or raises what interrupted it."""
         f = self.function
         f.lines.append(f"  br i1 {status.equals(INTERRUPTED).text}, label %raised, label %returned")
         f.lines += ["raised:", "  ret ptr null", "returned:"]
-        make = f.load(self.table, PTR, NAMES.index("PyLong_FromLong"))
         long = Type(f"i{8 * ctypes.sizeof(ctypes.c_long)}")
         number = f.cast("sext", status, long)
-        f.return_value(f.emit(f"call ptr {make.text}({long} {number.text})", PTR))
+        f.return_value(f.emit(f"call ptr {self.python('PyLong_FromLong')}({long} {number.text})", PTR))

@@ -17,8 +17,9 @@ from ...core.costs import STEP_PRODUCTS
 from ...core.graph import Equation, Literal
 from ..contraction import parse_spec
 from ..row_space import strides
-from . import lanes
-from .ir import Type, Value, fma
+from . import lanes, math
+from .ir import Type, Value, fma, sum_product
+from .math.complex_numbers import Complex
 from .steps import (
     StepWriter,
     is_held,
@@ -49,7 +50,7 @@ class Operand:
         self.held = w.entries(atom) if is_held(atom.aval) and (known or atom.aval.size == 1) else None
         self.pointer = w.place(atom) if self.held is None else None
 
-    def at(self, position: Position) -> Value:
+    def at(self, position: Position) -> Any:
         number = flat_number(position, self.shape)
         if self.held is not None:
             return self.held[number if isinstance(number, int) else 0]
@@ -94,9 +95,10 @@ def write_reshape(w: StepWriter, e: Equation) -> None:
     if is_held(result.aval):
         w.bind(result, w.entries(source))
         return
-    target = w.target(result)
-    w.copy(target, w.places[source], result.aval)
-    w.settle(result, target)
+    place = w.place(source)
+    w.wanted.pop(result, None)
+    w.bind(result, place)
+    w.owned.discard(source)
 
 
 @step_rule("permute")
@@ -163,7 +165,7 @@ def admits_contraction(e: Equation) -> bool:
     """Whether a contraction can be written: its numbers have one dtype, and sums are not rounded in between."""
     dtypes = {a.aval.dtype for a in (*e.inputs, *e.outputs)}
     (dtype, *others) = dtypes
-    if others or dtype.kind not in "iuf" or dtype.itemsize < 4 or any(type(a) is Literal for a in e.inputs):
+    if others or dtype.kind not in "iufc" or dtype.itemsize < 4 or any(type(a) is Literal for a in e.inputs):
         return False
     return prod(lengths_of(e).values()) <= STEP_PRODUCTS
 
@@ -208,31 +210,38 @@ def write_contraction(w: StepWriter, e: Equation) -> None:
         (left, right, out), lengths = merge_letters((left, right, out), lengths)
     summed = [c for c in lengths if c not in out]
     a, b = (Operand(w, x, held, [lengths[c] for c in part]) for x, part in zip(e.inputs, (left, right)))
-    f = w.function
-    type = Type(lanes.memory_element(e.outputs[0].aval.dtype))
+    f, dtype = w.function, e.outputs[0].aval.dtype
+    zeros = [w.function.constant(0, Type(lanes.memory_element(dtype)))] * lanes.parts_of(dtype)
+    few = held or prod([lengths[c] for c in summed]) <= FEW_TERMS
+    add_product = sum_product if not few else fma if dtype.kind in "fc" else lambda x, y, z: x * y + z
 
-    def term(at: dict[str, Any], total: Value) -> Value:
+    def term(at: dict[str, Any], total: Sequence[Value]) -> list[Value]:
+        """Return the parts of a sum with one more term."""
         x, y = a.at(tuple([at[c] for c in left])), b.at(tuple([at[c] for c in right]))
         if not summed:
-            return x * y
-        return fma(x, y, total) if type.is_float else x * y + total
+            product: Any = math.apply("multiply", x, y)
+            return [*product] if isinstance(product, Complex) else [product]
+        if isinstance(x, Complex):
+            real = add_product(-x.imag, y.imag, add_product(x.real, y.real, total[0]))
+            return [real, add_product(x.imag, y.real, add_product(x.real, y.imag, total[1]))]
+        return [add_product(x, y, total[0])]
 
-    def entry(position: Position) -> Value:
+    def entry(position: Position) -> Any:
         at = dict(zip(out, position))
-        if held or prod([lengths[c] for c in summed]) <= FEW_TERMS:
-            total = f.constant(0, type)  # sums of −0 are 0, as in NumPy
+        total: Sequence[Value] = zeros  # sums of −0 are 0, as in NumPy
+        if few:
             for place in np.ndindex(*(lengths[c] for c in summed)):
                 total = term({**at, **dict(zip(summed, place))}, total)
-            return total
+        else:
+            total = add(summed, at, total)
+        return total[0] if len(total) == 1 else Complex(*total)
 
-        def add(rest: Sequence[str], at: dict[str, Any], total: Value) -> Value:
-            if not rest:
-                return term(at, total)
-            with f.loop(lengths[rest[0]], carry=[total]) as loop:
-                loop.update(add(rest[1:], {**at, rest[0]: loop.index}, loop.carry[0]))
-            return loop.carry[0]
-
-        return add(summed, at, f.constant(0, type))
+    def add(rest: Sequence[str], at: dict[str, Any], total: Sequence[Value]) -> Sequence[Value]:
+        if not rest:
+            return term(at, total)
+        with f.loop(lengths[rest[0]], carry=total) as loop:
+            loop.update(*add(rest[1:], {**at, rest[0]: loop.index}, loop.carry))
+        return loop.carry
 
     shape = [lengths[c] for c in out]
     if held or not is_held(e.outputs[0].aval):

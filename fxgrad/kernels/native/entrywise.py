@@ -68,7 +68,7 @@ def compile_entrywise(name: str, dtype: np.dtype, params: dict[str, Any]) -> Any
             function.store_masked(value, y, present, whole)
     function.return_value(raised.value)
     code = compile_functions([function])
-    native = function_type(2, True)(code.address(GROUP))
+    native = function_type(2)(code.address(GROUP))
     native.code = code  # which lives as long
     return native
 
@@ -138,6 +138,6 @@ def compile_entries(graph: Graph) -> Any:
             write_vector(whole, function.lanes_below(rest, width))
     function.return_value(raised.value)
     code = compile_functions([function])
-    native = function_type(count, True)(code.address(GROUP))
+    native = function_type(count)(code.address(GROUP))
     native.code = code  # which lives as long
     return native

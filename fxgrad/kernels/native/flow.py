@@ -13,6 +13,7 @@ from ...core.graph import Equation, Graph, Literal, Var
 from .indices import is_static
 from .ir import I1, I64, Value
 from .steps import (
+    WRITTEN,
     Held,
     StepWriter,
     admits_graph,
@@ -100,7 +101,6 @@ class Carry:
         return found
 
 
-WRITTEN = frozenset({"update", "dynamic_update_slice"})  # what writes to a place in its operand
 LEAST = 5  # entries of a table
 
 
@@ -153,10 +153,7 @@ def write_scan(
         w.wanted.update({**rows_filled, **carry.want(body, places, ends)})
         w.write_graph(body)
         for v, place in zip(ys, filled):
-            if type(v) is Literal or w.is_held(v):
-                w.store_held(w.entries(v), place)
-            elif w.places[v].text != place.text:
-                w.copy(place, w.places[v], v.aval)
+            w.put_at(place, v)
         following = carry.hand_on(places, ends)
         w.poll(work_of(body))
         loop.update(*following)

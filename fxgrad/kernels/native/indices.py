@@ -79,12 +79,12 @@ def admits_index(e: Equation) -> bool:
     return all(type(a) is not Literal or -n <= int(a.value) < n for a, n in zip(arrays, named))
 
 
-READING = frozenset({"getitem", "scatter_add", "dynamic_slice"})  # whose index follows their first operand
+INDEXED = frozenset({"getitem", "scatter_add", "dynamic_slice"})  # whose index follows their first operand
 
 
 def is_static(e: Equation) -> bool:
     """Whether an index is of literals only, or has no arrays."""
-    return all(type(a) is Literal for a in e.inputs[1 if e.primitive.name in READING else 2 :])
+    return all(type(a) is Literal for a in e.inputs[1 if e.primitive.name in INDEXED else 2 :])
 
 
 @step_rule("getitem", admits=admits_index)

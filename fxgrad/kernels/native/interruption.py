@@ -4,8 +4,8 @@
     poll(memory)        from time to time: whether a signal's handler, which runs here, has raised an exception
     detach(memory)      as it ends
 
-The called functions are Python's own. Their addresses are arguments of each call, not part of the code, which is kept
-on disk. The code must be called by `ctypes.PYFUNCTYPE`, which raises the exception that a handler has raised.
+The called functions are Python's own. Their addresses are in a table that each call is given, not part of the code,
+which is kept on disk. The code must be a built-in function (`builtin`), which raises what a handler has raised.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import numpy as np
 from .ir import I32, PTR, Function, Value
 
 POLL, INTERRUPTED = "poll", -2  # the function, and what code returns that was interrupted
-NAMES = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals", "PyLong_FromLong")
+NAMES = (
+    "PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_CheckSignals", "PyLong_FromLong", "PyLong_AsSsize_t"
+)  # fmt: skip
 
 
 @functools.cache

@@ -219,6 +219,14 @@ def fma(x: Value, y: Value | float, z: Value | float) -> Value:
     return x.intrinsic("fma", y, z)
 
 
+def sum_product(x: Value, y: Value, total: Value) -> Value:
+    """x·y + total, of a sum whose terms LLVM may add in any order."""
+    f, type = x.function, x.type
+    codes = ("fmul contract", "fadd reassoc contract") if type.is_float else ("mul", "add")
+    product = f.emit(f"{codes[0]} {type} {x.text}, {y.text}", type)
+    return f.emit(f"{codes[1]} {type} {product.text}, {total.text}", type)
+
+
 def polynomial(x: Value, coefficients: Sequence[Value | float]) -> Value:
     """c₀ + c₁x + c₂x² + …, by Horner's rule with one rounding a step."""
     *rest, last = coefficients

@@ -1,14 +1,13 @@
 """Loops as machine code, for steps so small that each NumPy call takes longer than its arithmetic.
 
     i32 loop(first, step, count, addresses…, scratch)     the steps of a scan or of a while loop: see `flow`, `steps`
-    i32 recurrence(first, step, count, arrays…)           finds where arrays lie, runs `loop`; the exceptions
+    recurrence(first, step, count, arrays…)               a built-in function, which finds where arrays lie, runs `loop`
 
 Inner loops and branches are part of the code. From time to time it checks for interruptions.
 """
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,9 +18,10 @@ from ...core.aval import Aval
 from ...core.costs import STEP_INSTRUCTIONS
 from ...core.graph import Graph
 from . import arrays, draws, entries, exceptions, flow, indices, integers, orders, reductions, steps, systems
+from .builtin import BuiltinWriter, make_builtin
 from .engine import compile_functions
 from .groups import DOUBTFUL
-from .interruption import INTERRUPTED, addresses, let_go, poll_function, take_back
+from .interruption import INTERRUPTED, poll_function
 from .ir import I32, I64, PTR, Function, Type, Value
 from .runner import concerns_somebody
 from .steps import StepWriter, inner_graphs, is_held
@@ -73,18 +73,10 @@ def write_recurrence(body: Graph, cond: Graph | None, consts: int, carry: int) -
             w.store_held(value, target)
     f.return_value(f.cast("zext", f.load(w.doubts, Type("i8")), I32))
     f.lines += ["interrupted:", f"  ret i32 {INTERRUPTED}"]
-    entry = Function(ENTRY, [I64, I64, I64, *[PTR] * (len(pointers) + 2)], "i32")
-    (*numbers,) = entry.arguments[:3]
-    places = [arrays.address(entry, o) for o in entry.arguments[3:]]
-    *_, memory, table = places
-    let_go(entry, memory, table)
-    operands = ", ".join(f"{v.type} {v.text}" for v in (*numbers, *places[:-1]))
-    with exceptions.watch(entry) as raised:
-        status = entry.emit(f"call i32 @{LOOP}({operands})", I32)
-    take_back(entry, memory)
-    raised.value = raised.value | status * DOUBTFUL
-    entry.return_value((status < 0).select(status, raised.value))
-    return [poll_function(), *w.functions, f, entry], w.scratch
+    b = BuiltinWriter(ENTRY, len(pointers) + 1, numbers=3)
+    *places, memory = [arrays.address(b.function, o) for o in b.arguments]
+    b.return_status(b.call(LOOP, [*b.numbers, *places], memory, True))
+    return [poll_function(), *w.functions, f, b.function], w.scratch
 
 
 class Loop:
@@ -95,9 +87,7 @@ class Loop:
         functions, self.scratch = write_recurrence(body, cond, consts, carry)
         code = compile_functions(functions)
         self.consts, self.kept = consts, consts + carry
-        rows = len(body.outputs) - carry
-        self.native: Any = function_type(len(body.inputs) + rows + carry + 2)(code.address(ENTRY))
-        self.native.code = code  # which lives as long
+        self.native = make_builtin(code, ENTRY)
         self.possible = possible_exceptions(body) | (0 if cond is None else possible_exceptions(cond))
         self.possible |= DOUBTFUL
         self.avals = [v.aval for v in (*body.inputs, *body.outputs[carry:])]
@@ -113,7 +103,7 @@ class Loop:
                     return None
                 given[i] = found
         ends = [np.empty(a.shape, a.dtype) for a in self.ends]
-        raised = self.native(first, step, count, *given, *ends, np.empty(self.scratch, np.uint8), addresses())
+        raised = self.native(first, step, count, *given, *ends, np.empty(self.scratch, np.uint8))
         raised &= self.possible
         if raised and (raised & DOUBTFUL or concerns_somebody(raised)):
             return None
@@ -143,12 +133,6 @@ def make_while(cond: Graph, body: Graph, consts: int) -> Callable[..., list[Any]
         return loop(0, 0, WITHOUT_END if most is None else most, operands)
 
     return run
-
-
-@functools.cache
-def function_type(count: int) -> Any:
-    """Return ctypes' type of a loop's function of this number of arrays."""
-    return ctypes.PYFUNCTYPE(ctypes.c_int, *[ctypes.c_ssize_t] * 3, *[ctypes.py_object] * count)
 
 
 def dense_array(x: Any, aval: Aval, stacked: bool) -> np.ndarray | None:

@@ -22,7 +22,9 @@ def admits_reduction(e: Equation) -> bool:
     shape, axes = e.inputs[0].aval.shape, e.params["axes"]
     rows = max(range(len(shape)), default=0) in axes
     exact = e.primitive.name != "reduce_sum" or not rows or prod([shape[a] for a in axes]) <= space.PAIRWISE
-    return groups.admits(e) and (exact or is_held(e.inputs[0].aval))
+    exact = exact or is_held(e.inputs[0].aval)
+    known = e.inputs[0].aval.dtype.kind != "c" or space.admits_reduction(e)
+    return groups.admits(e) and exact and known
 
 
 def cut_reduction(e: Equation) -> tuple[tuple[int, int], int]:

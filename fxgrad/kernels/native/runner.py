@@ -1,12 +1,13 @@
-"""Groups as functions that Python calls: they allocate results, call the machine code, and complete the reductions.
+"""Machine code as functions that Python calls: they allocate results, call the code, and complete the results.
 
-Their text is generated for each group, like all compiled code:
+Their text is generated for each Graph, like all compiled code:
 
-    def group(x0, x1):
-        y0 = allocate((1000, 20), float64)
+    def call(x0, x1):
+        if type(x1) is not ndarray: x1 = array(x1, float64)
+        y0 = empty((1000, 20), float64)
         y1 = empty((1, 40), float64)
         raised = native(0, 1000, x0, x1, y0, y1)
-        if raised: return settle(raised, [x0, x1], [y0, y1])
+        if raised and settle(raised, [x0, x1], [y0, y1]): return by_numpy(x0, x1)
         return [y0, add(y1.reshape(-1))]
 """
 
@@ -22,10 +23,9 @@ from typing import Any
 import numpy as np
 
 from ...core.aval import Aval
-from ...core.costs import LOCKED_ENTRIES
 from ...core.fp_errors import DEFAULT, ERROR_STATE, IGNORE
+from ...core.graph import Graph
 from ..codegen.source import make_function
-from ..memory import allocate
 from ..row_space import RowSpace
 from ..space import Space
 from . import exceptions
@@ -37,11 +37,9 @@ from .tiling import Work
 
 
 @functools.cache
-def function_type(count: int, lets_go: bool) -> Any:
-    """Return ctypes' type of a group's function of this number of arrays, which lets go of the interpreter's lock or
-    not."""
-    make = ctypes.CFUNCTYPE if lets_go else ctypes.PYFUNCTYPE
-    return make(ctypes.c_int, ctypes.c_ssize_t, ctypes.c_ssize_t, *[ctypes.py_object] * count)
+def function_type(count: int) -> Any:
+    """Return ctypes' type of a function of first, last and this number of arrays, during which others run Python."""
+    return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_ssize_t, ctypes.c_ssize_t, *[ctypes.py_object] * count)
 
 
 def make_runner(
@@ -56,53 +54,85 @@ def make_runner(
         functions = write_group(space, work, freedom)
     code = compile_functions(functions)
     graph = space.graph
-    kind = function_type(len(graph.inputs) + len(graph.outputs), lets_go=space.size >= LOCKED_ENTRIES)
-    native: Any = kind(code.address(GROUP))
+    native: Any = function_type(len(graph.inputs) + len(graph.outputs))(code.address(GROUP))
     native.code = code  # which lives as long
     crew = Crew(native, work.units, space.size * len(graph.equations))
-    call = native if crew.most <= 1 else crew
-    namespace: dict[str, Any] = {
-        "allocate": allocate,
-        "empty": np.empty,
-        "array": np.array,
-        "ndarray": np.ndarray,
-    }
-    lines, operands, targets, results = [], [], [], []
-
-    def name(value: Any) -> str:
-        key = f"k{len(namespace)}"
-        namespace[key] = value
-        return key
-
-    for i, v in enumerate(graph.inputs):
-        operands.append(f"x{i}")
-        if v.aval.shape == ():  # which may be a scalar
-            lines.append(f"if type(x{i}) is not ndarray: x{i} = array(x{i}, {name(v.aval.dtype)})")
+    possible = functools.reduce(or_, [exceptions.possible(e) for e in graph.equations if not e.quiet], 0)
+    caller = Caller(graph, native if crew.most <= 1 else crew, by_numpy, possible, (0, work.units))
     for i, v in enumerate(graph.outputs):
-        targets.append(f"y{i}")
         if i not in space.reductions:
-            lines.append(f"y{i} = allocate({v.aval.shape}, {name(v.aval.dtype)})")
-            results.append(f"y{i}")
+            caller.add_result(v.aval)
             continue
         assert isinstance(work, Work)  # rows hand out what they have reduced
         parts, kept = work.partial_shape(i)
-        lines.append(f"y{i} = empty({(parts, kept) if kept > 1 else parts}, {name(v.aval.dtype)})")
-        total = f"y{i}.reshape({v.aval.shape})"
+        total = "{}"
         if parts > 1:
-            total = f"{name(space.reductions[i].ufunc.reduce)}(y{i}, axis=0)"
-            total = f"{name(np.reshape)}({total}, {v.aval.shape})"
-        results.append(total + "[()]" * (v.aval.shape == ()))
-    possible = functools.reduce(or_, [exceptions.possible(e) for e in graph.equations if not e.quiet], 0)
-    settle = Settlement(partial(call, 0, work.units), [v.aval for v in graph.inputs], possible)
-    inputs, outputs = ", ".join(operands), ", ".join(targets)
-    arguments = ", ".join(["0", str(work.units), *operands, *targets])
-    lines += [
-        f"raised = {name(call)}({arguments})",
-        f"if raised and {name(settle)}(raised, [{inputs}], [{outputs}]): return {name(by_numpy)}({inputs})",
-        f"return [{', '.join(results)}]",
-    ]
-    text = "\n    ".join([f"def group({inputs}):", *lines]) + "\n"
-    return make_function("group", text, namespace)
+            total = f"{caller.name(space.reductions[i].ufunc.reduce)}({{}}, axis=0)"
+        total = f"{caller.name(np.reshape)}({total}, {v.aval.shape})" + "[()]" * (v.aval.shape == ())
+        caller.add_result(Aval((parts, kept) if kept > 1 else (parts,), v.aval.dtype), total)
+    return caller.compile()
+
+
+LARGEST_INTEGER = 2**63 - 1
+
+
+class Caller:
+    """The function under construction that calls `native` with the integers `work`, the operands of a Graph and arrays
+    for its results; see above. `by_numpy` computes where machine code may not, `possible` are the exceptions of which
+    the equations would warn."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        native: Callable[..., int],
+        by_numpy: Callable[..., list[Any]],
+        possible: int,
+        work: Sequence[int] = (),
+    ):
+        self.avals, self.work = [v.aval for v in graph.inputs], [*map(str, work)]
+        settle = Settlement(partial(native, *work), self.avals, possible)
+        self.namespace: dict[str, Any] = {"empty": np.empty, "array": np.array, "ndarray": np.ndarray}
+        self.namespace |= {"native": native, "settle": settle, "by_numpy": by_numpy}
+        self.lines: list[str] = []
+        self.targets: list[str] = []
+        self.results: list[str] = []
+
+    def name(self, value: Any) -> str:
+        """Return a name for a value."""
+        key = f"k{len(self.namespace)}"
+        self.namespace[key] = value
+        return key
+
+    def add_memory(self, shape: Sequence[int], dtype: Any) -> str:
+        """Have one more array passed to `native`; return its name."""
+        name = f"y{len(self.targets)}"
+        self.targets.append(name)
+        self.lines.append(f"{name} = empty({shape}, {self.name(dtype)})")
+        return name
+
+    def add_result(self, aval: Aval, text: str = "") -> None:
+        """Add a result: an array that `native` fills, or what an expression makes of it."""
+        text = text or ("{}.item()" if aval.weak else "{}" if aval.shape else "{}[()]")
+        self.results.append(text.format(self.add_memory(aval.shape, aval.dtype)))
+
+    def compile(self) -> Callable[..., list[Any]]:
+        """Return the function: positional values → a list of results."""
+        operands, checks = [f"x{i}" for i in range(len(self.avals))], []
+        given, filled = ", ".join(operands), ", ".join(self.targets)
+        for x, aval in zip(operands, self.avals):
+            if aval.shape == ():  # which may be a scalar
+                if aval.weak and aval.dtype.kind == "i":
+                    inside = f"{-LARGEST_INTEGER - 1} <= {x} <= {LARGEST_INTEGER}"
+                    checks.append(f"if not {inside}: return by_numpy({given})")
+                checks.append(f"if type({x}) is not ndarray: {x} = array({x}, {self.name(aval.dtype)})")
+        lines = [
+            *checks,
+            *self.lines,
+            f"raised = native({', '.join([*self.work, *operands, *self.targets])})",
+            f"if raised and settle(raised, [{given}], [{filled}]): return by_numpy({given})",
+            f"return [{', '.join(self.results)}]",
+        ]
+        return make_function("call", "\n    ".join([f"def call({given}):", *lines]) + "\n", self.namespace)
 
 
 class Settlement:

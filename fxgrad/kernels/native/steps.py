@@ -28,6 +28,7 @@ from . import groups, lanes, math
 from .groups import Combination
 from .interruption import POLL
 from .ir import I32, I64, PTR, Function, Type, Value
+from .math.complex_numbers import Complex
 from .processor import vector_bytes
 from .products import plan_product, write_product, write_transposition
 from .rows import RowWork, RowWriter
@@ -36,7 +37,7 @@ from .tiling import Work
 # Entries of a value that is held in registers at most: few where the code of many would be too long.
 MANY, FEW = 36, 8
 HELD: ContextVar[int] = ContextVar("held", default=MANY)
-REAL = frozenset("biufV")  # kinds of dtypes; bfloat16 is of kind V
+WRITTEN = frozenset({"update", "dynamic_update_slice"})  # what writes to a place in its operand
 LINE = 64  # bytes: where places in the scratch memory begin
 PATIENCE = 5_000_000  # entries that are computed between two questions whether somebody interrupts
 
@@ -74,13 +75,13 @@ def step_rule(*names: str, admits: Callable[[Equation], bool] = lambda e: True) 
 
 # -- what can be written ------------------------------------------
 def is_held(aval: Aval) -> bool:
-    """Whether a value is held in registers."""
-    return aval.size <= HELD.get()
+    """Whether a value is held in registers: one of few entries that are single numbers."""
+    return aval.size <= HELD.get() and aval.dtype.kind != "c"
 
 
 def admits_aval(aval: Aval, most: float = STEP_ENTRIES) -> bool:
     """Whether a value can be in registers, or in memory in the layout of the steps."""
-    return aval.dtype.kind in REAL and 0 < aval.size <= most and lanes.is_known(aval.dtype)
+    return 0 < aval.size <= most and lanes.is_known(aval.dtype)
 
 
 def admits_graph(graph: Graph, consts: int) -> bool:
@@ -98,7 +99,7 @@ def admits_equation(e: Equation) -> bool:
     rule = RULES.get(e.primitive.name)
     if rule is not None and rule.admits(e):
         return True
-    return is_elementwise(e) and is_held(e.outputs[0].aval)
+    return is_elementwise(e) and e.outputs[0].aval.size <= HELD.get()
 
 
 def is_elementwise(e: Equation) -> bool:
@@ -141,7 +142,7 @@ class StepWriter:
     are to be written.
     """
 
-    def __init__(self, function: Function, memory: Value):
+    def __init__(self, function: Function, memory: Value, doubts: Value | None = None):
         self.function, self.memory = function, memory
         self.functions: list[Function] = []
         self.names: dict[str, str] = {}  # of the functions, by their texts
@@ -153,6 +154,9 @@ class StepWriter:
         self.wanted: dict[Any, Value] = {}
         self.dying: Sequence[Any] = ()
         self.transposed: dict[Any, Value] = {}
+        if doubts is not None:
+            self.doubts = doubts
+            return
         self.doubts = function.emit("alloca i8", PTR)
         function.store(function.constant(0, Type("i8")), self.doubts)
         self.patience = function.emit("alloca i64", PTR)
@@ -193,12 +197,18 @@ class StepWriter:
         size = size_in_memory(aval)
         f.lines.append(f"  call void @llvm.memset.p0.i64(ptr {target.text}, i8 0, i64 {size}, i1 false)")
 
-    def load_entry(self, pointer: Value, aval: Aval, place: Value | int) -> Value:
+    def load_entry(self, pointer: Value, aval: Aval, place: Value | int) -> Any:
         type = Type(lanes.memory_element(aval.dtype))
+        if aval.dtype.kind == "c":
+            return Complex(*(self.function.load(pointer, type, place * 2 + k) for k in range(2)))
         return lanes.from_memory(self.function.load(pointer, type, place), aval.dtype)
 
-    def store_entry(self, value: Value, pointer: Value, place: Value | int) -> None:
-        self.function.store(lanes.to_memory(value), pointer, place)
+    def store_entry(self, value: Any, pointer: Value, place: Value | int) -> None:
+        if isinstance(value, Complex):
+            for k, part in enumerate(value):
+                self.function.store(part, pointer, place * 2 + k)
+        else:
+            self.function.store(lanes.to_memory(value), pointer, place)
 
     def load_held(self, pointer: Value, aval: Aval) -> Held:
         """Load all entries of a value."""
@@ -299,10 +309,49 @@ class StepWriter:
 
     def write_equation(self, e: Equation) -> None:
         rule = RULES.get(e.primitive.name)
-        if rule is not None and rule.admits(e):
-            rule.write(self, e)
-        else:
+        if rule is None or not rule.admits(e):
             self.write_elementwise(e)
+        elif is_loop(e):
+            self.write_apart(e, rule)
+        else:
+            rule.write(self, e)
+
+    def write_apart(self, e: Equation, rule: Rule) -> None:
+        """Write an equation as a call of a function of its own: LLVM's time grows with the square of the loops in a
+        function, and equal ones are compiled once."""
+        operands = [*dict.fromkeys(a for a in e.inputs if type(a) is not Literal)]
+        count = len(operands) + len(e.outputs)
+        f = Function("equation", [PTR] * (count + 2), local=True, inline=False)
+        *places, doubts, memory = f.arguments
+        inner = StepWriter(f, memory, doubts)
+        inner.functions, inner.names, inner.tables = self.functions, self.names, self.tables
+        for v, place in zip(operands, places):
+            inner.bind(v, place)
+        ends = places[len(operands) :]
+        inner.wanted = dict(zip(e.outputs, ends))
+        rule.write(inner, e)
+        for v, end in zip(e.outputs, ends):
+            if v in inner.wanted:  # which were written elsewhere
+                inner.put_at(end, v)
+        targets = [self.target(v) for v in e.outputs]
+        memory = self.reserve(inner.scratch - LINE) if inner.scratch > LINE else self.memory
+        self.call(
+            self.add_function(f),
+            *map(self.place, operands),
+            *targets,
+            self.doubts,
+            self.function.place(memory, -LINE, "i8"),
+        )
+        for v, target in zip(e.outputs, targets):
+            self.settle(v, target)
+
+    def put_at(self, target: Value, atom: Any) -> None:
+        """Store a value in a place, if it does not lie there already."""
+        value = self.value(atom)
+        if not isinstance(value, Value):
+            self.store_held(value, target)
+        elif value.text != target.text:
+            self.copy(target, value, atom.aval)
 
     def write_elementwise(self, e: Equation) -> None:
         """Write an elementwise equation on entries in registers."""
@@ -331,6 +380,20 @@ class StepWriter:
             ]
             found += f.separate(lanes.write(e, operands, f, len(filled)))[: len(part)]
         self.bind(result, found)
+
+
+def is_loop(e: Equation) -> bool:
+    """Whether an equation is written as loops that belong to no function yet, and writes into no operand."""
+    name = e.primitive.name
+    if (
+        name in WRITTEN
+        or name in ("fused", "reshape")
+        or inner_graphs(e)
+        or (name == "contract" and product_of(e))
+    ):
+        return False
+    read = () if name in space.READING else e.inputs
+    return not all(is_held(a.aval) for a in (*read, *e.outputs))
 
 
 def next_power(count: int) -> int:
@@ -392,19 +455,22 @@ def combine(
     axis: int,
 ) -> None:
     """Write the reduction of one of the two axes of entries of a dtype."""
-    f = w.function
-    type = Type(lanes.memory_element(dtype))
+    f, parts = w.function, lanes.parts_of(dtype)
+    type, dtype = Type(lanes.memory_element(dtype)), lanes.part_dtype(dtype)
     kept, step = (shape[1], shape[1]) if axis == 0 else (shape[0], 1)
 
     def entry(place: Value) -> Value:
-        return lanes.convert(lanes.from_memory(f.load(source, type, place), dtype), dtype, combination.dtype)
+        value = lanes.from_memory(f.load(source, type, place), dtype)
+        return lanes.convert(value, dtype, lanes.part_dtype(combination.dtype))
 
     with f.loop(kept) as loop:
-        first = loop.index if axis == 0 else loop.index * shape[1]
-        with f.loop(shape[axis], 1, carry=[entry(first)]) as further:
-            new = entry(first + further.index * step)
-            further.update(combination.combine(further.carry[0], new))
-        f.store(lanes.to_memory(combination.finish(further.carry[0])), target, loop.index)
+        first = (loop.index if axis == 0 else loop.index * shape[1]) * parts
+        for k in range(parts):
+            with f.loop(shape[axis], 1, carry=[entry(first + k)]) as further:
+                new = entry(first + further.index * (step * parts) + k)
+                further.update(combination.combine(further.carry[0], new))
+            total = lanes.to_memory(combination.finish(further.carry[0]))
+            f.store(total, target, loop.index * parts + k)
 
 
 def product_of(e: Equation) -> Any:

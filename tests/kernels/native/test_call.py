@@ -13,7 +13,9 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 import fxgrad.scipy.linalg as sl
 from fxgrad import lax
+from fxgrad.core.graph import Graph
 from fxgrad.kernels.native import call, engine
+from fxgrad.passes.fused import FUSED
 from fxgrad.scipy import stats
 from tests.kernels.native.native_loops import compare, made_natively, numbers
 
@@ -71,6 +73,93 @@ def test_large_factors_and_triangles(monkeypatch, order, dtype):
     t = numbers(order, order).astype(dtype)
     f = fx.jit(lambda a: (fx.grad(program)(a), fx.jvp(program, (a,), (t,))[1]))
     compare(monkeypatch, f, t[::-1] + 0.25 * np.eye(order, dtype=dtype))
+
+
+def turned(angles):
+    """The amplitudes of qubits after rotations of each of them."""
+    state = np.eye(1, 2 ** len(angles), dtype=complex).reshape((2,) * len(angles))
+    for k, angle in enumerate(angles):
+        c, s = fnp.cos(angle) + 0j, fnp.exp(1j * angle) * fnp.sin(angle)
+        gate = fnp.stack([fnp.stack([c, -fnp.conj(s)]), fnp.stack([s, c])])
+        state = fnp.moveaxis(fnp.tensordot(gate, state, axes=([1], [k])), 0, k)
+    return state
+
+
+# Functions of a complex matrix, and of a real one.
+COMPLEX_PROGRAMS = {
+    "entries": lambda z, a: (
+        fnp.exp(z) * a,
+        z / (2 + a),
+        fnp.abs(z),
+        fnp.angle(z),
+        z * 2j,
+        fnp.where(a > 0, z, a),
+    ),
+    "moves": lambda z, a: (z.T, z[::-1, 1:], fnp.pad(z, 1), fnp.concatenate([z, a]), z[fnp.argmax(a, 0)]),
+    "sums": lambda z, a: (fnp.sum(z), fnp.sum(z, 0), fnp.sum(z, 1), fnp.trace(z), fnp.mean(z * a)),
+    "products": lambda z, a: (
+        z @ z,
+        z.conj().T @ z,
+        z @ a[0],
+        fnp.kron(z[:2, :2], z[:2, :2]),
+        fnp.vdot(z[0], z[1]),
+    ),
+    "writes": lambda z, a: fnp.at(z)[1].set(z[0] * a[0]),
+    "numbers": lambda z, a: (z[0, 0] * 2 + a[0, 0], fnp.real(z[1, 1]), fnp.imag(z[0, 1])),
+    "loops": lambda z, a: lax.fori_loop(0, 5, lambda i, s: z @ s * 0.5 + a[0], z[0]),
+    "qubits": lambda z, a: fx.grad(lambda v: fnp.sum(fnp.abs(turned(v)[0]) ** 2))(a.ravel()[:8]),
+}
+
+
+@pytest.mark.parametrize("size", [3, 9])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", COMPLEX_PROGRAMS)
+def test_complex_numbers(monkeypatch, name, dtype, size):
+    a = numbers(size, size)
+    z = (a + 1j * numbers(size, size)[::-1]).astype(dtype)
+    a = a.astype(z.real.dtype)
+    f = COMPLEX_PROGRAMS[name]
+    expected = f(z, a)
+    made = made_natively(monkeypatch)
+    found = fx.jit(f)(z, a)
+    assert made and all(made)
+    for x, y in zip(fx.tree.leaves(found), fx.tree.leaves(expected), strict=True):
+        assert (np.asarray(x).dtype, np.shape(x)) == (np.asarray(y).dtype, np.shape(y))
+        tolerance = 1e-5 if dtype == "complex64" else 1e-13
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+def test_what_needs_no_foreign_equation_is_one_run(monkeypatch):
+    """NumPy's `eigh` in the middle cuts a program in two, whatever stands between."""
+
+    def f(a):
+        first, x = a @ a.T, a
+        for _ in range(3):
+            x, values = fnp.sin(x) + 1, fnp.linalg.eigh(first)[0]
+            first = first + values
+        return fnp.sum(x), first
+
+    made = made_natively(monkeypatch)
+    found = fx.jit(f)(numbers(3, 3))
+    assert made == [True] * 4  # before, between and after three of them
+    for x, y in zip(found, f(numbers(3, 3))):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+
+
+def test_equal_loops_are_compiled_once(monkeypatch):
+    """A function of many layers has the functions of one."""
+    counts = []
+    compiled = call.compile_functions
+    monkeypatch.setattr(call, "compile_functions", lambda all: counts.append(len(all)) or compiled(all))
+    made = made_natively(monkeypatch)
+
+    def f(a):
+        for _ in range(20):
+            a = fnp.moveaxis(fnp.tensordot(a[0, :2, :2], a, axes=([1], [1])), 0, 1)
+        return a
+
+    fx.jit(f)(numbers(4, 2, 16))
+    assert made == [True] and max(counts) < 10
 
 
 def test_norms_of_squares_that_overflow(monkeypatch):
@@ -277,3 +366,10 @@ def test_python_computes_until_that_has_cost_as_much_as_compiling(monkeypatch):
     np.testing.assert_allclose(f(x), expected, rtol=1e-15)
     assert entry.code is not entry.plain
     np.testing.assert_allclose(f(x), expected, rtol=1e-15)
+
+
+def test_a_run_and_a_group_of_one_graph_are_two_functions():
+    graph = fx.make_graph(lambda x: fnp.sin(x) * x)(np.ones(3))
+    graph = Graph(graph.inputs, graph.equations, graph.outputs)
+    group, run = FUSED.group(graph, True), FUSED.group(graph, True, whole=True)
+    assert type(group) is not type(run) and FUSED.group(graph, True) is group
