@@ -141,8 +141,6 @@ if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the 
     from .kernels import beta as beta_kernels
     from .kernels import normalization as normalization_kernels
     from .kernels import orthogonal_polynomials as orthogonal_polynomials
-    from .kernels.codegen.late import LateCode as LateCode
-    from .kernels.codegen.late import compile_late as compile_late
     from .kernels.codegen.observed import observe_code as observe_code
     from .kernels.codegen.source import compile_graph as compile_graph
     from .kernels.memory import keep_freed_memory as keep_freed_memory

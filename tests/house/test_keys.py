@@ -72,7 +72,6 @@ MEMORIES = {
     "kernels/native/math/__init__.py": "functions by names and types",
     "kernels/native/math/trigonometric.py": "the bits of 1/π",
     "kernels/native/processor.py": "the processor",
-    "kernels/native/recurrence.py": "types of functions by the number of their arrays",
     "kernels/native/runner.py": "types of functions by the number of their arrays",
     "kernels/native/threads.py": "the number of threads, and the functions of NumPy's BLAS for its own",
     "kernels/native/totals.py": "primitives, dtypes, shapes, axes",

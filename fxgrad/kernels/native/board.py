@@ -18,7 +18,7 @@ from collections.abc import Callable
 from .exceptions import X86
 from .ir import I1, I32, I64, PTR, Function, Value
 
-LINE = 8  # words of a line of the cache, which belongs to one processor at a time
+LINE = 8  # words of the unit of memory that processors hand to each other
 OPEN, ACTIVE, NEXT, WAITS, BUSY, WORK, TOOLS, HELPERS = (LINE * k for k in (0, 2, 4, 6, 8, 10, 12, 14))
 # What helpers read while OPEN is the number of the work that they have seen there.
 FUNCTION, LAST, PIECE, COUNT, KIND, ARGUMENTS, RAISED, NUMBER = (WORK + k for k in range(LINE))
