@@ -94,6 +94,7 @@ SIZES_OF_OTHER_KINDS = {
     "kernels/cuda/source.py": {"WARP": "of the hardware"},
     "kernels/native/accumulation.py": {"TOGETHER": "as many as there are registers"},
     "kernels/native/streams.py": {"CHUNK": "the size of a buffer"},
+    "kernels/native/threads.py": {"LINE": "of the hardware", "PIECES": "of work, for each thread"},
     "kernels/sampling.py": {"LARGE": "the numbers of a key depend on it"},
 }
 ARITHMETIC = {
