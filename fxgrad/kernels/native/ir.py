@@ -368,6 +368,9 @@ class Function:
         self, pointer: Value, mask: Value, type: Type, index: Value | int = 0, other: Value | None = None
     ) -> Value:
         """Load consecutive entries in the lanes that the mask sets; the other lanes are those of `other` (zeros)."""
+        if type.element == "bfloat":  # see store_masked
+            rest = None if other is None else other.bits_as("i16")
+            return self.load_masked(pointer, mask, type.of("i16"), index, rest).bits_as("bfloat")
         at = self.place(pointer, index, type.element)
         name = f"@llvm.masked.load.{type.suffix}.p0"
         self.declare(name, type, ["ptr", "i32", mask.type, type])
@@ -378,6 +381,8 @@ class Function:
 
     def store_masked(self, value: Value, pointer: Value, mask: Value, index: Value | int = 0) -> None:
         """Store the lanes that the mask sets."""
+        if value.type.element == "bfloat":  # single ones of a vector LLVM would round by a function that is nowhere
+            value = value.bits_as("i16")
         type = value.type
         at = self.place(pointer, index, type.element)
         name = f"@llvm.masked.store.{type.suffix}.p0"
