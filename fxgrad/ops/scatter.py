@@ -47,10 +47,13 @@ def combining(name: str, kernel: Any, tangent_rule: Any, result: int = 0) -> Any
         y = rule(x, move_axis(u, 0, axis), *arrays, index=index)
         return move_axis(y, axis, 0) if result else y
 
+    def abstract(self: Any, x: Aval, u: Aval, *arrays: Aval, index: tuple) -> Aval:
+        return Aval(u.shape, np.result_type(x.dtype, u.dtype)) if result else Aval(x.shape, x.dtype)
+
     rule = general(
         name,
         kernel,
-        abstract_rule=lambda self, *avals, index: Aval(avals[result].shape, avals[result].dtype),
+        abstract_rule=abstract,
         tangent_rule=tangent_rule,
         batch_rule=batch,
     )
@@ -96,8 +99,12 @@ def product_tangent(y: Any, primals: Any, tangents: Any, params: dict) -> Any:
 
 def others_kernel(xp: Any) -> Any:
     def multiply_others(x: Any, u: Any, *arrays: Any, index: tuple) -> Any:
+        dtype = xp.result_type(x, u)
         if not arrays:
-            return xp.asarray(x[index], copy=True)
+            out = xp.zeros(u.shape, dtype=dtype)
+            out[...] = x[index]
+            return out
+        x, u = (v if v.dtype == dtype else xp.asarray(v, dtype=dtype) for v in (x, u))
         at = fill_template(index, arrays, xp)
         return multiply_others_at(x, at, u) if xp is np else multiply_others_by_zeros(xp, x, at, u)
 

@@ -30,13 +30,17 @@ BITS = {
     "i1": 1,
     "ptr": 64,
 }
-_SUFFIX = {"double": "f64", "float": "f32", "half": "f16", "bfloat": "bf16"}
+_SUFFIX = {"double": "f64", "float": "f32", "half": "f16", "bfloat": "i16"}
 _ORDERED = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!=": "une"}
 _SIGNED = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
 
 
 class Type(NamedTuple):
-    """A number (`width` 1) or a vector of `width` numbers, the lanes."""
+    """A number (`width` 1) or a vector of `width` numbers, the lanes.
+
+    To LLVM a bfloat16 is its bits: where the processor has no instructions for it, even a single lane of a vector would
+    be converted by a function of a library that is not there.
+    """
 
     element: str
     width: int = 1
@@ -66,12 +70,13 @@ class Type(NamedTuple):
         return self.of(f"i{self.bits}")
 
     def __str__(self) -> str:
-        return self.element if self.width == 1 else f"<{self.width} x {self.element}>"
+        element = "i16" if self.element == "bfloat" else self.element
+        return element if self.width == 1 else f"<{self.width} x {element}>"
 
     def constant(self, value: float | int | bool) -> str:
         """Return the text of a constant, the same in all lanes."""
         number = self._number(value)
-        return number if self.width == 1 else f"splat ({self.element} {number})"
+        return number if self.width == 1 else f"splat ({Type(self.element)} {number})"
 
     def _number(self, value: float | int | bool) -> str:
         if not self.is_float:
@@ -79,7 +84,7 @@ class Type(NamedTuple):
         if self.element == "half":
             return f"0xH{struct.unpack('<H', struct.pack('<e', value))[0]:04X}"
         if self.element == "bfloat":
-            return f"0xR{struct.unpack('<I', struct.pack('<f', value))[0] >> 16:04X}"
+            return str(struct.unpack("<I", struct.pack("<f", value))[0] >> 16)
         if self.element == "float":  # written as the double of the same value
             value = struct.unpack("<f", struct.pack("<f", value))[0]
         return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
@@ -362,7 +367,9 @@ class Function:
 
     def place(self, pointer: Value, index: Value | int, element: str) -> Value:
         """Return the address of the entry number `index` of an array of `element`s."""
-        return self.emit(f"getelementptr {element}, ptr {pointer.text}, i64 {self.operand(index, I64)}", PTR)
+        return self.emit(
+            f"getelementptr {Type(element)}, ptr {pointer.text}, i64 {self.operand(index, I64)}", PTR
+        )
 
     def load(self, pointer: Value, type: Type, index: Value | int = 0) -> Value:
         """Load consecutive entries, from the entry number `index` on."""
@@ -423,7 +430,7 @@ class Function:
             return self.load(pointer, type, index)
         places = f"<{type.width} x ptr>"
         at = self.emit(
-            f"getelementptr {element}, ptr {pointer.text}, {index.type} {index.text}",
+            f"getelementptr {Type(element)}, ptr {pointer.text}, {index.type} {index.text}",
             Type("ptr", type.width),
         )
         name, lanes = f"@llvm.masked.gather.{type.suffix}.v{type.width}p0", Type("i1", type.width)

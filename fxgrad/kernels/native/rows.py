@@ -115,7 +115,7 @@ class RowWriter:
             self.repeated.update(homeless)
         for v in rows:
             element, count = lanes.memory_element(v.aval.dtype), self.space.width + self.width
-            places[v] = Memory(self.function.emit(f"alloca {element}, i64 {count}", PTR), False)
+            places[v] = Memory(self.function.emit(f"alloca {Type(element)}, i64 {count}", PTR), False)
         return places
 
     def assign_places(self, kept: dict[Any, int]) -> tuple[dict[Any, Memory], list[Any], list[Any]]:

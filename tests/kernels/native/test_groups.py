@@ -1,5 +1,6 @@
 """Groups of elementwise equations: machine code, tiles and NumPy's functions one after the other give the same."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -168,3 +169,20 @@ def test_arrays_without_entries_or_axes(shape, way):
     x = np.ones(shape)
     got = fx.jit(lambda x: (x * 2 + 1, fnp.sum(x * 2 + 1)))(x)
     check_same(got, (x * 2 + 1, np.sum(x * 2 + 1)))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ml_dtypes.bfloat16, "i8", "i2", "i1", "?"], ids=str)
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 15, 17, 33])
+def test_rows_shorter_and_longer_than_vectors(n, dtype, way):
+    """Lanes are moved one by one where a mask sets them: also those of types that the processor does not know."""
+    x, y = np.random.default_rng(n).integers(0, 2, (2, 3, n)).astype(dtype)
+    with_gaps = np.stack([y, y], axis=-1)[..., 0]
+    functions = (
+        (lambda x, y: (x * y,)),
+        (lambda x, y: (fnp.maximum(x, y) * x,)),
+        (lambda x, y: (x * y, x + y)),
+    )
+    for f in functions:
+        program = fx.jit(f)
+        for other in (y, with_gaps, y[:, :1], y[0]):
+            check_same(program(x, other), f(x, other))

@@ -74,7 +74,7 @@ def apply(name: str, *operands: Any, **params: object) -> Any:
     write, _, stands_there = FUNCTIONS[name]
     elements = {x.type.element for x in operands}
     short = elements & {"half", "bfloat"}
-    if short and not getattr(write, "of_any_precision", False):
+    if short:
         wide = [widen(x) if x.type.element in short else x for x in operands]
         result = apply(name, *wide, **params)
         return narrow(result, *short) if result.type.element == "float" else result
