@@ -100,7 +100,9 @@ def segment_reduction(name: str, text: str, combine: Any, identity: Callable[[An
 
     Raises:
         ConcretizationError: numbers that are not known, without `num_segments`.
+        DTypeError: `segment_ids` are no integers.
         ShapeError: `segment_ids` is no vector as long as `data`.
+        UnsupportedError: another `mode`.
 
     >>> fx.lax.{name}(np.array([5.0, 1.0, 2.0]), np.array([0, 0, 1]))
     {found}
