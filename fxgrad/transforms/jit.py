@@ -208,6 +208,10 @@ class jit(Generic[P, R]):
         if fun is None:
             inspect.signature(cls.__init__).bind(None, None, **options)  # a wrong name is an error here
             return partial(cls, **options)
+        if options.get("control") == "follow":
+            from .follow.jitted import FollowingJit  # for whoever asks for it
+
+            cls = FollowingJit
         return super().__new__(cls)
 
     def __init__(
@@ -218,6 +222,8 @@ class jit(Generic[P, R]):
         static_argnames: str | Sequence[str] | None = None,
         fastmath: bool = False,
         cuda_graph: bool = False,
+        control: str | None = None,
+        max_paths: int = 64,
         donate_argnums: int | Sequence[int] | None = None,
         donate_argnames: str | Sequence[str] | None = None,
         keep_unused: bool = False,
@@ -232,6 +238,9 @@ class jit(Generic[P, R]):
                 f"jit takes a function that returns its result, {function_name(fun)} yields it",
                 hint="return a list",
             )
+        if control not in (None, "follow"):
+            raise ValueError(f'jit: control is None or "follow", not {control!r}')
+        self.max_paths = max_paths
         load_methods()  # a function that was pickled finds jit here, not in the package
         self.fun, self.fastmath, self.cuda_graph = fun, fastmath, cuda_graph
         self.options = {
@@ -239,6 +248,8 @@ class jit(Generic[P, R]):
             "static_argnames": static_argnames,
             "fastmath": fastmath,
             "cuda_graph": cuda_graph,
+            "control": control,
+            "max_paths": max_paths,
         }
         self.names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames or ())
         self.static = as_argnums(static_argnums)
@@ -368,7 +379,7 @@ class jit(Generic[P, R]):
                 entry = self.cache.get(key)
         if entry is None:
             entry = self.compile(fun, dynamic, kwargs, site)
-            if not any(isinstance(v, Tracer) for v in entry.graph.captured.values()):
+            if not any(isinstance(v, Tracer) for v in entry.captured.values()):
                 known = self.cache.get(key)  # made by another thread meanwhile
                 if known is None:
                     self.cache[key] = entry

@@ -1,0 +1,336 @@
+"""Staging along the way that Python takes: the interpreter of `jit(control="follow")`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core import source_info
+from ...core.aval import aval_of
+from ...core.errors import ConcretizationError, ImpureFunctionError
+from ...core.graph import Equation, Graph, Literal, Var
+from ...core.interpreter import CURRENT, concretize, opened, use_context
+from ...core.key import key_of
+from ...core.snapshot import has_same_bytes
+from ...core.staging import GraphInterpreter, GraphTracer
+from ..flat_function import FlatFunction
+from .namespace import Follower
+from .program import End, Node, Program, Registers, Way, read_answer, segment, value_of
+from .state import Names, State
+
+ASKING = tuple(
+    os.path.join("fxgrad", *path.split("/"))
+    for path in (
+        *("core/interpreter.py", "numpy/methods.py", "ops/operators.py"),
+        *("transforms/follow/following.py", "transforms/follow/namespace.py"),
+    )
+)  # files with the functions by which Python asks a tracer
+MOST_DECISIONS = 5_000  # decisions of one path that lead to new states
+
+
+class Register:
+    """What all tracers of one variable share: it lives as long as the program can use the value."""
+
+    __slots__ = ("__weakref__",)
+
+
+class FollowTracer(GraphTracer):
+    """A staged value whose value is known when Python asks for it."""
+
+    __slots__ = ("register",)
+    is_followed = True
+
+    def decide(self, operation: str) -> Any:
+        return self.interpreter.decide(self, operation)
+
+
+class Arrived(BaseException):
+    """Raised where the program is in a state that is known. Not an Exception, which the user's code might catch."""
+
+
+class FollowInterpreter(GraphInterpreter):
+    """The interpreter that stages segments, runs each when Python asks for a value, and goes on as the value says.
+
+    Up to the way that is to be learned, it walks along `known`, the ways from the start on: what is staged there is
+    compared with what was staged before.
+    """
+
+    __slots__ = ("arrived", "base", "current", "follower", "known", "live", "new_nodes", "program", "registers")
+
+    def __init__(self, program: Program, known: Sequence[Way], last: tuple[Node | None, Any], registers: Registers):
+        super().__init__(None, f"jit of {program.name}", stage_effects=True)
+        self.program, self.known, self.current, self.registers = program, [*known], last, registers
+        self.base: types.FrameType | None = None
+        self.follower = Follower()
+        self.live: dict[Var, weakref.ref[Register]] = {}
+        self.arrived: Node | None = None
+        self.new_nodes = 0
+
+    def trace(self, var: Var) -> FollowTracer:
+        """Return a tracer of a variable."""
+        tracer = FollowTracer(self, var)
+        tracer.register = Register()
+        self.live[var] = weakref.ref(tracer.register)
+        return tracer
+
+    def variable_of(self, value: Any) -> Var | None:
+        """The variable of a tracer of this interpreter."""
+        return value.variable if type(value) is FollowTracer and value.interpreter is self else None
+
+    # -- operations ----------------------------------------------------------------------------------------------
+    def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if self.arrived is not None:
+            raise Arrived
+        place = len(self.equations)
+        results = super().process(primitive, args, params)
+        if self.known and len(self.equations) > place:
+            self.replay(place, results if primitive.multiple_results else [results])
+        return results
+
+    def replay(self, place: int, results: Sequence[Any]) -> None:
+        """Put the known equation in the place of the last one, which must be the same."""
+        equation, known = self.equations[place], self.known[0].equations
+        if place >= len(known) or not self.is_same(equation, known[place]):
+            raise self.impure(equation.site)
+        self.equations[place] = known[place]
+        for result, variable in zip(results, known[place].outputs):
+            if type(result) is FollowTracer:
+                self.live[variable] = self.live.pop(result.variable)
+                result.variable = variable
+
+    def is_same(self, one: Equation, other: Equation) -> bool:
+        """Whether equations compute the same from the same."""
+        if one.primitive is not other.primitive or len(one.inputs) != len(other.inputs):
+            return False
+        if one.params != other.params and not same_params(one.params, other.params):
+            return False
+        return all(map(self.is_same_atom, one.inputs, other.inputs))
+
+    def is_same_atom(self, one: Any, other: Any) -> bool:
+        if type(one) is Literal or type(other) is Literal:
+            return type(one) is type(other) and key_of(one.value) == key_of(other.value)
+        if one is other:
+            return True
+        found = self.program.captured.get(one), self.program.captured.get(other)
+        return all(type(v) is np.ndarray for v in found) and has_same_bytes(*found)
+
+    def impure(self, site: Any) -> ImpureFunctionError:
+        """The error for a function that does not do the same when it is run again."""
+        return ImpureFunctionError(
+            f"{self.program.name} does not compute the same when it is run again with the same decisions",
+            hint="make what it depends on (a clock, a global that changes, np.random) an argument, or draw from "
+            "fx.random with a key",
+            site=site,
+        )
+
+    # -- decisions -----------------------------------------------------------------------------------------------
+    def decide(self, tracer: FollowTracer, operation: str) -> Any:
+        """The value of a traced number, by which Python goes on."""
+        if self.arrived is not None:
+            raise Arrived
+        if tracer.size != 1:
+            GraphTracer.concretize(tracer, operation)
+        site = source_info.user_frame()
+        if self.known:
+            return self.repeat(tracer.variable, operation, site)
+        way = self.close([tracer.variable])
+        state = self.read_state(tracer.variable)
+        node = self.program.find(state)
+        if node is not None:
+            way.moves = moves_to(node, tracer.variable, state)
+            self.arrive(way, node)
+            self.arrived = node
+            raise Arrived
+        self.new_nodes += 1
+        if self.new_nodes > MOST_DECISIONS:
+            raise self.program.error_of_paths()
+        node = self.make_node(way, tracer.variable, operation, site, state)
+        self.arrive(way, node)
+        self.program.enter(node)
+        self.write_numbers(node, state)
+        value = self.value_of(tracer.variable)
+        with use_context(self.outer):
+            value = concretize(value, operation)
+        self.current = node, value
+        return value
+
+    def value_of(self, atom: Any) -> Any:
+        return value_of(atom, self.registers, self.program.captured)
+
+    def repeat(self, question: Var, operation: str, site: Any) -> Any:
+        """Answer a decision of the known path as it was answered before."""
+        way, node = self.known.pop(0), None
+        node = way.target
+        expected = len(way.equations)
+        if type(node) is not Node or node.question is not question or len(self.equations) != expected:
+            raise self.impure(site)
+        self.equations = []
+        self.write_numbers(node, None)
+        return self.known[0].answer if self.known else self.current[1]
+
+    def close(self, outputs: Sequence[Any]) -> Way:
+        """End the segment: compile it, and run it with the values of this call."""
+        program, (node, answer) = self.program, self.current
+        live = [v for v, register in self.live.items() if register() is not None]
+        made = {v for equation in self.equations for v in equation.outputs}
+        wanted = dict.fromkeys(v for v in (*live, *outputs) if v in made)
+        graph = segment(self.equations, [*wanted], program.captured, program.name)
+        way = Way(node, answer, graph, program.fastmath)
+        way.equations, self.equations = self.equations, []
+        with use_context(self.outer):
+            way.run(self.registers)
+        return way
+
+    def arrive(self, way: Way, target: Node | End) -> None:
+        """Make a way known that leads to a target."""
+        program = self.program
+        way.target = target
+        with use_context(self.outer):
+            way.move(self.registers, program.captured)
+        if way.node is None:
+            program.start = way
+        else:
+            way.node.ways[read_answer(way.node.operation, way.answer)] = way
+
+    def read_state(self, question: Var) -> State:
+        """The state of the program when it asks a question. It is incomplete if the program holds other values that
+        cannot be reached."""
+        state = State(self.frames(), self.variable_of, self.follower.running())
+        if CURRENT.get().interpreter is not self:
+            state.is_complete = False
+        hidden = {v for v, register in self.live.items() if register() is not None} - state.variables()
+        hidden -= {question, *self.program.inputs}  # which the frames outside of the program hold, too
+        if hidden:
+            state.is_complete = False
+        return state
+
+    def frames(self) -> list[types.FrameType]:
+        """The frames of the program, from the outermost on, without those by which a tracer asks."""
+        frame: Any = sys._getframe(1)
+        found = []
+        while frame is not None and frame is not self.base:
+            found.append(frame)
+            frame = frame.f_back
+        while found and found[0].f_code.co_filename.endswith(ASKING):
+            del found[0]
+        return found[::-1]
+
+    def make_node(self, way: Way, question: Any, operation: str, site: Any, state: State) -> Node:
+        """Make the node of a new state. Numbers by which it alone differs from the two states before it at the same
+        place are values from here on."""
+        changing = self.changing_numbers(way, state)
+        node = Node(question, operation, site, state, changing, way)
+        held = state.slots(changing)
+        fixed = held[: len(held) - len(changing)]
+        fresh = [Var(aval_of(self.value_of(atom))) for atom in held[len(fixed) :]]
+        node.registers = [*fixed, *fresh]
+        way.moves = [*zip(fresh, held[len(fixed) :])]
+        return node
+
+    def changing_numbers(self, way: Way, state: State) -> Names:
+        """The names of numbers that change each time the program comes here."""
+        changing: Names = frozenset()
+        found, node = 0, way.node
+        while node is not None and state.is_complete and found < 2:
+            if node.state.place == state.place and node.state.is_complete:
+                names = state.differences(node.state)
+                if names is None:
+                    return frozenset()
+                changing, found = changing | names, found + 1
+            node = node.parent.node
+        return changing if found == 2 else frozenset()
+
+    def write_numbers(self, node: Node, state: State | None) -> None:
+        """Put traced values in the place of the numbers that change."""
+        if node.changing:
+            state = state or self.read_state(node.question)
+            fresh = iter(node.registers[len(node.registers) - len(node.changing) :])
+            for name in state.names:
+                if name in node.changing:
+                    state.writers[name](self.trace(next(fresh)))
+
+
+def moves_to(node: Node, question: Var, state: State) -> list[tuple[Var, Any]]:
+    """The moves from a question and the values of its state to the registers of a node with this state."""
+    pairs = zip([node.question, *node.registers], [question, *state.slots(node.changing)])
+    return list({v: (v, atom) for v, atom in pairs if v is not atom}.values())
+
+
+def same_params(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether the params of two equations are the same, as far as that can be told: Graphs are staged anew."""
+    if one.keys() != other.keys():
+        return False
+    return all(
+        key_of(one[name]) == key_of(other[name])
+        for name in one
+        if not has_programs(one[name])
+    )
+
+
+def has_programs(value: Any) -> bool:
+    """Whether a param is a Graph, a function, or a sequence of these."""
+    if isinstance(value, (tuple, list)):
+        return any(map(has_programs, value))
+    return isinstance(value, Graph) or callable(value)
+
+
+def explore(
+    call: Callable[..., Any],
+    structure: Any,
+    program: Program,
+    node: Node | None,
+    value: Any,
+    registers: Registers,
+) -> Node | End:
+    """Run the function along the known ways to a decision, and on along the way of this answer; return where that
+    leads.
+
+    Args:
+        call: the function.
+        structure: that of its arguments.
+        program: what is known, which grows.
+        node: the decision; None for the start.
+        value: the answer.
+        registers: the values of this call.
+    """
+    known = [*path_to(node)][::-1]
+    interpreter = FollowInterpreter(program, known, (node, value), registers)
+    interpreter.captured, interpreter.captured_vars = program.captured, program.captured_vars
+    interpreter.snapshot = program.snapshot
+    followed = interpreter.follower.follow(call)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        interpreter.base = sys._getframe()
+        return followed(*args, **kwargs)
+
+    flat = FlatFunction(run, structure, "jit", keywords=True)
+    try:
+        with opened(interpreter):
+            results = flat(*[interpreter.trace(v) for v in program.inputs])
+            outputs = [interpreter.atom(result) for result in results]
+    except Arrived:
+        pass
+    finally:
+        interpreter.base = None
+        interpreter.follower.store_globals()
+    if interpreter.arrived is not None:
+        return interpreter.arrived
+    if interpreter.known:
+        raise interpreter.impure(None)
+    way = interpreter.close(outputs)
+    end = End(outputs, flat.out_structure)
+    interpreter.arrive(way, end)
+    return end
+
+
+def path_to(node: Node | None) -> Iterator[Way]:
+    """The ways that lead to a decision from the start, the last one first."""
+    while node is not None:
+        yield node.parent
+        node = node.parent.node
