@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import types
@@ -22,6 +23,7 @@ from ...core.staging import GraphInterpreter, GraphTracer
 from ..flat_function import FlatFunction
 from .namespace import Follower
 from .program import End, Node, Program, Registers, Way, read_answer, segment, value_of
+from .stack import asks_once, enters
 from .state import Names, State
 
 ASKING = tuple(
@@ -201,8 +203,9 @@ class FollowInterpreter(GraphInterpreter):
     def read_state(self, question: Var) -> State:
         """The state of the program when it asks a question. It is incomplete if the program holds other values that
         cannot be reached."""
-        state = State(self.frames(), self.variable_of, self.follower.running())
-        if CURRENT.get().interpreter is not self:
+        frames, asking = self.frames()
+        state = State(frames, self.variable_of, self.follower.running())
+        if CURRENT.get().interpreter is not self or not is_straight(frames, asking):
             state.is_complete = False
         hidden = {v for v, register in self.live.items() if register() is not None} - state.variables()
         hidden -= {question, *self.program.inputs}  # which the frames outside of the program hold, too
@@ -210,16 +213,18 @@ class FollowInterpreter(GraphInterpreter):
             state.is_complete = False
         return state
 
-    def frames(self) -> list[types.FrameType]:
-        """The frames of the program, from the outermost on, without those by which a tracer asks."""
+    def frames(self) -> tuple[list[types.FrameType], list[types.FrameType]]:
+        """The frames of the program, from the outermost on, and those by which a tracer asks."""
         frame: Any = sys._getframe(1)
         found = []
         while frame is not None and frame is not self.base:
             found.append(frame)
             frame = frame.f_back
-        while found and found[0].f_code.co_filename.endswith(ASKING):
-            del found[0]
-        return found[::-1]
+        found.reverse()
+        count = len(found)
+        while count and found[count - 1].f_code.co_filename.endswith(ASKING):
+            count -= 1
+        return found[:count], found[count:]
 
     def make_node(self, way: Way, question: Any, operation: str, site: Any, state: State) -> Node:
         """Make the node of a new state. Numbers by which it alone differs from the two states before it at the same
@@ -254,6 +259,15 @@ class FollowInterpreter(GraphInterpreter):
             for name in state.names:
                 if name in node.changing:
                     state.writers[name](self.trace(next(fresh)))
+
+
+def is_straight(frames: Sequence[types.FrameType], asking: Sequence[types.FrameType]) -> bool:
+    """Whether each frame has entered the next by itself, and the last one asks once."""
+    if not frames or not asking:
+        return False
+    if not (asks_once(frames[-1]) or enters(frames[-1], asking[0].f_code)):
+        return False
+    return all(enters(frame, inner.f_code) for frame, inner in itertools.pairwise(frames))
 
 
 def moves_to(node: Node, question: Var, state: State) -> list[tuple[Var, Any]]:

@@ -69,7 +69,9 @@ def make_range(counters: list[weakref.ref[Counter]]) -> type:
     class Range(metaclass=RangeType):
         def __new__(cls, *bounds: Any) -> Any:
             frame = sys._getframe(1)
-            if bounds and next_operation(frame.f_code, frame.f_lasti) == "GET_ITER" and all(map(is_count, bounds)):
+            step = bounds[2] if len(bounds) == 3 else 1
+            is_loop = next_operation(frame.f_code, frame.f_lasti) == "GET_ITER" and 1 <= len(bounds) <= 3
+            if is_loop and type(step) is int and step != 0 and all(map(is_count, bounds)):
                 return Loop(bounds, counters)
             return builtins.range(*bounds)
 
@@ -77,7 +79,7 @@ def make_range(counters: list[weakref.ref[Counter]]) -> type:
 
 
 def is_count(bound: Any) -> bool:
-    """Whether a bound of a range is one that a `Counter` takes: an integer that is not zero as a step, or traced."""
+    """Whether a bound of a range is one that a `Counter` takes: an integer, or traced."""
     return type(bound) is int or (isinstance(bound, Tracer) and bound.dtype.kind in "iu" and bound.shape == ())
 
 

@@ -10,7 +10,12 @@ from __future__ import annotations
 import bisect
 import dis
 import functools
+import inspect
+import operator
+import types
+from collections.abc import Iterator
 from types import CodeType
+from typing import Any
 
 # Operations that run other code, and push one result afterwards, or take what they need and jump.
 PUSHING = ("CALL", "BINARY_", "COMPARE_OP", "CONTAINS_OP", "LOAD_ATTR", "LOAD_METHOD", "UNARY_", "TO_BOOL", "FOR_ITER")
@@ -61,6 +66,79 @@ def stack_depths(code: CodeType) -> tuple[list[int], list[dis.Instruction], dict
 
 
 JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
+CONVERSIONS = (bool, int, float, complex, operator.index)  # functions of C that ask their argument once
+ASKING_ONCE = (*JUMPING, "TO_BOOL", "UNARY_NOT", "FOR_ITER")  # other operations that do
+LOADS = ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
+
+
+def enters(frame: types.FrameType, code: CodeType) -> bool:
+    """Return whether the operation that a frame carries out has entered this code itself, and not by a function of C
+    (`max`, `sorted`, `map`), which would hide how far it is."""
+    instruction = current_instruction(frame)
+    if instruction.opname.startswith("CALL"):
+        return any(part is code for part in codes_of(callee(frame)))
+    return instruction.opname in ("LOAD_ATTR", "FOR_ITER")
+
+
+def asks_once(frame: types.FrameType) -> bool:
+    """Return whether the operation that a frame carries out asks for one value only, and goes on by itself."""
+    instruction = current_instruction(frame)
+    if instruction.opname.startswith("CALL"):
+        called = callee(frame)
+        return any(called is conversion for conversion in CONVERSIONS)
+    return instruction.opname.startswith(ASKING_ONCE)
+
+
+def current_instruction(frame: types.FrameType) -> dis.Instruction:
+    """Return the instruction that a frame carries out."""
+    offsets, instructions, _ = stack_depths(frame.f_code)
+    return instructions[bisect.bisect_right(offsets, frame.f_lasti) - 1]
+
+
+def callee(frame: types.FrameType) -> Any:
+    """Return what a frame calls, if the code names it: a variable, or an attribute of one; otherwise None."""
+    hidden = hidden_depth(frame.f_code, frame.f_lasti)
+    offsets, instructions, depths = stack_depths(frame.f_code)
+    index = bisect.bisect_right(offsets, frame.f_lasti) - 2
+    while index > 0 and depths.get(offsets[index]) != hidden:  # down to where the first operand is pushed
+        index -= 1
+    index += instructions[index].opname == "PUSH_NULL"
+    found = instructions[index]
+    if hidden is None or found.opname not in LOADS:
+        return None
+    for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if found.argval in names:
+            value = names[found.argval]
+            break
+    else:
+        return None
+    while (found := instructions[(index := index + 1)]).opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        value = inspect.getattr_static(value, found.argval, None)
+    return value
+
+
+def codes_of(value: Any) -> Iterator[CodeType]:
+    """The codes that a call of a value enters."""
+    value = getattr(value, "__func__", value)
+    if isinstance(value, types.FunctionType):
+        yield value.__code__
+    elif isinstance(value, functools.partial):
+        yield from codes_of(value.func)
+    else:
+        names = ("__init__", "__new__") if isinstance(value, type) else ("__call__",)
+        for name in names:
+            function = inspect.getattr_static(value if isinstance(value, type) else type(value), name, None)
+            function = getattr(function, "__func__", function)
+            if isinstance(function, types.FunctionType):
+                yield function.__code__
+
+
+@functools.lru_cache(1024)
+def global_names(code: CodeType) -> frozenset[str]:
+    """Return the names of the globals that a code, and the functions which it defines, may read."""
+    names = [i.argval for i in stack_depths(code)[1] if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    inner = [global_names(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return frozenset(names).union(*inner)
 
 
 def next_operation(code: CodeType, lasti: int) -> str:

@@ -26,7 +26,7 @@ from ...core.interpreter import Interpreter
 from ...core.key import key_of
 from ...core.surface import is_box
 from .namespace import Counter, Loop, Namespace
-from .stack import hidden_depth
+from .stack import global_names, hidden_depth
 
 MOST_OBJECTS = 20_000  # objects that a state is read from
 MOST_BYTES = 1 << 24  # bytes of arrays that it is
@@ -102,10 +102,17 @@ class State:
             raise UnseenError
         for name, value in [*frame.f_locals.items()]:
             self.read((depth, name), value, functools.partial(write_local, frame, name))
+        self.read_globals(depth, frame.f_code, frame.f_globals)
         for index, counter in enumerate(counters):
             for part in ("started", "stop", "step"):
                 self.read((depth, index, part), getattr(counter, part))
             self.read((depth, index, "value"), counter.value, counter.promote)
+
+    def read_globals(self, name: Any, code: types.CodeType, namespace: dict[str, Any]) -> None:
+        """Read the globals that a code may read."""
+        for part in sorted(global_names(code)):
+            if part in namespace:
+                self.read((name, "global", part), dict.__getitem__(namespace, part))
 
     def read(self, name: Any, value: Any, write: Write | None = None) -> None:
         """Read a value, and what can be reached from it; `write` puts another in its place."""
@@ -141,11 +148,12 @@ class State:
             self.add(name, (kind, value.shape, value.dtype, blake2b(value.tobytes()).digest()))
         elif isinstance(value, (set, frozenset)):
             self.add(name, (kind, frozenset(map(key_of, value))))
-        elif isinstance(value, types.FunctionType):
-            self.add(name, value.__code__)
-        elif f"{kind.__module__}.".startswith(LIBRARIES) and callable(value) and kind is not functools.partial:
+        elif is_of_library(value):
             self.add(name, Same(value))
             return
+        elif isinstance(value, types.FunctionType):
+            self.add(name, value.__code__)
+            self.read_globals(name, value.__code__, value.__globals__)
         else:
             self.add(name, kind)
         for part, child in children_of(value):
@@ -187,6 +195,14 @@ class State:
         if not (changing <= self.writers.keys() and changing <= other.numbers.keys()):
             return None
         return changing if self.key(changing) == other.key(changing) else None
+
+
+def is_of_library(value: Any) -> bool:
+    """Whether a value is a function, or an object that can be called, of a library, which holds nothing of the
+    program."""
+    kind = type(value)
+    module = value.__module__ if isinstance(value, types.FunctionType) else kind.__module__
+    return f"{module}.".startswith(LIBRARIES) and callable(value) and kind is not functools.partial
 
 
 def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
