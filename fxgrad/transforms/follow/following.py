@@ -22,7 +22,7 @@ from ...core.snapshot import has_same_bytes
 from ...core.staging import GraphInterpreter, GraphTracer
 from ..flat_function import FlatFunction
 from .namespace import Follower
-from .program import End, Node, Program, Registers, Way, read_answer, segment, value_of
+from .program import LARGEST, End, Node, Program, Registers, Way, read_answer, segment, value_of
 from .stack import asks_once, enters
 from .state import Names, State
 
@@ -205,7 +205,7 @@ class FollowInterpreter(GraphInterpreter):
         cannot be reached."""
         frames, asking = self.frames()
         state = State(frames, self.variable_of, self.follower.running())
-        if CURRENT.get().interpreter is not self or not is_straight(frames, asking):
+        if CURRENT.get().interpreter is not self or not self.is_straight(question, frames, asking):
             state.is_complete = False
         hidden = {v for v, register in self.live.items() if register() is not None} - state.variables()
         hidden -= {question, *self.program.inputs}  # which the frames outside of the program hold, too
@@ -226,6 +226,18 @@ class FollowInterpreter(GraphInterpreter):
             count -= 1
         return found[:count], found[count:]
 
+    def is_straight(
+        self, question: Var, frames: Sequence[types.FrameType], asking: Sequence[types.FrameType]
+    ) -> bool:
+        """Whether each frame has entered the next by itself, and the last one asks once."""
+        if not frames or not asking:
+            return False
+        last = self.equations[-1] if self.equations else None
+        is_equality = last is None or question not in last.outputs or last.primitive.name in ("equal", "not_equal")
+        if not (asks_once(frames[-1], is_equality) or enters(frames[-1], asking[0].f_code)):
+            return False
+        return all(enters(frame, inner.f_code) for frame, inner in itertools.pairwise(frames))
+
     def make_node(self, way: Way, question: Any, operation: str, site: Any, state: State) -> Node:
         """Make the node of a new state. Numbers by which it alone differs from the two states before it at the same
         place are values from here on."""
@@ -239,17 +251,27 @@ class FollowInterpreter(GraphInterpreter):
         return node
 
     def changing_numbers(self, way: Way, state: State) -> Names:
-        """The names of numbers that change each time the program comes here."""
+        """The names of numbers that change each time the program comes here: those that count, by equal steps, and
+        floats. Other integers may outgrow the traced ones."""
         changing: Names = frozenset()
-        found, node = 0, way.node
-        while node is not None and state.is_complete and found < 2:
+        before: list[State] = []
+        node = way.node
+        while node is not None and state.is_complete and len(before) < 2:
             if node.state.place == state.place and node.state.is_complete:
                 names = state.differences(node.state)
                 if names is None:
                     return frozenset()
-                changing, found = changing | names, found + 1
+                changing |= names
+                before.append(node.state)
             node = node.parent.node
-        return changing if found == 2 else frozenset()
+        if len(before) < 2:
+            return frozenset()
+        for name in changing:
+            last, middle, first = [s.numbers.get(name) for s in (state, *before)]
+            if {type(last), type(middle), type(first)} != {float}:
+                if None in (last, middle, first) or last - middle != middle - first or abs(last) > LARGEST:
+                    return frozenset()
+        return changing
 
     def write_numbers(self, node: Node, state: State | None) -> None:
         """Put traced values in the place of the numbers that change."""
@@ -259,15 +281,6 @@ class FollowInterpreter(GraphInterpreter):
             for name in state.names:
                 if name in node.changing:
                     state.writers[name](self.trace(next(fresh)))
-
-
-def is_straight(frames: Sequence[types.FrameType], asking: Sequence[types.FrameType]) -> bool:
-    """Whether each frame has entered the next by itself, and the last one asks once."""
-    if not frames or not asking:
-        return False
-    if not (asks_once(frames[-1]) or enters(frames[-1], asking[0].f_code)):
-        return False
-    return all(enters(frame, inner.f_code) for frame, inner in itertools.pairwise(frames))
 
 
 def moves_to(node: Node, question: Var, state: State) -> list[tuple[Var, Any]]:
@@ -332,7 +345,6 @@ def explore(
         pass
     finally:
         interpreter.base = None
-        interpreter.follower.store_globals()
     if interpreter.arrived is not None:
         return interpreter.arrived
     if interpreter.known:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...core.interpreter import Tracer
-from .stack import next_operation
+from .stack import assigns_globals, next_operation
 
 LIBRARIES = frozenset({"fxgrad", "numpy", "scipy", "jax", "torch", *sys.stdlib_module_names})
 
@@ -89,17 +89,13 @@ class Namespace(dict):
     __slots__ = ("follower", "own")
 
     def __init__(self, own: dict[str, Any], follower: Follower):
-        super().__init__(own)
+        super().__init__({name: own[name] for name in ("__name__", "__builtins__") if name in own})
         self.own, self.follower = own, follower
 
     def __getitem__(self, name: str) -> Any:
-        try:
-            value = super().__getitem__(name)
-        except KeyError:
-            if name == "range":
-                return self.follower.range
-            raise
-        return self.follower.follow(value)
+        if name == "range" and name not in self.own:
+            return self.follower.range
+        return self.follower.follow(self.own[name])
 
 
 class Follower:
@@ -113,7 +109,7 @@ class Follower:
         self.counters: list[weakref.ref[Counter]] = []
         self.range = make_range(self.counters)
         self.functions: dict[int, tuple[Any, Any]] = {}
-        self.namespaces: dict[int, tuple[Namespace, dict[str, Any]]] = {}
+        self.namespaces: dict[int, Namespace] = {}
 
     def follow(self, value: Any) -> Any:
         """Return a function of the user's as one that runs in a `Namespace`, and anything else as it is."""
@@ -138,15 +134,8 @@ class Follower:
     def namespace_of(self, own: dict[str, Any]) -> Namespace:
         """Return the namespace that stands for a module's."""
         if id(own) not in self.namespaces:
-            self.namespaces[id(own)] = Namespace(own, self), {**own}
-        return self.namespaces[id(own)][0]
-
-    def store_globals(self) -> None:
-        """Store in the modules what the program has assigned to globals."""
-        for namespace, before in self.namespaces.values():
-            for name, value in namespace.items():
-                if name not in before or before[name] is not value:
-                    namespace.own[name] = value
+            self.namespaces[id(own)] = Namespace(own, self)
+        return self.namespaces[id(own)]
 
     def running(self) -> list[Counter]:
         """The counters of the loops that are running."""
@@ -162,5 +151,7 @@ def holds_function(cell: Any) -> bool:
 
 
 def is_followed(value: Any) -> bool:
-    """Whether a value is a function that a library does not define."""
-    return type(value) is types.FunctionType and (value.__module__ or "").partition(".")[0] not in LIBRARIES
+    """Whether a value is a function that a library does not define, and that assigns to no global."""
+    if type(value) is not types.FunctionType or (value.__module__ or "").partition(".")[0] in LIBRARIES:
+        return False
+    return not assigns_globals(value.__code__)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...core import pytree
-from ...core.errors import TooManyPathsError
+from ...core.errors import TooManyPathsError, UnsupportedError
 from ...core.graph import Equation, Graph, Literal, Var
 from ...core.interpreter import concretize, is_plain
 from ...core.primitive import KERNEL_ERRORS
@@ -27,6 +27,7 @@ from ..compiled_graph import CompiledGraph
 from .state import Names, State
 
 Registers = dict[Var, Any]
+LARGEST = 1 << 31  # to which integers of Python that change are traced values: a product of two of them is exact
 
 
 class End:
@@ -52,6 +53,17 @@ class Node:
         self.state, self.changing, self.parent = state, changing, parent
         self.registers: list[Var] = []
         self.ways: dict[Hashable, Way] = {}
+
+    def check_numbers(self, registers: Registers) -> None:
+        """Check that traced integers in the place of Python's are far from where they would wrap around."""
+        for variable in self.registers[len(self.registers) - len(self.changing) :]:
+            value = registers[variable]
+            if variable.aval.weak and variable.aval.dtype.kind == "i" and is_plain((value,)) and abs(value) > LARGEST:
+                raise UnsupportedError(
+                    f"an integer of Python that changes in a loop has grown to {value!r}: a traced one would wrap around",
+                    hint="a float, or fx.jit without control",
+                    site=self.site,
+                )
 
 
 class Way:
@@ -81,6 +93,8 @@ class Way:
             values = [value_of(atom, registers, captured) for _, atom in self.moves]
             for (variable, _), value in zip(self.moves, values):
                 registers[variable] = value
+        if type(self.target) is Node:
+            self.target.check_numbers(registers)
 
 
 def compute(code: CompiledGraph, values: list[Any]) -> Sequence[Any]:
@@ -176,7 +190,7 @@ class Program:
             return None
         found = self.nodes.get(state.key())
         for changing in self.places.get(state.place, ()) if found is None else ():
-            if changing <= state.writers.keys():
+            if changing <= state.writers.keys() and all(abs(state.numbers.get(n, 0)) <= LARGEST for n in changing if type(state.numbers.get(n, 0)) is int):
                 found = found or self.nodes.get(state.key(changing))
         return found
 

@@ -17,6 +17,10 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
+from ...core.interpreter import Tracer
+
 # Operations that run other code, and push one result afterwards, or take what they need and jump.
 PUSHING = ("CALL", "BINARY_", "COMPARE_OP", "CONTAINS_OP", "LOAD_ATTR", "LOAD_METHOD", "UNARY_", "TO_BOOL", "FOR_ITER")
 JUMPING = ("POP_JUMP", "JUMP_IF")
@@ -80,13 +84,41 @@ def enters(frame: types.FrameType, code: CodeType) -> bool:
     return instruction.opname in ("LOAD_ATTR", "FOR_ITER")
 
 
-def asks_once(frame: types.FrameType) -> bool:
-    """Return whether the operation that a frame carries out asks for one value only, and goes on by itself."""
+def asks_once(frame: types.FrameType, is_equality: bool) -> bool:
+    """Return whether the operation that a frame carries out asks for one value only, and goes on by itself;
+    `is_equality` says whether it asks if two values are equal, as comparisons of containers do for each entry."""
     instruction = current_instruction(frame)
+    if instruction.opname == "COMPARE_OP":  # which since Python 3.13 decides, too
+        return not is_equality or compares_numbers(frame)
     if instruction.opname.startswith("CALL"):
         called = callee(frame)
         return any(called is conversion for conversion in CONVERSIONS)
     return instruction.opname.startswith(ASKING_ONCE)
+
+
+def compares_numbers(frame: types.FrameType) -> bool:
+    """Return whether the operands of a comparison are numbers, and what is computed from them."""
+    instructions = stack_depths(frame.f_code)[1]
+    start, end = first_operand(frame), instructions.index(current_instruction(frame))
+    for instruction in instructions[start:end] if start is not None else ():
+        name = instruction.opname
+        names = instruction.argval if type(instruction.argval) is tuple else (instruction.argval,)
+        if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
+            if not all(isinstance(frame.f_locals.get(v), (Tracer, int, float, complex, np.generic)) for v in names):
+                return False
+        elif name not in ("LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE"):
+            return False
+    return start is not None
+
+
+def first_operand(frame: types.FrameType) -> int | None:
+    """Return the index of the instruction that pushes the first operand of the current operation."""
+    hidden = hidden_depth(frame.f_code, frame.f_lasti)
+    offsets, _, depths = stack_depths(frame.f_code)
+    index = bisect.bisect_right(offsets, frame.f_lasti) - 2
+    while index > 0 and depths.get(offsets[index]) != hidden:
+        index -= 1
+    return None if hidden is None else index
 
 
 def current_instruction(frame: types.FrameType) -> dis.Instruction:
@@ -97,14 +129,12 @@ def current_instruction(frame: types.FrameType) -> dis.Instruction:
 
 def callee(frame: types.FrameType) -> Any:
     """Return what a frame calls, if the code names it: a variable, or an attribute of one; otherwise None."""
-    hidden = hidden_depth(frame.f_code, frame.f_lasti)
-    offsets, instructions, depths = stack_depths(frame.f_code)
-    index = bisect.bisect_right(offsets, frame.f_lasti) - 2
-    while index > 0 and depths.get(offsets[index]) != hidden:  # down to where the first operand is pushed
-        index -= 1
+    instructions, index = stack_depths(frame.f_code)[1], first_operand(frame)
+    if index is None:
+        return None
     index += instructions[index].opname == "PUSH_NULL"
     found = instructions[index]
-    if hidden is None or found.opname not in LOADS:
+    if found.opname not in LOADS:
         return None
     for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
         if found.argval in names:
@@ -131,6 +161,14 @@ def codes_of(value: Any) -> Iterator[CodeType]:
             function = getattr(function, "__func__", function)
             if isinstance(function, types.FunctionType):
                 yield function.__code__
+
+
+@functools.lru_cache(1024)
+def assigns_globals(code: CodeType) -> bool:
+    """Return whether a code, or a function which it defines, assigns to globals."""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    names = {i.opname for i in stack_depths(code)[1]}
+    return bool(names & {"STORE_GLOBAL", "DELETE_GLOBAL"}) or any(map(assigns_globals, inner))
 
 
 @functools.lru_cache(1024)

@@ -25,6 +25,7 @@ from ...core.graph import Var
 from ...core.interpreter import Interpreter
 from ...core.key import key_of
 from ...core.surface import is_box
+from .namespace import LIBRARIES as IGNORED
 from .namespace import Counter, Loop, Namespace
 from .stack import global_names, hidden_depth
 
@@ -32,8 +33,12 @@ MOST_OBJECTS = 20_000  # objects that a state is read from
 MOST_BYTES = 1 << 24  # bytes of arrays that it is
 CONSTANTS = (
     *(type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented), np.generic, np.dtype),
-    *(type, types.ModuleType, types.BuiltinFunctionType, np.ufunc, types.CodeType, Enum, range, slice),
+    *(types.ModuleType, np.ufunc, types.CodeType, Enum, range),
 )
+OF_C = (  # what the class of an extension consists of
+    *(types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType),
+)
+CONTAINERS = (tuple, list, dict, set, frozenset)
 LIBRARIES = ("fxgrad.", "numpy.", "scipy.", "math.", "functools.")  # their functions hold nothing of the program
 IS_HEAP_TYPE = 1 << 9  # of type.__flags__: Python code defines the class
 
@@ -110,9 +115,10 @@ class State:
 
     def read_globals(self, name: Any, code: types.CodeType, namespace: dict[str, Any]) -> None:
         """Read the globals that a code may read."""
+        namespace = namespace.own if type(namespace) is Namespace else namespace
         for part in sorted(global_names(code)):
             if part in namespace:
-                self.read((name, "global", part), dict.__getitem__(namespace, part))
+                self.read((name, "global", part), namespace[part])
 
     def read(self, name: Any, value: Any, write: Write | None = None) -> None:
         """Read a value, and what can be reached from it; `write` puts another in its place."""
@@ -123,7 +129,7 @@ class State:
             self.numbers[name] = value
         if variable is not None:
             self.add(name, variable)
-        elif isinstance(value, CONSTANTS):
+        elif isinstance(value, CONSTANTS) or (isinstance(value, type) and not is_of_user(value)):
             self.add(name, key_of(value))
         elif id(value) in self.seen:
             self.add(name, ("again", self.seen[id(value)]))
@@ -141,13 +147,14 @@ class State:
     def read_object(self, name: Any, value: Any) -> None:
         """Read an object that has not been met before."""
         kind = type(value)
-        if isinstance(value, np.ndarray) and value.dtype != object:
+        if kind is np.ndarray and not value.dtype.hasobject:
             self.bytes += value.nbytes
             if self.bytes > MOST_BYTES:
                 raise UnseenError
-            self.add(name, (kind, value.shape, value.dtype, blake2b(value.tobytes()).digest()))
-        elif isinstance(value, (set, frozenset)):
-            self.add(name, (kind, frozenset(map(key_of, value))))
+            layout = value.shape, value.dtype, value.strides, value.flags.writeable, place_in_base(value)
+            self.add(name, (kind, *layout, blake2b(value.tobytes()).digest()))
+        elif isinstance(value, type):
+            self.add(name, Same(value))
         elif is_of_library(value):
             self.add(name, Same(value))
             return
@@ -212,13 +219,22 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
         UnseenError: more can, or it may change without being seen.
     """
     kind = type(value)
-    if isinstance(value, (tuple, list)):
-        yield from enumerate(value)
-        yield from getattr(value, "__dict__", {}).items()
-    elif isinstance(value, dict) and kind is not Namespace:
-        for key, child in value.items():
-            yield ("key", key_of(key)), child
-        yield from getattr(value, "__dict__", {}).items()
+    if isinstance(value, type):
+        yield from enumerate(value.__bases__)
+        for name, part in [*vars(value).items()]:
+            if isinstance(part, property):
+                yield from ((name, part.fget), ((name, "set"), part.fset))
+                continue
+            part = part.__func__ if isinstance(part, (staticmethod, classmethod)) else part
+            is_own = not name.startswith(("__", "_abc_")) and not hasattr(type(part), "__get__")
+            if is_own or isinstance(part, types.FunctionType):
+                yield name, part
+    elif isinstance(value, CONTAINERS) and kind is not Namespace:
+        if not is_plain_class(kind):
+            raise UnseenError
+        yield from enumerate([*value])
+        yield from enumerate([*value.values()], len(value)) if isinstance(value, dict) else ()
+        yield from attributes_of(value)
     elif isinstance(value, types.FunctionType):
         yield from (("defaults", value.__defaults__), ("keywords", value.__kwdefaults__))
         for index, cell in enumerate(value.__closure__ or ()):
@@ -228,6 +244,10 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
                 yield index, None
     elif isinstance(value, types.MethodType):
         yield from (("function", value.__func__), ("self", value.__self__))
+    elif isinstance(value, types.BuiltinFunctionType):
+        yield from (("function", value.__name__), ("self", value.__self__))
+    elif isinstance(value, slice):
+        yield from enumerate((value.start, value.stop, value.step))
     elif isinstance(value, functools.partial):
         yield from (("function", value.func), ("args", value.args), ("keywords", value.keywords))
     elif is_box(value):
@@ -236,15 +256,46 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
             yield "positions", np.asarray(value.cell.positions)
     elif getattr(kind, "_fx_is_cell", False):
         yield "held", value.held
-    elif isinstance(value, (np.ndarray, set, frozenset, Loop)):
-        yield from [("bounds", value.bounds)] if type(value) is Loop else ()
-    elif isinstance(value, Interpreter) or hasattr(kind, "__next__") or not kind.__flags__ & IS_HEAP_TYPE:
+    elif kind is Loop:
+        yield "bounds", value.bounds
+    elif kind is np.ndarray and not value.dtype.hasobject:
+        if value.base is not None:
+            yield "base", value.base
+    elif isinstance(value, Interpreter) or hasattr(kind, "__next__") or not is_plain_class(kind):
         raise UnseenError
     else:
-        yield from getattr(value, "__dict__", {}).items()
-        for slot in dict.fromkeys(name for part in kind.__mro__ for name in slots_of(part)):
-            if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
-                yield slot, getattr(value, slot)
+        yield from attributes_of(value)
+
+
+def attributes_of(value: Any) -> Iterator[tuple[Any, Any]]:
+    """The class and the attributes of an object of a class that Python code defines."""
+    yield "class", type(value)
+    yield from [*getattr(value, "__dict__", {}).items()]
+    for slot in dict.fromkeys(name for part in type(value).__mro__ for name in slots_of(part)):
+        if slot not in ("__dict__", "__weakref__") and hasattr(value, slot):
+            yield slot, getattr(value, slot)
+
+
+def is_of_user(kind: type) -> bool:
+    """Whether a class is one of the user's, which may change."""
+    return bool(kind.__flags__ & IS_HEAP_TYPE) and kind.__module__.partition(".")[0] not in IGNORED
+
+
+def is_plain_class(kind: type) -> bool:
+    """Whether Python code defines a class, or it is a container of Python's: its objects hold nothing else."""
+    for part in kind.__mro__:
+        if part is object or part in CONTAINERS:
+            continue
+        own = [v for name, v in vars(part).items() if name not in ("__dict__", "__weakref__")]
+        if not part.__flags__ & IS_HEAP_TYPE or any(isinstance(v, OF_C) for v in own):
+            return False
+    return True
+
+
+def place_in_base(value: np.ndarray) -> int:
+    """How far the first entry of an array is from that of the array that it is a view of."""
+    base = value.base
+    return value.ctypes.data - base.ctypes.data if isinstance(base, np.ndarray) else 0
 
 
 def slots_of(kind: type) -> Sequence[str]:
