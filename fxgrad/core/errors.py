@@ -416,13 +416,20 @@ class ImpureFunctionError(FxgradError, RuntimeError):
     `jit(control="follow")` runs a function again along the decisions that it knows in order to stage a way that it has
     not taken before. What it depends on besides its arguments must not change meanwhile.
 
-    >>> calls = []
+    >>> rates = iter([0.1, 0.2, 0.3])
     >>> @fx.jit(control="follow")
     ... def f(x):
-    ...     calls.append(1)
-    ...     return x * len(calls) if x > 0 else -x
+    ...     step = x * next(rates)
+    ...     return step if x > 0 else -step
     >>> f(1.0)
-    1.0
+    0.1
+    >>> f(-1.0)
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.ImpureFunctionError: f does not compute the same when it is run again with the same decisions
+      ...
+      try: make what it depends on (a clock, a global that changes, np.random) an argument, or draw from fx.random with a key
+      see: errors/ImpureFunctionError
     """
 
 

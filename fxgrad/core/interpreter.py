@@ -341,7 +341,6 @@ class Tracer:
             hint="a function of fxgrad.numpy in place of it, or `concretize` in the tracer of that interpreter",
         )
 
-
     def decide(self, operation: str) -> Any:
         """Return the value for Python itself, which goes on as the value says: as `concretize`, but a level that
         follows Python's decisions knows values that are abstract otherwise."""

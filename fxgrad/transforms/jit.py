@@ -178,17 +178,33 @@ class jit(Generic[P, R]):
             call with arguments of these shapes on: where many small kernels follow one another, launching them takes
             most of the time. Arguments have to be arrays, and the host must not need to know values
             (`fx.lax.while_loop`). Arrays on the processor are computed with as otherwise.
+        control: "follow" (experimental) follows what Python decides by values: `if`, `while`, `for` over a `range`,
+            `break`, exceptions, `int(x)`. Each way is staged when it is first taken, and kept; states of the program
+            that come again, as in loops, count once. The function must do the same whenever it is run. An integer
+            that counts in a loop is a traced value from the third round on. What is compiled are the segments between
+            decisions, so a loop costs a call of compiled code in each round: `fx.lax.while_loop` is faster.
+        max_paths: with `control="follow"`, how many ways may be staged for one kind of arguments.
         donate_argnums, donate_argnames, keep_unused, inline, device, backend: for programs written for JAX. Nothing
             depends on them: arguments are never overwritten, and arrays are computed with where they are.
 
     Raises:
         ConcretizationError: `fun` needs the value of a traced argument.
+        ImpureFunctionError: with `control="follow"`, `fun` does not do the same when it is run again.
         StaticArgumentError: a static argument is not hashable.
         StructureError: `fun` is no function, or one that yields its results.
+        TooManyPathsError: with `control="follow"`, decisions lead to more than `max_paths` ways.
 
     >>> f = fx.jit(lambda x, n: fnp.sin(x) ** n, static_argnums=1)
     >>> float(f(0.0, 2))
     0.0
+    >>> @fx.jit(control="follow", max_paths=8)
+    ... def halve(x):
+    ...     n = 0
+    ...     while x > 1.0:
+    ...         x, n = x / 2, n + 1
+    ...     return x, n
+    >>> halve(12.0), halve(1000.0)
+    ((0.75, 4), (0.9765625, 10))
     """
 
     fun: Callable[P, R]

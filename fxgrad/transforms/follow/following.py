@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import os
 import sys
 import types
@@ -14,9 +15,9 @@ import numpy as np
 
 from ...core import source_info
 from ...core.aval import aval_of
-from ...core.errors import ConcretizationError, ImpureFunctionError
+from ...core.errors import ImpureFunctionError
 from ...core.graph import Equation, Graph, Literal, Var
-from ...core.interpreter import CURRENT, concretize, opened, use_context
+from ...core.interpreter import CURRENT, decide, opened, use_context
 from ...core.key import key_of
 from ...core.snapshot import has_same_bytes
 from ...core.staging import GraphInterpreter, GraphTracer
@@ -36,6 +37,13 @@ ASKING = tuple(
 MOST_DECISIONS = 5_000  # decisions of one path that lead to new states
 
 
+DIVISIONS = ("divide", "floor_divide", "remainder", "divmod")  # which Python does not carry out for zero
+GROWING = {
+    "power": operator.pow,
+    "left_shift": operator.lshift,
+}  # whose results may be of another kind, or large, as the second operand says
+
+
 class Register:
     """What all tracers of one variable share: it lives as long as the program can use the value."""
 
@@ -51,6 +59,18 @@ class FollowTracer(GraphTracer):
     def decide(self, operation: str) -> Any:
         return self.interpreter.decide(self, operation)
 
+    @property
+    def __class__(self) -> Any:
+        """That of the number in whose place it is, which `isinstance` asks for."""
+        if self.variable not in self.interpreter.promoted:
+            return type(self)
+        return int if self.dtype.kind in "iu" else float
+
+    def __hash__(self) -> int:
+        if self.variable not in self.interpreter.promoted:
+            raise TypeError(f"unhashable type: {type(self).__name__!r}")
+        return hash(self.item())
+
 
 class Arrived(BaseException):
     """Raised where the program is in a state that is known. Not an Exception, which the user's code might catch."""
@@ -63,9 +83,22 @@ class FollowInterpreter(GraphInterpreter):
     compared with what was staged before.
     """
 
-    __slots__ = ("arrived", "base", "current", "follower", "known", "live", "new_nodes", "program", "registers")
+    __slots__ = (
+        "arrived",
+        "base",
+        "current",
+        "follower",
+        "known",
+        "live",
+        "new_nodes",
+        "program",
+        "promoted",
+        "registers",
+    )
 
-    def __init__(self, program: Program, known: Sequence[Way], last: tuple[Node | None, Any], registers: Registers):
+    def __init__(
+        self, program: Program, known: Sequence[Way], last: tuple[Node | None, Any], registers: Registers
+    ):
         super().__init__(None, f"jit of {program.name}", stage_effects=True)
         self.program, self.known, self.current, self.registers = program, [*known], last, registers
         self.base: types.FrameType | None = None
@@ -73,6 +106,9 @@ class FollowInterpreter(GraphInterpreter):
         self.live: dict[Var, weakref.ref[Register]] = {}
         self.arrived: Node | None = None
         self.new_nodes = 0
+        self.promoted: set[Var] = (
+            set()
+        )  # numbers of Python's that are traced, and what is computed of them alone
 
     def trace(self, var: Var) -> FollowTracer:
         """Return a tracer of a variable."""
@@ -89,11 +125,22 @@ class FollowInterpreter(GraphInterpreter):
     def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if self.arrived is not None:
             raise Arrived
+        is_of_numbers = all(map(self.is_number, args))
+        if is_of_numbers and primitive.name in DIVISIONS and type(args[1]) is FollowTracer and args[1] == 0:
+            raise ZeroDivisionError("division by zero")
+        if is_of_numbers and primitive.name in GROWING and type(args[1]) is FollowTracer:
+            return GROWING[primitive.name](*[a.item() if type(a) is FollowTracer else a for a in args])
         place = len(self.equations)
         results = super().process(primitive, args, params)
         if self.known and len(self.equations) > place:
             self.replay(place, results if primitive.multiple_results else [results])
+        if is_of_numbers and len(self.equations) > place:
+            self.promoted.update(self.equations[place].outputs)
         return results
+
+    def is_number(self, value: Any) -> bool:
+        """Whether Python, without this interpreter, would have a number of its own."""
+        return type(value) in (int, float) or self.variable_of(value) in self.promoted
 
     def replay(self, place: int, results: Sequence[Any]) -> None:
         """Put the known equation in the place of the last one, which must be the same."""
@@ -158,7 +205,7 @@ class FollowInterpreter(GraphInterpreter):
         self.write_numbers(node, state)
         value = self.value_of(tracer.variable)
         with use_context(self.outer):
-            value = concretize(value, operation)
+            value = decide(value, operation)
         self.current = node, value
         return value
 
@@ -213,8 +260,9 @@ class FollowInterpreter(GraphInterpreter):
             state.is_complete = False
         return state
 
-    def frames(self) -> tuple[list[types.FrameType], list[types.FrameType]]:
-        """The frames of the program, from the outermost on, and those by which a tracer asks."""
+    def frames(self) -> tuple[list[types.FrameType], types.CodeType | None]:
+        """The frames of the program, from the outermost on, and the code by which a tracer asks. (Frames of that would
+        refer to themselves.)"""
         frame: Any = sys._getframe(1)
         found = []
         while frame is not None and frame is not self.base:
@@ -224,17 +272,19 @@ class FollowInterpreter(GraphInterpreter):
         count = len(found)
         while count and found[count - 1].f_code.co_filename.endswith(ASKING):
             count -= 1
-        return found[:count], found[count:]
+        return found[:count], found[count].f_code if count < len(found) else None
 
     def is_straight(
-        self, question: Var, frames: Sequence[types.FrameType], asking: Sequence[types.FrameType]
+        self, question: Var, frames: Sequence[types.FrameType], asking: types.CodeType | None
     ) -> bool:
         """Whether each frame has entered the next by itself, and the last one asks once."""
-        if not frames or not asking:
+        if not frames or asking is None:
             return False
         last = self.equations[-1] if self.equations else None
-        is_equality = last is None or question not in last.outputs or last.primitive.name in ("equal", "not_equal")
-        if not (asks_once(frames[-1], is_equality) or enters(frames[-1], asking[0].f_code)):
+        is_equality = (
+            last is None or question not in last.outputs or last.primitive.name in ("equal", "not_equal")
+        )
+        if not (asks_once(frames[-1], is_equality) or enters(frames[-1], asking)):
             return False
         return all(enters(frame, inner.f_code) for frame, inner in itertools.pairwise(frames))
 
@@ -280,7 +330,9 @@ class FollowInterpreter(GraphInterpreter):
             fresh = iter(node.registers[len(node.registers) - len(node.changing) :])
             for name in state.names:
                 if name in node.changing:
-                    state.writers[name](self.trace(next(fresh)))
+                    variable = next(fresh)
+                    self.promoted.add(variable)
+                    state.writers[name](self.trace(variable))
 
 
 def moves_to(node: Node, question: Var, state: State) -> list[tuple[Var, Any]]:
@@ -293,11 +345,7 @@ def same_params(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether the params of two equations are the same, as far as that can be told: Graphs are staged anew."""
     if one.keys() != other.keys():
         return False
-    return all(
-        key_of(one[name]) == key_of(other[name])
-        for name in one
-        if not has_programs(one[name])
-    )
+    return all(key_of(one[name]) == key_of(other[name]) for name in one if not has_programs(one[name]))
 
 
 def has_programs(value: Any) -> bool:

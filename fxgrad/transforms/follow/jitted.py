@@ -9,10 +9,11 @@ from typing import Any
 from ...core import pytree, source_info
 from ...core.aval import aval_of
 from ...core.devices import CPU, DEFAULT_DEVICE
+from ...core.errors import UnsupportedError
 from ...core.graph import Var
 from ...core.interpreter import CURRENT, Tracer, leave_library
 from ..jit import function_name, jit
-from .following import explore
+from .following import FollowInterpreter, explore
 from .program import Program
 
 
@@ -20,6 +21,9 @@ class FollowingJit(jit):
     """A function that is staged from one decision to the next."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(CURRENT.get().interpreter, FollowInterpreter):  # which goes on inside
+            fun = CURRENT.get().interpreter.follower.follow(self.fun)
+            return fun(*args, **kwargs)  # with no other variables here, which were part of its state
         outer = CURRENT.get()
         try:
             observer = outer.observer
@@ -33,6 +37,15 @@ class FollowingJit(jit):
         except BaseException as error:  # as in `jit`
             leave_library(error, outer)
             raise
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """There is no one source of code that follows decisions."""
+        raise UnsupportedError(
+            f'{function_name(self.fun)} under jit(control="follow") has code for every way that it has taken: none of it is shown',
+            hint="fx.jit without control, for a function that does not decide by values",
+        )
+
+    lower = source
 
     def lookup(self, args: Any, kwargs: Any, site: Any) -> Any:
         leaves, program = super().lookup(args, kwargs, site)

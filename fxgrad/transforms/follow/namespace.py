@@ -80,7 +80,9 @@ def make_range(counters: list[weakref.ref[Counter]]) -> type:
 
 def is_count(bound: Any) -> bool:
     """Whether a bound of a range is one that a `Counter` takes: an integer, or traced."""
-    return type(bound) is int or (isinstance(bound, Tracer) and bound.dtype.kind in "iu" and bound.shape == ())
+    return type(bound) is int or (
+        isinstance(bound, Tracer) and bound.dtype.kind in "iu" and bound.shape == ()
+    )
 
 
 class Namespace(dict):

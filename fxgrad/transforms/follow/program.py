@@ -18,7 +18,7 @@ import numpy as np
 from ...core import pytree
 from ...core.errors import TooManyPathsError, UnsupportedError
 from ...core.graph import Equation, Graph, Literal, Var
-from ...core.interpreter import concretize, is_plain
+from ...core.interpreter import decide, is_plain
 from ...core.primitive import KERNEL_ERRORS
 from ...core.snapshot import Snapshots
 from ...core.surface import release_all
@@ -27,7 +27,9 @@ from ..compiled_graph import CompiledGraph
 from .state import Names, State
 
 Registers = dict[Var, Any]
-LARGEST = 1 << 31  # to which integers of Python that change are traced values: a product of two of them is exact
+LARGEST = (
+    1 << 31
+)  # to which integers of Python that change are traced values: a product of two of them is exact
 
 
 class End:
@@ -58,7 +60,12 @@ class Node:
         """Check that traced integers in the place of Python's are far from where they would wrap around."""
         for variable in self.registers[len(self.registers) - len(self.changing) :]:
             value = registers[variable]
-            if variable.aval.weak and variable.aval.dtype.kind == "i" and is_plain((value,)) and abs(value) > LARGEST:
+            if (
+                variable.aval.weak
+                and variable.aval.dtype.kind == "i"
+                and is_plain((value,))
+                and abs(value) > LARGEST
+            ):
                 raise UnsupportedError(
                     f"an integer of Python that changes in a loop has grown to {value!r}: a traced one would wrap around",
                     hint="a float, or fx.jit without control",
@@ -139,12 +146,16 @@ class Program:
     guard: Any = None
     plain = True  # it takes plain values
 
-    def __init__(self, explore: Callable[..., Any], inputs: Sequence[Var], max_paths: int, fastmath: bool, name: str):
+    def __init__(
+        self, explore: Callable[..., Any], inputs: Sequence[Var], max_paths: int, fastmath: bool, name: str
+    ):
         self.explore, self.inputs, self.max_paths, self.fastmath = explore, inputs, max_paths, fastmath
         self.name = name
         self.start: Way | None = None
         self.nodes: dict[Hashable, Node] = {}
-        self.places: dict[Hashable, set[Names]] = {}  # of nodes with changing numbers, by where the frames stand
+        self.places: dict[
+            Hashable, set[Names]
+        ] = {}  # of nodes with changing numbers, by where the frames stand
         self.captured: dict[Var, Any] = {}
         self.captured_vars: dict[int, Var] = {}
         self.snapshot = Snapshots()
@@ -164,7 +175,7 @@ class Program:
                 target = way.target
             if type(target) is End:
                 return self.finish(target, registers, leaves)
-            value = concretize(value_of(target.question, registers, self.captured), target.operation)
+            value = decide(value_of(target.question, registers, self.captured), target.operation)
             answer = read_answer(target.operation, value)
             way = target.ways.get(answer)
             if way is None:
@@ -190,7 +201,11 @@ class Program:
             return None
         found = self.nodes.get(state.key())
         for changing in self.places.get(state.place, ()) if found is None else ():
-            if changing <= state.writers.keys() and all(abs(state.numbers.get(n, 0)) <= LARGEST for n in changing if type(state.numbers.get(n, 0)) is int):
+            if changing <= state.writers.keys() and all(
+                abs(state.numbers.get(n, 0)) <= LARGEST
+                for n in changing
+                if type(state.numbers.get(n, 0)) is int
+            ):
                 found = found or self.nodes.get(state.key(changing))
         return found
 
@@ -204,7 +219,9 @@ class Program:
     def finish(self, end: End, registers: Registers, leaves: Sequence[Any]) -> Any:
         """The result of the program."""
         results = [value_of(atom, registers, self.captured) for atom in end.outputs]
-        results = unshare_results(results, [*leaves, *self.captured.values()]) if is_plain(results) else results
+        results = (
+            unshare_results(results, [*leaves, *self.captured.values()]) if is_plain(results) else results
+        )
         return pytree.unflatten(end.structure, release_all(results))
 
     def ways(self) -> Iterator[Way]:
@@ -227,7 +244,8 @@ class Program:
                 text = repr(np.asarray(way.answer).item())
                 answers[text] = answers.get(text, 0) + way.times
         lines = [
-            f"  {site}: {operation} was " + ", ".join(f"{answer} {times}×" for answer, times in [*answers.items()][:6])
+            f"  {site}: {operation} was "
+            + ", ".join(f"{answer} {times}×" for answer, times in [*answers.items()][:6])
             + (f" and {len(answers) - 6} others" if len(answers) > 6 else "")
             for (site, operation), answers in counts.items()
         ]
@@ -239,7 +257,9 @@ class Program:
         )
 
 
-def segment(equations: Sequence[Equation], outputs: Sequence[Var], captured: dict[Var, Any], name: str) -> Graph:
+def segment(
+    equations: Sequence[Equation], outputs: Sequence[Var], captured: dict[Var, Any], name: str
+) -> Graph:
     """The Graph of some equations of a program: its inputs are the variables that they read from before."""
     made = {v for equation in equations for v in equation.outputs}
     graph = Graph((), equations, outputs, captured, name).prune()

@@ -22,7 +22,17 @@ import numpy as np
 from ...core.interpreter import Tracer
 
 # Operations that run other code, and push one result afterwards, or take what they need and jump.
-PUSHING = ("CALL", "BINARY_", "COMPARE_OP", "CONTAINS_OP", "LOAD_ATTR", "LOAD_METHOD", "UNARY_", "TO_BOOL", "FOR_ITER")
+PUSHING = (
+    "CALL",
+    "BINARY_",
+    "COMPARE_OP",
+    "CONTAINS_OP",
+    "LOAD_ATTR",
+    "LOAD_METHOD",
+    "UNARY_",
+    "TO_BOOL",
+    "FOR_ITER",
+)
 JUMPING = ("POP_JUMP", "JUMP_IF")
 ENDING = ("JUMP_FORWARD", "JUMP_BACKWARD", "RETURN", "RAISE_VARARGS", "RERAISE")
 
@@ -104,7 +114,9 @@ def compares_numbers(frame: types.FrameType) -> bool:
         name = instruction.opname
         names = instruction.argval if type(instruction.argval) is tuple else (instruction.argval,)
         if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
-            if not all(isinstance(frame.f_locals.get(v), (Tracer, int, float, complex, np.generic)) for v in names):
+            if not all(
+                isinstance(frame.f_locals.get(v), (Tracer, int, float, complex, np.generic)) for v in names
+            ):
                 return False
         elif name not in ("LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE"):
             return False

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...core.aval import aval_of
 from ...core.graph import Var
-from ...core.interpreter import Interpreter
+from ...core.interpreter import Interpreter, Tracer
 from ...core.key import key_of
 from ...core.surface import is_box
 from .namespace import LIBRARIES as IGNORED
@@ -32,14 +32,37 @@ from .stack import global_names, hidden_depth
 MOST_OBJECTS = 20_000  # objects that a state is read from
 MOST_BYTES = 1 << 24  # bytes of arrays that it is
 CONSTANTS = (
-    *(type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented), np.generic, np.dtype),
+    *(
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        type(...),
+        type(NotImplemented),
+        np.generic,
+        np.dtype,
+    ),
     *(types.ModuleType, np.ufunc, types.CodeType, Enum, range),
 )
 OF_C = (  # what the class of an extension consists of
-    *(types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType, types.BuiltinFunctionType),
+    *(
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.GetSetDescriptorType,
+        types.BuiltinFunctionType,
+    ),
 )
 CONTAINERS = (tuple, list, dict, set, frozenset)
-LIBRARIES = ("fxgrad.", "numpy.", "scipy.", "math.", "functools.")  # their functions hold nothing of the program
+LIBRARIES = (
+    "fxgrad.",
+    "numpy.",
+    "scipy.",
+    "math.",
+    "functools.",
+)  # their functions hold nothing of the program
 IS_HEAP_TYPE = 1 << 9  # of type.__flags__: Python code defines the class
 
 Write = Callable[[Any], None]
@@ -198,7 +221,9 @@ class State:
         if self.place != other.place or self.names != other.names:
             return None
         pairs = zip(self.names, self.elements, other.elements)
-        changing = frozenset([name for name, mine, theirs in pairs if name in self.numbers and mine != theirs])
+        changing = frozenset(
+            [name for name, mine, theirs in pairs if name in self.numbers and mine != theirs]
+        )
         if not (changing <= self.writers.keys() and changing <= other.numbers.keys()):
             return None
         return changing if self.key(changing) == other.key(changing) else None
@@ -230,7 +255,8 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
             if is_own or isinstance(part, types.FunctionType):
                 yield name, part
     elif isinstance(value, CONTAINERS) and kind is not Namespace:
-        if not is_plain_class(kind):
+        is_hashed = isinstance(value, (dict, set, frozenset))
+        if not is_plain_class(kind) or (is_hashed and any(isinstance(key, Tracer) for key in value)):
             raise UnseenError
         yield from enumerate([*value])
         yield from enumerate([*value.values()], len(value)) if isinstance(value, dict) else ()
