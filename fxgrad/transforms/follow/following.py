@@ -318,9 +318,10 @@ class FollowInterpreter(GraphInterpreter):
             return frozenset()
         for name in changing:
             last, middle, first = [s.numbers.get(name) for s in (state, *before)]
-            if {type(last), type(middle), type(first)} != {float}:
-                if None in (last, middle, first) or last - middle != middle - first or abs(last) > LARGEST:
-                    return frozenset()
+            if type(last) is type(middle) is type(first) is float:
+                continue
+            if None in (last, middle, first) or last - middle != middle - first or abs(last) > LARGEST:
+                return frozenset()
         return changing
 
     def write_numbers(self, node: Node, state: State | None) -> None:

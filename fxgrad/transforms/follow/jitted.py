@@ -41,7 +41,7 @@ class FollowingJit(jit):
     def source(self, *args: Any, **kwargs: Any) -> str:
         """There is no one source of code that follows decisions."""
         raise UnsupportedError(
-            f'{function_name(self.fun)} under jit(control="follow") has code for every way that it has taken: none of it is shown',
+            f'{function_name(self.fun)} under jit(control="follow") has code for each way: it is not shown',
             hint="fx.jit without control, for a function that does not decide by values",
         )
 

@@ -2,7 +2,7 @@
 
 A `Program` is an automaton. A *node* is a decision: Python asked for the value of a traced number, and goes on as the
 answer says. A *way* leads from an answer to the next decision, or to the end: a Graph, compiled, that reads and writes
-registers, which are named by the variables of the Graphs. A way that leads to a decision in a state that is known already
+registers, which are named by the variables of the Graphs. A way that leads to a decision in a state that is known
 ends at its node, after *moves* that put the traced values of this path where those of the known one are. So loops of
 Python become circles, and branches meet again.
 """
@@ -67,7 +67,7 @@ class Node:
                 and abs(value) > LARGEST
             ):
                 raise UnsupportedError(
-                    f"an integer of Python that changes in a loop has grown to {value!r}: a traced one would wrap around",
+                    f"an integer of Python that changes in a loop has grown to {value!r}: a traced one wraps around",
                     hint="a float, or fx.jit without control",
                     site=self.site,
                 )
@@ -262,7 +262,8 @@ def segment(
 ) -> Graph:
     """The Graph of some equations of a program: its inputs are the variables that they read from before."""
     made = {v for equation in equations for v in equation.outputs}
-    graph = Graph((), equations, outputs, captured, name).prune()
-    read = dict.fromkeys(v for e in graph.equations for v in e.inputs if type(v) is Var)
+    read = dict.fromkeys(v for e in equations for v in e.inputs if type(v) is Var)
     inputs = [v for v in read if v not in made and v not in captured]
-    return Graph(inputs, graph.equations, graph.outputs, graph.captured, name)
+    graph = Graph(inputs, equations, outputs, captured, name).prune()
+    used = {v for e in graph.equations for v in e.inputs if type(v) is Var}
+    return Graph([v for v in inputs if v in used], graph.equations, graph.outputs, graph.captured, name)

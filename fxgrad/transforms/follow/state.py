@@ -1,8 +1,8 @@
 """The state of a Python program at a decision: where each frame stands, and what its variables hold.
 
-Two decisions with equal states have the same continuation, apart from the traced values that it computes with. A `State`
-lists what can be reached from the variables of all frames, in a fixed order: traced values are variables of the Graph,
-numbers and texts are themselves, containers and objects are their contents. If something is reached that may change
+Two decisions with equal states have the same continuation, apart from the traced values that it computes with. A
+`State` lists what can be reached from the variables of all frames, in a fixed order: traced values are variables of the
+Graph, numbers and texts are themselves, containers and objects are their contents. If something is reached that may change
 without being seen (an iterator, an open file), or if a frame hides operands of unfinished expressions, the state is
 that of this path alone.
 """
@@ -97,7 +97,8 @@ class State:
         counters: the counters of the loops over ranges that are running.
 
     `place` tells where each frame stands. `names` are the ways to what is reached, `elements` what is found there.
-    `numbers` are Python's among them, and `writers` put other values in their place. Where `is_complete` is false, more can be reached.
+    `numbers` are Python's among them, and `writers` put other values in their place. Where `is_complete` is false,
+    more can be reached.
     """
 
     def __init__(
@@ -139,6 +140,8 @@ class State:
     def read_globals(self, name: Any, code: types.CodeType, namespace: dict[str, Any]) -> None:
         """Read the globals that a code may read."""
         namespace = namespace.own if type(namespace) is Namespace else namespace
+        if str(namespace.get("__name__")).partition(".")[0] in IGNORED:
+            return
         for part in sorted(global_names(code)):
             if part in namespace:
                 self.read((name, "global", part), namespace[part])
