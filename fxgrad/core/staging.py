@@ -37,7 +37,8 @@ class GraphTracer(Tracer):
     def concretize(self, operation: str) -> Any:
         hint = {
             "bool()": "for a branch on traced values use fnp.where, or mark the argument static "
-            "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while",
+            "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while, and so "
+            'does jit(control="follow")',
             "float()": f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}; or mark the argument "
             "static (static_argnums)",
             "use as an index": "mark the argument static (static_argnums) if it is a size; where a plain array is "

@@ -615,10 +615,10 @@ def test_a_number_that_would_wrap_around():
         n = 0
         while x > 0:
             x = x - 1
-            n = n + 1 if x > 10 else n * n + n
+            n = n + 1 if x > 2 else n * n + n
         return 1.0 * n
 
     jitted = follow(function, max_paths=200)
-    check_equal(jitted(12.0), function(12.0))
+    check_equal(jitted(14.0), function(14.0))
     with pytest.raises(fx.UnsupportedError, match="wrap"):
-        jitted(25.0)
+        jitted(50.0)

@@ -1,10 +1,10 @@
 """The state of a Python program at a decision: where each frame stands, and what its variables hold.
 
 Two decisions with equal states have the same continuation, apart from the traced values that it computes with. A
-`State` lists what can be reached from the variables of all frames, in a fixed order: traced values are variables of the
-Graph, numbers and texts are themselves, containers and objects are their contents. If something is reached that may change
-without being seen (an iterator, an open file), or if a frame hides operands of unfinished expressions, the state is
-that of this path alone.
+`State` lists what can be reached from the variables of all frames, and the globals that their code names, in a fixed
+order: traced values are variables of the Graph, numbers and texts are themselves, containers and objects are their
+contents. If something is reached that may change without being seen (an iterator, an open file), or if a frame hides
+operands of unfinished expressions, the state is that of this path alone.
 """
 
 from __future__ import annotations
