@@ -297,6 +297,9 @@ class FollowInterpreter(GraphInterpreter):
         fixed = held[: len(held) - len(changing)]
         fresh = [Var(aval_of(self.value_of(atom))) for atom in held[len(fixed) :]]
         node.registers = [*fixed, *fresh]
+        node.numbers = [
+            v for v in (*fixed, *fresh) if v in self.promoted.union(fresh) and v.aval.dtype.kind == "i"
+        ]
         way.moves = [*zip(fresh, held[len(fixed) :])]
         return node
 

@@ -45,27 +45,33 @@ class Node:
     """A decision: Python asks for the value of `question` by `operation` (`bool()`, `int()`, …) at `site`.
 
     `state` is that of the program, `changing` has the names of numbers whose values are registers, and `registers` are
-    those of the state. `parent` is the way that led here first.
+    those of the state, `numbers` among them integers in the place of Python's. `parent` is the way that led here first.
     """
 
-    __slots__ = ("changing", "operation", "parent", "question", "registers", "site", "state", "ways")
+    __slots__ = (
+        "changing",
+        "numbers",
+        "operation",
+        "parent",
+        "question",
+        "registers",
+        "site",
+        "state",
+        "ways",
+    )
 
     def __init__(self, question: Any, operation: str, site: Any, state: State, changing: Names, parent: Way):
         self.question, self.operation, self.site = question, operation, site
         self.state, self.changing, self.parent = state, changing, parent
         self.registers: list[Var] = []
+        self.numbers: list[Var] = []
         self.ways: dict[Hashable, Way] = {}
 
     def check_numbers(self, registers: Registers) -> None:
         """Check that traced integers in the place of Python's are far from where they would wrap around."""
-        for variable in self.registers[len(self.registers) - len(self.changing) :]:
+        for variable in self.numbers:
             value = registers[variable]
-            if (
-                variable.aval.weak
-                and variable.aval.dtype.kind == "i"
-                and is_plain((value,))
-                and abs(value) > LARGEST
-            ):
+            if is_plain((value,)) and abs(value) > LARGEST:
                 raise UnsupportedError(
                     f"an integer of Python that changes in a loop has grown to {value!r}: a traced one wraps around",
                     hint="a float, or fx.jit without control",
