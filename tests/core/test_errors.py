@@ -23,12 +23,14 @@ BUILTINS = {
     fx.AxisError: [ValueError, IndexError],
     fx.ConcretizationError: [TypeError],
     fx.DTypeError: [TypeError],
+    fx.ImpureFunctionError: [RuntimeError],
     fx.IndexingError: [IndexError],
     fx.NonScalarError: [TypeError],
     fx.NotLinearError: [ValueError],
     fx.ShapeError: [ValueError],
     fx.StaticArgumentError: [ValueError],
     fx.StructureError: [TypeError, ValueError],
+    fx.TooManyPathsError: [RuntimeError],
 }
 FLOAT32 = X.astype(np.float32)
 

@@ -37,6 +37,7 @@ ASKING = tuple(
 MOST_DECISIONS = 5_000  # decisions of one path that lead to new states
 
 
+EQUALITIES = ("equal", "not_equal")
 DIVISIONS = ("divide", "floor_divide", "remainder", "divmod")  # which Python does not carry out for zero
 GROWING = {
     "power": operator.pow,
@@ -189,7 +190,9 @@ class FollowInterpreter(GraphInterpreter):
         if self.known:
             return self.repeat(tracer.variable, operation, site)
         way = self.close([tracer.variable])
-        state = self.read_state(tracer.variable)
+        last = way.equations[-1] if way.equations else None
+        is_equality = last is None or tracer.variable not in last.outputs or last.primitive.name in EQUALITIES
+        state = self.read_state(tracer.variable, is_equality)
         node = self.program.find(state)
         if node is not None:
             way.moves = moves_to(node, tracer.variable, state)
@@ -247,12 +250,12 @@ class FollowInterpreter(GraphInterpreter):
         else:
             way.node.ways[read_answer(way.node.operation, way.answer)] = way
 
-    def read_state(self, question: Var) -> State:
+    def read_state(self, question: Var, is_equality: bool = True) -> State:
         """The state of the program when it asks a question. It is incomplete if the program holds other values that
         cannot be reached."""
         frames, asking = self.frames()
         state = State(frames, self.variable_of, self.follower.running())
-        if CURRENT.get().interpreter is not self or not self.is_straight(question, frames, asking):
+        if CURRENT.get().interpreter is not self or not is_straight(frames, asking, is_equality):
             state.is_complete = False
         hidden = {v for v, register in self.live.items() if register() is not None} - state.variables()
         hidden -= {question, *self.program.inputs}  # which the frames outside of the program hold, too
@@ -273,20 +276,6 @@ class FollowInterpreter(GraphInterpreter):
         while count and found[count - 1].f_code.co_filename.endswith(ASKING):
             count -= 1
         return found[:count], found[count].f_code if count < len(found) else None
-
-    def is_straight(
-        self, question: Var, frames: Sequence[types.FrameType], asking: types.CodeType | None
-    ) -> bool:
-        """Whether each frame has entered the next by itself, and the last one asks once."""
-        if not frames or asking is None:
-            return False
-        last = self.equations[-1] if self.equations else None
-        is_equality = (
-            last is None or question not in last.outputs or last.primitive.name in ("equal", "not_equal")
-        )
-        if not (asks_once(frames[-1], is_equality) or enters(frames[-1], asking)):
-            return False
-        return all(enters(frame, inner.f_code) for frame, inner in itertools.pairwise(frames))
 
     def make_node(self, way: Way, question: Any, operation: str, site: Any, state: State) -> Node:
         """Make the node of a new state. Numbers by which it alone differs from the two states before it at the same
@@ -337,6 +326,15 @@ class FollowInterpreter(GraphInterpreter):
                     variable = next(fresh)
                     self.promoted.add(variable)
                     state.writers[name](self.trace(variable))
+
+
+def is_straight(frames: Sequence[types.FrameType], asking: types.CodeType | None, is_equality: bool) -> bool:
+    """Whether each frame has entered the next by itself, and the last one asks once; `is_equality` as in `asks_once`."""
+    if not frames or asking is None:
+        return False
+    if not (asks_once(frames[-1], is_equality) or enters(frames[-1], asking)):
+        return False
+    return all(enters(frame, inner.f_code) for frame, inner in itertools.pairwise(frames))
 
 
 def moves_to(node: Node, question: Var, state: State) -> list[tuple[Var, Any]]:
