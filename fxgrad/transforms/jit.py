@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper, wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, cast, overload
 
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
@@ -227,7 +227,7 @@ class jit(Generic[P, R]):
         if options.get("control") == "follow":
             from .follow.jitted import FollowingJit  # for whoever asks for it
 
-            cls = FollowingJit
+            return super().__new__(cast(Any, FollowingJit))
         return super().__new__(cls)
 
     def __init__(

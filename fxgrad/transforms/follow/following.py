@@ -309,10 +309,10 @@ class FollowInterpreter(GraphInterpreter):
         if len(before) < 2:
             return frozenset()
         for name in changing:
-            last, middle, first = [s.numbers.get(name) for s in (state, *before)]
-            if type(last) is type(middle) is type(first) is float:
+            last, middle, first = values = [s.numbers.get(name, 1.5) for s in (state, *before)]
+            if {*map(type, values)} == {float}:
                 continue
-            if None in (last, middle, first) or last - middle != middle - first or abs(last) > LARGEST:
+            if float in map(type, values) or last - middle != middle - first or abs(last) > LARGEST:
                 return frozenset()
         return changing
 
@@ -329,7 +329,7 @@ class FollowInterpreter(GraphInterpreter):
 
 
 def is_straight(frames: Sequence[types.FrameType], asking: types.CodeType | None, is_equality: bool) -> bool:
-    """Whether each frame has entered the next by itself, and the last one asks once; `is_equality` as in `asks_once`."""
+    """Whether each frame has entered the next by itself, and the last one asks once. See `asks_once`."""
     if not frames or asking is None:
         return False
     if not (asks_once(frames[-1], is_equality) or enters(frames[-1], asking)):

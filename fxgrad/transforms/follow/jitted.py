@@ -22,7 +22,7 @@ class FollowingJit(jit):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(CURRENT.get().interpreter, FollowInterpreter):  # which goes on inside
-            fun = CURRENT.get().interpreter.follower.follow(self.fun)
+            fun = followed(self.fun)
             return fun(*args, **kwargs)  # with no other variables here, which were part of its state
         outer = CURRENT.get()
         try:
@@ -45,7 +45,9 @@ class FollowingJit(jit):
             hint="fx.jit without control, for a function that does not decide by values",
         )
 
-    lower = source
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """There is no one Graph either."""
+        return self.source()
 
     def lookup(self, args: Any, kwargs: Any, site: Any) -> Any:
         leaves, program = super().lookup(args, kwargs, site)
@@ -60,3 +62,9 @@ class FollowingJit(jit):
         return Program(
             partial(explore, fun, structure), inputs, self.max_paths, self.fastmath, function_name(self.fun)
         )
+
+
+def followed(function: Any) -> Any:
+    """Return a function of the user's as the one that the current interpreter follows."""
+    interpreter: Any = CURRENT.get().interpreter
+    return interpreter.follower.follow(function)

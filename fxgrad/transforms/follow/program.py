@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -171,7 +171,7 @@ class Program:
     def run(self, leaves: Sequence[Any]) -> Any:
         """The result for flat arguments."""
         registers: Registers = dict(zip(self.inputs, leaves))
-        way, target = self.start, None
+        way, target = self.start, cast(Any, None)
         if way is None:
             target = self.learn(None, None, None, registers)
         while True:

@@ -257,9 +257,13 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
             is_own = not name.startswith(("__", "_abc_")) and not hasattr(type(part), "__get__")
             if is_own or isinstance(part, types.FunctionType):
                 yield name, part
-    elif isinstance(value, CONTAINERS) and kind is not Namespace:
+    elif isinstance(value, CONTAINERS):
         is_hashed = isinstance(value, (dict, set, frozenset))
-        if not is_plain_class(kind) or (is_hashed and any(isinstance(key, Tracer) for key in value)):
+        if (
+            not is_plain_class(kind)
+            or kind is Namespace
+            or (is_hashed and any(isinstance(key, Tracer) for key in value))
+        ):
             raise UnseenError
         yield from enumerate([*value])
         yield from enumerate([*value.values()], len(value)) if isinstance(value, dict) else ()
