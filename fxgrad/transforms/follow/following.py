@@ -56,6 +56,8 @@ class FollowTracer(GraphTracer):
 
     __slots__ = ("register",)
     is_followed = True
+    interpreter: Any
+    item: Any  # attached, with the other members of arrays
 
     def decide(self, operation: str) -> Any:
         return self.interpreter.decide(self, operation)

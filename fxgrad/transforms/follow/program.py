@@ -171,7 +171,7 @@ class Program:
     def run(self, leaves: Sequence[Any]) -> Any:
         """The result for flat arguments."""
         registers: Registers = dict(zip(self.inputs, leaves))
-        way, target = self.start, cast(Any, None)
+        way, target = self.start, None
         if way is None:
             target = self.learn(None, None, None, registers)
         while True:
@@ -179,13 +179,14 @@ class Program:
                 way.run(registers)
                 way.move(registers, self.captured)
                 target = way.target
-            if type(target) is End:
+            if isinstance(target, End):
                 return self.finish(target, registers, leaves)
-            value = decide(value_of(target.question, registers, self.captured), target.operation)
-            answer = read_answer(target.operation, value)
-            way = target.ways.get(answer)
+            node = cast(Node, target)
+            value = decide(value_of(node.question, registers, self.captured), node.operation)
+            answer = read_answer(node.operation, value)
+            way = node.ways.get(answer)
             if way is None:
-                target = self.learn(target, answer, value, registers)
+                target = self.learn(node, answer, value, registers)
 
     def learn(self, node: Node | None, answer: Hashable, value: Any, registers: Registers) -> Node | End:
         """Stage what follows an answer, and compute it; return where that leads."""
