@@ -430,6 +430,9 @@ class ImpureFunctionError(FxgradError, RuntimeError):
       ...
       try: make what it depends on (a clock, a global that changes, np.random) an argument, ...
       see: errors/ImpureFunctionError
+    >>> g = fx.jit(lambda x, rate: x * rate if x > 0 else -x * rate, control="follow")
+    >>> g(1.0, 0.5), g(-1.0, 0.5)
+    (0.5, 0.5)
     """
 
 
@@ -449,6 +452,9 @@ class TooManyPathsError(FxgradError, RuntimeError):
       ...
       try: fnp.where or fx.lax.cond in place of an `if` on values; ...
       see: errors/TooManyPathsError
+    >>> g = fx.jit(lambda x: x * fnp.floor(x), control="follow", max_paths=4)
+    >>> [g(float(n)) for n in range(3)]
+    [0.0, 1.0, 4.0]
     """
 
 
