@@ -193,6 +193,7 @@ class jit(Generic[P, R]):
         StaticArgumentError: a static argument is not hashable.
         StructureError: `fun` is no function, or one that yields its results.
         TooManyPathsError: with `control="follow"`, decisions lead to more than `max_paths` ways.
+        ValueError: `control` is something else.
 
     >>> f = fx.jit(lambda x, n: fnp.sin(x) ** n, static_argnums=1)
     >>> float(f(0.0, 2))
