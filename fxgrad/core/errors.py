@@ -453,7 +453,7 @@ class TooManyPathsError(FxgradError, RuntimeError):
       try: fnp.where or fx.lax.cond in place of an `if` on values; ...
       see: errors/TooManyPathsError
     >>> g = fx.jit(lambda x: x * fnp.floor(x), control="follow", max_paths=4)
-    >>> [g(float(n)) for n in range(3)]
+    >>> [float(g(float(n))) for n in range(3)]
     [0.0, 1.0, 4.0]
     """
 
