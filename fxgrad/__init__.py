@@ -66,6 +66,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from .core.errors import FxgradError as FxgradError
     from .core.errors import GraphError as GraphError
     from .core.errors import ImmutableError as ImmutableError
+    from .core.errors import ImpureFunctionError as ImpureFunctionError
     from .core.errors import IndexingError as IndexingError
     from .core.errors import LinAlgError as LinAlgError
     from .core.errors import MissingLibraryError as MissingLibraryError
@@ -77,6 +78,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from .core.errors import ShapeError as ShapeError
     from .core.errors import StaticArgumentError as StaticArgumentError
     from .core.errors import StructureError as StructureError
+    from .core.errors import TooManyPathsError as TooManyPathsError
     from .core.errors import UnboundAxisError as UnboundAxisError
     from .core.errors import UnsupportedError as UnsupportedError
     from .core.graph import Graph as Graph

@@ -410,6 +410,54 @@ class StaticArgumentError(FxgradError, ValueError, TypeError):
     """
 
 
+class ImpureFunctionError(FxgradError, RuntimeError):
+    """A function that does not do the same when it is run again, where it has to.
+
+    `jit(control="follow")` runs a function again along the decisions that it knows in order to stage a way that it has
+    not taken before. What it depends on besides its arguments must not change meanwhile.
+
+    >>> rates = iter([0.1, 0.2, 0.3])
+    >>> @fx.jit(control="follow")
+    ... def f(x):
+    ...     step = x * next(rates)
+    ...     return step if x > 0 else -step
+    >>> f(1.0)
+    0.1
+    >>> f(-1.0)
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.ImpureFunctionError: f does not compute the same when it is run again with the same decisions
+      ...
+      try: make what it depends on (a clock, a global that changes, np.random) an argument, ...
+      see: errors/ImpureFunctionError
+    >>> g = fx.jit(lambda x, rate: x * rate if x > 0 else -x * rate, control="follow")
+    >>> g(1.0, 0.5), g(-1.0, 0.5)
+    (0.5, 0.5)
+    """
+
+
+class TooManyPathsError(FxgradError, RuntimeError):
+    """A function under `jit(control="follow")` whose decisions on values lead to more paths than it may have.
+
+    Each path is staged and compiled. Loops count once as long as nothing but numbers changes from step to step.
+
+    >>> @fx.jit(control="follow", max_paths=4)
+    ... def f(x):
+    ...     return x * int(x)  # a decision on the value of x: another path for every number
+    >>> for n in range(5):
+    ...     y = f(float(n))
+    Traceback (most recent call last):
+        ...
+    fxgrad.core.errors.TooManyPathsError: f has taken more than max_paths=4 ways, of which each is staged:
+      ...
+      try: fnp.where or fx.lax.cond in place of an `if` on values; ...
+      see: errors/TooManyPathsError
+    >>> g = fx.jit(lambda x: x * fnp.floor(x), control="follow", max_paths=4)
+    >>> [float(g(float(n))) for n in range(3)]
+    [0.0, 1.0, 4.0]
+    """
+
+
 class UnboundAxisError(FxgradError, NameError):
     """A collective over a name that no enclosing `vmap` and no mesh has given to an axis.
 

@@ -288,6 +288,7 @@ class Tracer:
     interpreter: Interpreter
     __array__: Callable[..., np.ndarray]  # attached, with the other members of arrays
     serial: Any = None  # the number of the step that made it, where steps are numbered
+    is_followed: ClassVar[bool] = False  # whether the level follows what Python decides by the value
     is_differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
 
     def __init_subclass__(cls) -> None:
@@ -339,6 +340,11 @@ class Tracer:
             f"{operation} of a traced value of {self.interpreter.name}",
             hint="a function of fxgrad.numpy in place of it, or `concretize` in the tracer of that interpreter",
         )
+
+    def decide(self, operation: str) -> Any:
+        """Return the value for Python itself, which goes on as the value says: as `concretize`, but a level that
+        follows Python's decisions knows values that are abstract otherwise."""
+        return self.concretize(operation)
 
 
 class PrimalTracer(Tracer):
@@ -407,6 +413,15 @@ def concretize(value: Any, operation: str) -> Any:
     while isinstance(value, Tracer):
         ensure_open(value, operation)
         value = value.concretize(operation)
+    return value
+
+
+def decide(value: Any, operation: str) -> Any:
+    """Return the plain array or scalar behind `value`, by which Python decides how to go on; raise
+    `ConcretizationError` if it is abstract and no level follows decisions."""
+    while isinstance(value, Tracer):
+        ensure_open(value, operation)
+        value = value.decide(operation)
     return value
 
 

@@ -37,7 +37,8 @@ class GraphTracer(Tracer):
     def concretize(self, operation: str) -> Any:
         hint = {
             "bool()": "for a branch on traced values use fnp.where, or mark the argument static "
-            "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while",
+            "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while, and so "
+            'does jit(control="follow")',
             "float()": f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}; or mark the argument "
             "static (static_argnums)",
             "use as an index": "mark the argument static (static_argnums) if it is a size; where a plain array is "
@@ -85,11 +86,15 @@ class GraphInterpreter(Interpreter):
 
     def new(self, aval: Aval) -> GraphTracer:
         """Return the tracer of a new input."""
-        return GraphTracer(self, Var(aval))
+        return self.trace(Var(aval))
+
+    def trace(self, var: Var) -> GraphTracer:
+        """Return a tracer of a variable."""
+        return GraphTracer(self, var)
 
     def atom(self, value: Any) -> Any:
         """Return the Var or Literal that stands for `value` in this graph."""
-        if type(value) is GraphTracer and value.interpreter is self:
+        if isinstance(value, GraphTracer) and value.interpreter is self:
             return value.variable
         kind = type_of(value)
         if kind in SCALARS or (kind in PLAIN and (kind is not np.ndarray or value.dtype == float0)):
@@ -115,7 +120,7 @@ class GraphInterpreter(Interpreter):
 
     def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         for a in args:
-            if type(a) is GraphTracer and a.interpreter is self:
+            if isinstance(a, GraphTracer) and a.interpreter is self:
                 break
         else:
             if not (self.stage_effects and primitive.acts(params)):
@@ -126,7 +131,7 @@ class GraphInterpreter(Interpreter):
         outputs = [Var(a) for a in (avals if primitive.multiple_results else (avals,))]
         quiet = ERROR_STATE.get() is not self.outer_error_state and {*np.geterr().values()} == {"ignore"}
         self.equations.append(Equation(primitive, inputs, outputs, params, site, quiet))
-        results = [replace_float0(GraphTracer(self, v)) for v in outputs]
+        results = [replace_float0(self.trace(v)) for v in outputs]
         return results if primitive.multiple_results else results[0]
 
 

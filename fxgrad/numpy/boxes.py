@@ -275,6 +275,8 @@ class Box(SurfaceObject):
         """Return the value, of which more may be known."""
         return self.value
 
+    decide = concretize
+
     def copy(self, order: str = "C") -> Any:
         """Return an array of the same entries, which are its own."""
         return Buffer(self.value)

@@ -29,6 +29,7 @@ class Cell:
     """
 
     __slots__ = ("context", "held", "layout", "shown", "version")
+    _fx_is_cell = True
     part: str | None = None  # "real" or "imag", where these are the entries' parts
 
     def __init__(self, value: Any):

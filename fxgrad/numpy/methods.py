@@ -17,7 +17,7 @@ from .. import ops
 from ..core import interpreter
 from ..core.devices import CPU, device_of
 from ..core.errors import DTypeError, FxgradError, ImmutableError, UnsupportedError
-from ..core.interpreter import VALUES, Tracer, concretize, levels, twin
+from ..core.interpreter import VALUES, Tracer, concretize, decide, levels, twin
 from ..core.surface import is_box, is_object
 from ..ops.operators import SIGNS, remember_view
 from .at_index import At
@@ -208,7 +208,7 @@ def device(self: Tracer) -> str:
 
 def item(self: Tracer, *index: Any) -> Any:
     """The value of the only entry, or of the one at `index`, as a Python number. Its derivative ends here."""
-    return np.asarray(concretize(self, "x.item()")).item(*index)
+    return np.asarray(decide(self, "x.item()")).item(*index)
 
 
 def tolist(self: Tracer) -> Any:

@@ -17,7 +17,7 @@ from ..core.arrays import is_array_like
 from ..core.aval import SCALARS, is_differentiable, kind_of
 from ..core.common_errors import BUFFER_REMEDY
 from ..core.errors import ArrayConversionError, ConcretizationError, UnsupportedError
-from ..core.interpreter import CURRENT, VALUES, PrimalTracer, Tracer, concretize
+from ..core.interpreter import CURRENT, VALUES, PrimalTracer, Tracer, concretize, decide
 from ..core.primitive import KERNEL_ERRORS, explain
 from ..core.surface import is_object, own
 from .kinds import NO_PARAMS
@@ -243,7 +243,7 @@ def scalar_conversion(convert: Callable[[Any], Any], operation: str) -> Callable
     def method(self: Tracer) -> Any:
         if convert is bool and self.size != 1:
             bool(np.zeros(self.shape))  # raises NumPy's error, whether the value is known or not
-        return convert(concretize(self, operation))
+        return convert(decide(self, operation))
 
     return method
 
@@ -255,7 +255,7 @@ def number_conversion(convert: Callable[[Any], Any], operation: str) -> Callable
 
     def method(self: Tracer) -> Any:
         level: Any = self
-        while isinstance(level, Tracer):
+        while isinstance(level, Tracer) and not level.is_followed:
             if level.is_differentiated:
                 raise ArrayConversionError(
                     f"{operation} of a traced value {self.aval!r}: its derivative would be lost",

@@ -77,6 +77,11 @@ class CompiledGraph:
             self.code = None
             self.calls, self.pause = max(int(self.tier.price / (QUESTIONS * self.cost)), 1), 1
 
+    @property
+    def captured(self) -> dict[Any, Any]:
+        """The values from outside."""
+        return self.graph.captured
+
     def choose_code(self) -> Callable[..., list[Any]]:
         """The code for a call with values of NumPy while it is not settled."""
         assert self.tier is not None

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper, wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Self, cast, overload
 
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, SCALARS, aval_of, is_differentiable
@@ -178,17 +178,34 @@ class jit(Generic[P, R]):
             call with arguments of these shapes on: where many small kernels follow one another, launching them takes
             most of the time. Arguments have to be arrays, and the host must not need to know values
             (`fx.lax.while_loop`). Arrays on the processor are computed with as otherwise.
+        control: "follow" (experimental) follows what Python decides by values: `if`, `while`, `for` over a `range`,
+            `break`, exceptions, `int(x)`. Each way is staged when it is first taken, and kept; states of the program
+            that come again, as in loops, count once. The function must do the same whenever it is run. An integer
+            that counts in a loop is a traced value from the third round on. What is compiled are the segments between
+            decisions, so a loop costs a call of compiled code in each round: `fx.lax.while_loop` is faster.
+        max_paths: with `control="follow"`, how many ways may be staged for one kind of arguments.
         donate_argnums, donate_argnames, keep_unused, inline, device, backend: for programs written for JAX. Nothing
             depends on them: arguments are never overwritten, and arrays are computed with where they are.
 
     Raises:
         ConcretizationError: `fun` needs the value of a traced argument.
+        ImpureFunctionError: with `control="follow"`, `fun` does not do the same when it is run again.
         StaticArgumentError: a static argument is not hashable.
         StructureError: `fun` is no function, or one that yields its results.
+        TooManyPathsError: with `control="follow"`, decisions lead to more than `max_paths` ways.
+        ValueError: `control` is something else.
 
     >>> f = fx.jit(lambda x, n: fnp.sin(x) ** n, static_argnums=1)
     >>> float(f(0.0, 2))
     0.0
+    >>> @fx.jit(control="follow", max_paths=8)
+    ... def halve(x):
+    ...     n = 0
+    ...     while x > 1.0:
+    ...         x, n = x / 2, n + 1
+    ...     return x, n
+    >>> halve(12.0), halve(1000.0)
+    ((0.75, 4), (0.9765625, 10))
     """
 
     fun: Callable[P, R]
@@ -208,6 +225,10 @@ class jit(Generic[P, R]):
         if fun is None:
             inspect.signature(cls.__init__).bind(None, None, **options)  # a wrong name is an error here
             return partial(cls, **options)
+        if options.get("control") == "follow":
+            from .follow.jitted import FollowingJit  # for whoever asks for it
+
+            return super().__new__(cast(Any, FollowingJit))
         return super().__new__(cls)
 
     def __init__(
@@ -218,6 +239,8 @@ class jit(Generic[P, R]):
         static_argnames: str | Sequence[str] | None = None,
         fastmath: bool = False,
         cuda_graph: bool = False,
+        control: str | None = None,
+        max_paths: int = 64,
         donate_argnums: int | Sequence[int] | None = None,
         donate_argnames: str | Sequence[str] | None = None,
         keep_unused: bool = False,
@@ -232,6 +255,9 @@ class jit(Generic[P, R]):
                 f"jit takes a function that returns its result, {function_name(fun)} yields it",
                 hint="return a list",
             )
+        if control not in (None, "follow"):
+            raise ValueError(f'jit: control is None or "follow", not {control!r}')
+        self.max_paths = max_paths
         load_methods()  # a function that was pickled finds jit here, not in the package
         self.fun, self.fastmath, self.cuda_graph = fun, fastmath, cuda_graph
         self.options = {
@@ -239,6 +265,8 @@ class jit(Generic[P, R]):
             "static_argnames": static_argnames,
             "fastmath": fastmath,
             "cuda_graph": cuda_graph,
+            "control": control,
+            "max_paths": max_paths,
         }
         self.names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames or ())
         self.static = as_argnums(static_argnums)
@@ -368,7 +396,7 @@ class jit(Generic[P, R]):
                 entry = self.cache.get(key)
         if entry is None:
             entry = self.compile(fun, dynamic, kwargs, site)
-            if not any(isinstance(v, Tracer) for v in entry.graph.captured.values()):
+            if not any(isinstance(v, Tracer) for v in entry.captured.values()):
                 known = self.cache.get(key)  # made by another thread meanwhile
                 if known is None:
                     self.cache[key] = entry

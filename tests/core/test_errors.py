@@ -23,14 +23,27 @@ BUILTINS = {
     fx.AxisError: [ValueError, IndexError],
     fx.ConcretizationError: [TypeError],
     fx.DTypeError: [TypeError],
+    fx.ImpureFunctionError: [RuntimeError],
     fx.IndexingError: [IndexError],
     fx.NonScalarError: [TypeError],
     fx.NotLinearError: [ValueError],
     fx.ShapeError: [ValueError],
     fx.StaticArgumentError: [ValueError],
     fx.StructureError: [TypeError, ValueError],
+    fx.TooManyPathsError: [RuntimeError],
 }
 FLOAT32 = X.astype(np.float32)
+
+
+def by_chance():
+    """A jitted function that is not pure."""
+    numbers = iter([1.0, 2.0, 3.0])
+
+    def draw(x):
+        y = x * next(numbers)
+        return y if x > 0 else -y
+
+    return fx.jit(draw, control="follow")
 
 
 def mistake(call):
@@ -284,6 +297,10 @@ def test_tracers_in_tasks_and_threads_that_have_a_copy_of_the_context():
     ("a mask under vmap", lambda: fx.vmap(lambda x: x[x > 0])(X[None]), fx.IndexingError, ["fnp.where"]),
     ("a list as static argument", lambda: fx.jit(lambda x, n: x, static_argnums=1)(1.0, [2]), fx.StaticArgumentError,
      ["list is not hashable", "tuple"]),
+    ("too many ways", lambda: [fx.jit(lambda x: x * int(x), control="follow", max_paths=0)(1.0)],
+     fx.TooManyPathsError, ["max_paths=0", "fnp.where"]),
+    ("other numbers in each run", lambda: [f(v) for f in [by_chance()] for v in (1.0, -1.0)],
+     fx.ImpureFunctionError, ["does not compute the same", "fx.random"]),
 )  # fmt: skip
 def test_values_that_are_not_known(call, ours, parts):
     verify(call, ours, parts)

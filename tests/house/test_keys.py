@@ -90,6 +90,7 @@ MEMORIES = {
     "core/same_graphs.py": "interned Graphs: key_of, params_key",
     "transforms/custom/jvp_vjp.py": "structure and avals of results, to be compared with the function's: key_of",
     "transforms/sparse_jacobian.py": "recipes: the Graph of tangents, what it closes over: graph_key, key_of",
+    "transforms/follow/stack.py": "code objects, which are equal only with equal instructions",
     "transforms/jit.py": "programs: key_of, tree_key",
     "compat/texts/__init__.py": "files of the package",
     "compat/_declare/documentation.py": "the forms of functions",

@@ -1,0 +1,1 @@
+"""`jit(control="follow")`: compiled code that follows Python's decisions on values."""

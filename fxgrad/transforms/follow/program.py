@@ -1,0 +1,276 @@
+"""Programs that `jit(control="follow")` has learned: segments of compiled code between decisions.
+
+A `Program` is an automaton. A *node* is a decision: Python asked for the value of a traced number, and goes on as the
+answer says. A *way* leads from an answer to the next decision, or to the end: a Graph, compiled, that reads and writes
+registers, which are named by the variables of the Graphs. A way that leads to a decision in a state that is known
+ends at its node, after *moves* that put the traced values of this path where those of the known one are. So loops of
+Python become circles, and branches meet again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ...core import pytree
+from ...core.errors import TooManyPathsError, UnsupportedError
+from ...core.graph import Equation, Graph, Literal, Var
+from ...core.interpreter import decide, is_plain
+from ...core.primitive import KERNEL_ERRORS
+from ...core.snapshot import Snapshots
+from ...core.surface import release_all
+from ..arguments import unshare_results
+from ..compiled_graph import CompiledGraph
+from .state import Names, State
+
+Registers = dict[Var, Any]
+LARGEST = (
+    1 << 31
+)  # to which integers of Python that change are traced values: a product of two of them is exact
+
+
+class End:
+    """The end of a program: the atoms and the structure of its results."""
+
+    __slots__ = ("outputs", "structure")
+
+    def __init__(self, outputs: Sequence[Any], structure: Any):
+        self.outputs, self.structure = outputs, structure
+
+
+class Node:
+    """A decision: Python asks for the value of `question` by `operation` (`bool()`, `int()`, …) at `site`.
+
+    `state` is that of the program, `changing` has the names of numbers whose values are registers, and `registers` are
+    those of the state, `numbers` among them integers in the place of Python's. `parent` is the way that led here first.
+    """
+
+    __slots__ = (
+        "changing",
+        "numbers",
+        "operation",
+        "parent",
+        "question",
+        "registers",
+        "site",
+        "state",
+        "ways",
+    )
+
+    def __init__(self, question: Any, operation: str, site: Any, state: State, changing: Names, parent: Way):
+        self.question, self.operation, self.site = question, operation, site
+        self.state, self.changing, self.parent = state, changing, parent
+        self.registers: list[Var] = []
+        self.numbers: list[Var] = []
+        self.ways: dict[Hashable, Way] = {}
+
+    def check_numbers(self, registers: Registers) -> None:
+        """Check that traced integers in the place of Python's are far from where they would wrap around."""
+        for variable in self.numbers:
+            value = registers[variable]
+            if is_plain((value,)) and abs(value) > LARGEST:
+                raise UnsupportedError(
+                    f"an integer of Python that changes in a loop has grown to {value!r}: a traced one wraps around",
+                    hint="a float, or fx.jit without control",
+                    site=self.site,
+                )
+
+
+class Way:
+    """What is computed after the answer to a decision (at first: after the start), up to the next one."""
+
+    __slots__ = ("answer", "code", "equations", "graph", "moves", "node", "target", "times")
+
+    def __init__(self, node: Node | None, answer: Any, graph: Graph, fastmath: bool):
+        self.node, self.answer, self.graph = node, answer, graph
+        self.code = CompiledGraph(graph, None, fastmath) if graph.equations else None
+        self.target: Node | End | None = None
+        self.moves: list[tuple[Var, Any]] = []
+        self.times = 0
+
+    def run(self, registers: Registers) -> None:
+        """Compute from registers into registers."""
+        self.times += 1
+        if self.code is not None:
+            values = [registers[v] for v in self.graph.inputs]
+            results = compute(self.code, values)
+            for variable, result in zip(self.graph.outputs, results):
+                registers[variable] = result
+
+    def move(self, registers: Registers, captured: dict[Var, Any]) -> None:
+        """Put the traced values of this path where those of the target's are."""
+        if self.moves:
+            values = [value_of(atom, registers, captured) for _, atom in self.moves]
+            for (variable, _), value in zip(self.moves, values):
+                registers[variable] = value
+        if type(self.target) is Node:
+            self.target.check_numbers(registers)
+
+
+def compute(code: CompiledGraph, values: list[Any]) -> Sequence[Any]:
+    """The results of a compiled Graph."""
+    if code.plain is None or not is_plain(values):
+        return code.code_for(values)(*values)
+    function = code.code
+    if function is None:
+        code.pause -= 1
+        function = code.plain if code.pause > 0 else code.choose_code()
+    try:
+        return function(*values)
+    except KERNEL_ERRORS as error:
+        code.raise_with_location(error, function)
+
+
+def value_of(atom: Any, registers: Registers, captured: dict[Var, Any]) -> Any:
+    """The value of a variable or literal, or a number itself."""
+    if type(atom) is Var:
+        return registers[atom] if atom in registers else captured[atom]
+    return atom.value if type(atom) is Literal else atom
+
+
+def read_answer(operation: str, value: Any) -> Hashable:
+    """What Python's decision depends on: the truth, or the number itself."""
+    if operation == "bool()":
+        return bool(value)
+    number = np.asarray(value).item()
+    return number if type(number) is int else (type(number), repr(number))
+
+
+class Program:
+    """What is known of a function for arguments of one kind.
+
+    Args:
+        explore: stages the function along a way that is not known; see `following.explore`.
+        inputs: the variables of the arguments.
+        max_paths: how many ways may be staged anew.
+        fastmath: as of `jit`.
+    """
+
+    guard: Any = None
+    plain = True  # it takes plain values
+
+    def __init__(
+        self, explore: Callable[..., Any], inputs: Sequence[Var], max_paths: int, fastmath: bool, name: str
+    ):
+        self.explore, self.inputs, self.max_paths, self.fastmath = explore, inputs, max_paths, fastmath
+        self.name = name
+        self.start: Way | None = None
+        self.nodes: dict[Hashable, Node] = {}
+        self.places: dict[
+            Hashable, set[Names]
+        ] = {}  # of nodes with changing numbers, by where the frames stand
+        self.captured: dict[Var, Any] = {}
+        self.captured_vars: dict[int, Var] = {}
+        self.snapshot = Snapshots()
+        self.paths = 0
+        self.lock = threading.RLock()
+
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """The result for flat arguments."""
+        registers: Registers = dict(zip(self.inputs, leaves))
+        way, target = self.start, None
+        if way is None:
+            target = self.learn(None, None, None, registers)
+        while True:
+            if way is not None:
+                way.run(registers)
+                way.move(registers, self.captured)
+                target = way.target
+            if isinstance(target, End):
+                return self.finish(target, registers, leaves)
+            node = cast(Node, target)
+            value = decide(value_of(node.question, registers, self.captured), node.operation)
+            answer = read_answer(node.operation, value)
+            way = node.ways.get(answer)
+            if way is None:
+                target = self.learn(node, answer, value, registers)
+
+    def learn(self, node: Node | None, answer: Hashable, value: Any, registers: Registers) -> Node | End:
+        """Stage what follows an answer, and compute it; return where that leads."""
+        with self.lock:
+            way = self.start if node is None else node.ways.get(answer)
+            if way is None:  # and no other thread has learned it meanwhile
+                self.paths += 1
+                if self.paths > self.max_paths:
+                    raise self.error_of_paths()
+                return self.explore(self, node, value, registers)
+        way.run(registers)
+        way.move(registers, self.captured)
+        assert way.target is not None
+        return way.target
+
+    def find(self, state: State) -> Node | None:
+        """The node of a state, if it is known."""
+        if not state.is_complete:
+            return None
+        found = self.nodes.get(state.key())
+        for changing in self.places.get(state.place, ()) if found is None else ():
+            if changing <= state.writers.keys() and all(
+                abs(state.numbers.get(n, 0)) <= LARGEST
+                for n in changing
+                if type(state.numbers.get(n, 0)) is int
+            ):
+                found = found or self.nodes.get(state.key(changing))
+        return found
+
+    def enter(self, node: Node) -> None:
+        """Make a node known by its state."""
+        if node.state.is_complete:
+            self.nodes[node.state.key(node.changing)] = node
+            if node.changing:
+                self.places.setdefault(node.state.place, set()).add(node.changing)
+
+    def finish(self, end: End, registers: Registers, leaves: Sequence[Any]) -> Any:
+        """The result of the program."""
+        results = [value_of(atom, registers, self.captured) for atom in end.outputs]
+        results = (
+            unshare_results(results, [*leaves, *self.captured.values()]) if is_plain(results) else results
+        )
+        return pytree.unflatten(end.structure, release_all(results))
+
+    def ways(self) -> Iterator[Way]:
+        """All ways, from the start on."""
+        pending, seen = [self.start], set()
+        while pending:
+            way = pending.pop()
+            if way is not None and id(way) not in seen:
+                seen.add(id(way))
+                yield way
+                if type(way.target) is Node:
+                    pending += reversed(way.target.ways.values())
+
+    def error_of_paths(self) -> TooManyPathsError:
+        """The error for more paths than are allowed, with the decisions and how often each way was taken."""
+        counts: dict[tuple[str, str], dict[str, int]] = {}
+        for way in self.ways():
+            if way.node is not None:
+                answers = counts.setdefault((str(way.node.site), way.node.operation), {})
+                text = repr(np.asarray(way.answer).item())
+                answers[text] = answers.get(text, 0) + way.times
+        lines = [
+            f"  {site}: {operation} was "
+            + ", ".join(f"{answer} {times}×" for answer, times in [*answers.items()][:6])
+            + (f" and {len(answers) - 6} others" if len(answers) > 6 else "")
+            for (site, operation), answers in counts.items()
+        ]
+        return TooManyPathsError(
+            f"{self.name} has taken more than max_paths={self.max_paths} ways, of which each is staged:\n"
+            + "\n".join(lines[:12]),
+            hint="fnp.where or fx.lax.cond in place of an `if` on values; a `while` loop or fx.lax.fori_loop in "
+            "place of a list that grows; max_paths= for more",
+        )
+
+
+def segment(
+    equations: Sequence[Equation], outputs: Sequence[Var], captured: dict[Var, Any], name: str
+) -> Graph:
+    """The Graph of some equations of a program: its inputs are the variables that they read from before."""
+    made = {v for equation in equations for v in equation.outputs}
+    read = dict.fromkeys(v for e in equations for v in e.inputs if type(v) is Var)
+    inputs = [v for v in read if v not in made and v not in captured]
+    graph = Graph(inputs, equations, outputs, captured, name).prune()
+    used = {v for e in graph.equations for v in e.inputs if type(v) is Var}
+    return Graph([v for v in inputs if v in used], graph.equations, graph.outputs, graph.captured, name)

@@ -1,0 +1,198 @@
+"""What a frame of Python holds on its stack of operands, below the operation that it carries out.
+
+A frame tells its variables, but not the operands of unfinished expressions, the iterators of its `for` loops, or the
+exits of its `with` blocks. How many there are follows from the code: every instruction says how it changes the depth
+of the stack.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dis
+import functools
+import inspect
+import operator
+import types
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ...core.interpreter import Tracer
+
+# Operations that run other code, and push one result afterwards, or take what they need and jump.
+PUSHING = (
+    "CALL",
+    "BINARY_",
+    "COMPARE_OP",
+    "CONTAINS_OP",
+    "LOAD_ATTR",
+    "LOAD_METHOD",
+    "UNARY_",
+    "TO_BOOL",
+    "FOR_ITER",
+)
+JUMPING = ("POP_JUMP", "JUMP_IF")
+ENDING = ("JUMP_FORWARD", "JUMP_BACKWARD", "RETURN", "RAISE_VARARGS", "RERAISE")
+
+
+def hidden_depth(code: CodeType, lasti: int) -> int | None:
+    """Return how many values lie on the stack below those that the instruction at `lasti` takes; None if that is
+    unknown: in handlers of exceptions, and where other instructions run code."""
+    offsets, instructions, depths = stack_depths(code)
+    index = bisect.bisect_right(offsets, lasti) - 1  # the offset may be that of an instruction's cache
+    depth = depths.get(offsets[index])
+    name = instructions[index].opname
+    if depth is None or not name.startswith(PUSHING + JUMPING):
+        return None
+    return depth + effect(instructions[index], False) - name.startswith(PUSHING)
+
+
+def effect(instruction: dis.Instruction, jumps: bool) -> int:
+    """Return by how much an instruction deepens the stack."""
+    has_argument = instruction.opcode >= dis.HAVE_ARGUMENT
+    return dis.stack_effect(instruction.opcode, instruction.arg if has_argument else None, jump=jumps)
+
+
+@functools.lru_cache(1024)
+def stack_depths(code: CodeType) -> tuple[list[int], list[dis.Instruction], dict[int, int | None]]:
+    """Return the offsets of the instructions, these, and the depth of the stack before each that is reached without an
+    exception; None where ways that lead there disagree."""
+    instructions = list(dis.get_instructions(code))
+    offsets = [instruction.offset for instruction in instructions]
+    depths: dict[int, int | None] = {}
+    pending = [(0, 0)]
+    while pending:
+        offset, depth = pending.pop()
+        if offset in depths:
+            if depths[offset] != depth:
+                depths[offset] = None
+            continue
+        depths[offset] = depth
+        index = bisect.bisect_left(offsets, offset)
+        instruction = instructions[index]
+        if instruction.opcode in JUMPS:
+            pending.append((instruction.argval, depth + effect(instruction, True)))
+        if not instruction.opname.startswith(ENDING) and index + 1 < len(offsets):
+            pending.append((offsets[index + 1], depth + effect(instruction, False)))
+    return offsets, instructions, depths
+
+
+JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
+CONVERSIONS = (bool, int, float, complex, operator.index)  # functions of C that ask their argument once
+ASKING_ONCE = (*JUMPING, "TO_BOOL", "UNARY_NOT", "FOR_ITER")  # other operations that do
+LOADS = ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
+
+
+def enters(frame: types.FrameType, code: CodeType) -> bool:
+    """Return whether the operation that a frame carries out has entered this code itself, and not by a function of C
+    (`max`, `sorted`, `map`), which would hide how far it is."""
+    instruction = current_instruction(frame)
+    if instruction.opname.startswith("CALL"):
+        return any(part is code for part in codes_of(callee(frame)))
+    return instruction.opname in ("LOAD_ATTR", "FOR_ITER")
+
+
+def asks_once(frame: types.FrameType, is_equality: bool) -> bool:
+    """Return whether the operation that a frame carries out asks for one value only, and goes on by itself;
+    `is_equality` says whether it asks if two values are equal, as comparisons of containers do for each entry."""
+    instruction = current_instruction(frame)
+    if instruction.opname == "COMPARE_OP":  # which since Python 3.13 decides, too
+        return not is_equality or compares_numbers(frame)
+    if instruction.opname.startswith("CALL"):
+        called = callee(frame)
+        return any(called is conversion for conversion in CONVERSIONS)
+    return instruction.opname.startswith(ASKING_ONCE)
+
+
+def compares_numbers(frame: types.FrameType) -> bool:
+    """Return whether the operands of a comparison are numbers, and what is computed from them."""
+    instructions = stack_depths(frame.f_code)[1]
+    start, end = first_operand(frame), instructions.index(current_instruction(frame))
+    for instruction in instructions[start:end] if start is not None else ():
+        name = instruction.opname
+        names = instruction.argval if type(instruction.argval) is tuple else (instruction.argval,)
+        if name.startswith(("LOAD_FAST", "LOAD_DEREF")):
+            if not all(
+                isinstance(frame.f_locals.get(v), (Tracer, int, float, complex, np.generic)) for v in names
+            ):
+                return False
+        elif name not in ("LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE"):
+            return False
+    return start is not None
+
+
+def first_operand(frame: types.FrameType) -> int | None:
+    """Return the index of the instruction that pushes the first operand of the current operation."""
+    hidden = hidden_depth(frame.f_code, frame.f_lasti)
+    offsets, _, depths = stack_depths(frame.f_code)
+    index = bisect.bisect_right(offsets, frame.f_lasti) - 2
+    while index > 0 and depths.get(offsets[index]) != hidden:
+        index -= 1
+    return None if hidden is None else index
+
+
+def current_instruction(frame: types.FrameType) -> dis.Instruction:
+    """Return the instruction that a frame carries out."""
+    offsets, instructions, _ = stack_depths(frame.f_code)
+    return instructions[bisect.bisect_right(offsets, frame.f_lasti) - 1]
+
+
+def callee(frame: types.FrameType) -> Any:
+    """Return what a frame calls, if the code names it: a variable, or an attribute of one; otherwise None."""
+    instructions, index = stack_depths(frame.f_code)[1], first_operand(frame)
+    if index is None:
+        return None
+    index += instructions[index].opname == "PUSH_NULL"
+    found = instructions[index]
+    if found.opname not in LOADS:
+        return None
+    for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if found.argval in names:
+            value = names[found.argval]
+            break
+    else:
+        return None
+    while (found := instructions[(index := index + 1)]).opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        value = inspect.getattr_static(value, found.argval, None)
+    return value
+
+
+def codes_of(value: Any) -> Iterator[CodeType]:
+    """The codes that a call of a value enters."""
+    value = getattr(value, "__func__", value)
+    if isinstance(value, types.FunctionType):
+        yield value.__code__
+    elif isinstance(value, functools.partial):
+        yield from codes_of(value.func)
+    else:
+        names = ("__init__", "__new__") if isinstance(value, type) else ("__call__",)
+        for name in names:
+            function = inspect.getattr_static(value if isinstance(value, type) else type(value), name, None)
+            function = getattr(function, "__func__", function)
+            if isinstance(function, types.FunctionType):
+                yield function.__code__
+
+
+@functools.lru_cache(1024)
+def assigns_globals(code: CodeType) -> bool:
+    """Return whether a code, or a function which it defines, assigns to globals."""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    names = {i.opname for i in stack_depths(code)[1]}
+    return bool(names & {"STORE_GLOBAL", "DELETE_GLOBAL"}) or any(map(assigns_globals, inner))
+
+
+@functools.lru_cache(1024)
+def global_names(code: CodeType) -> frozenset[str]:
+    """Return the names of the globals that a code, and the functions which it defines, may read."""
+    names = [i.argval for i in stack_depths(code)[1] if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
+    inner = [global_names(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return frozenset(names).union(*inner)
+
+
+def next_operation(code: CodeType, lasti: int) -> str:
+    """Return the name of the operation after the one at `lasti`."""
+    offsets, instructions, _ = stack_depths(code)
+    index = bisect.bisect_right(offsets, lasti)
+    return instructions[index].opname if index < len(instructions) else ""
