@@ -2,13 +2,13 @@
 
 from functools import partial
 
+import jax
 import numpy as np
 import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
 
-jax = pytest.importorskip("jax")
 jax.config.update("jax_enable_x64", True)
 
 NAMES = ["segment_sum", "segment_prod", "segment_max", "segment_min"]
