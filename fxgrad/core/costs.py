@@ -64,7 +64,7 @@ NUMBER_TIME = 60.0  # a normal number made of it
 REJECTION_TIME = 150.0  # a sample by rejection
 
 # -- Python that is written for a Graph -----------------------------------------
-LATE_CALLS = 4  # calls that carry out the Graph of a pullback, or a declared function, before it is compiled
+LATE_CALLS = 16  # calls that carry out the Graph of a pullback, or a declared function, before it is compiled
 
 # -- one way of NumPy's in place of another -------------------------------
 INDEXED_ENTRIES = 4096  # entries of indexed sums and choices from which on preparations pay

@@ -1,13 +1,14 @@
-"""Derivation of reverse mode: the pullback of a primitive is made once for each pattern of operands (which of them need
-a cotangent, which were broadcast or promoted, their dtypes), and compiled once it pays (`pullback_code`).
+"""Derivation of reverse mode: the pullback of a primitive is compiled to straight-line Python and cached.
 
-A rule is staged, and unneeded equations are dropped. The operands and results that it still reads are its residuals:
-exactly these are kept between the forward and the backward pass.
+A rule is staged once for each pattern of operands (which of them need a cotangent, which were broadcast or promoted,
+their dtypes). Unneeded equations are dropped, and the rest is compiled. The operands and results that it still reads
+are its residuals: exactly these are kept between the forward and the backward pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
 from ..core.graph import Equation, Graph, Var
-from ..core.interpreter import is_plain
+from ..core.interpreter import EVAL, is_plain, use_context
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..kernels.codegen.late import LateCode
@@ -301,9 +302,12 @@ class JointPullback(PullbackRule):
             return results
 
         def transpose(*given: Any) -> list[Any]:
-            if not takes_rules(given, is_plain(given)):
+            if not takes_rules(given):
                 return code.compile()(*given)
-            return place_results(positions, [ct if ct is None else densify(ct) for ct in pullback(*given)])
+            with use_context(EVAL) if is_plain(given) else nullcontext():
+                return place_results(
+                    positions, [ct if ct is None else densify(ct) for ct in pullback(*given)]
+                )
 
         def compile_code() -> Callable[..., list[Any]]:
             graph = self.written_pullback() if present == (0,) and not extra_avals else None

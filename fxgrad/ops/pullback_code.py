@@ -13,7 +13,7 @@ from typing import Any
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.costs import FUSED_ENTRIES, PRUNED_EQUATIONS
 from ..core.graph import Graph
-from ..core.interpreter import CURRENT, EVAL, Tracer
+from ..core.interpreter import EVAL, Tracer, use_context
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
 from ..kernels.codegen.late import LateCode, carry_out, read_atom
@@ -181,7 +181,8 @@ class PullbackCode:
 
     def compute_plain(self, ct: Any, residuals: Sequence[Any]) -> tuple:
         """Return the cotangents for plain values. The last residuals are the avals of the projected operands."""
-        results = self.carry_out(ct, residuals, True)
+        with use_context(EVAL):
+            results = self.carry_out(ct, residuals, True)
         for i, aval in zip(self.projected, residuals[len(self.kept) :]):
             results[i] = project(results[i], aval)
         return tuple(results)
@@ -193,7 +194,7 @@ class PullbackCode:
     def carry_out(self, ct: Any, residuals: Sequence[Any], plain: bool) -> list[Any]:
         """Compute the cotangents without further code."""
         graph = self.graph
-        if graph is None and not takes_rules((ct, *residuals), plain):
+        if graph is None and not (plain or takes_rules((ct, *residuals))):
             graph = self.stage()
         if graph is None:
             known = dict(zip(self.kept, residuals))
@@ -269,11 +270,9 @@ class PullbackCode:
         return source.function(f"pullback_{self.name}", parameters, f"({', '.join(results)},)")
 
 
-def takes_rules(values: Sequence[Any], plain: bool) -> bool:
-    """Whether a rule may be applied to values as it is. An array of another library than NumPy's has operators of its
-    own, where a rule means operations; and what it does to plain values is no step of a level that is open."""
-    if plain:
-        return CURRENT.get() is EVAL
+def takes_rules(values: Sequence[Any]) -> bool:
+    """Whether a rule may be applied to values as it is: an array of another library than NumPy's has operators of its
+    own, where a rule means operations."""
     return all([type(v) in PLAIN or isinstance(v, Tracer) for v in values])
 
 

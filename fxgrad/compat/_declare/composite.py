@@ -14,6 +14,7 @@ from ...extend import (
     Cache,
     Elementwise,
     General,
+    LateCode,
     Tracer,
     aval_of,
     compile_graph,
@@ -93,7 +94,7 @@ class CompiledPlan:
 
     def __init__(self, forward: Callable[..., list[Any]], derive_pullback: Callable[..., Any] | None):
         self.forward, self.rule, self.save_residuals = forward, None, None
-        if type(forward) is derive.LateCode and forward.code is None:
+        if type(forward) is LateCode and forward.code is None:
             forward.uses.append(partial(setattr, self, "forward"))
         self.derive_pullback = derive_pullback  # what derives the rule once there is a result
 
@@ -212,7 +213,7 @@ class Composite(General):
 
             found = self.own_results(run_uncompiled, None)
             if not self.by_value and may_compile(avals, self.by_value is False):
-                found = derive.LateCode(found, compile_forward)
+                found = LateCode(found, compile_forward)
                 found.uses.append(partial(self.forward_cache.__setitem__, key))
             self.forward_cache[key] = found
         return found

@@ -1,5 +1,5 @@
 """Generated source of the functions that users call. They have the parameters of the declared function, and contain the
-fast path without a further call. The source is written and compiled after a few calls: see `first_calls`.
+fast path without a further call. The source is written and compiled at the first call.
 """
 
 from __future__ import annotations
