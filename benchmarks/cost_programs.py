@@ -547,7 +547,6 @@ UNMEASURED = {
     "SEEN_ORDER": "the same",
     "PRUNED_EQUATIONS": "the same",
     "SCALED_ROW": "whatever lies between the rows of two operands",
-    "LATE_CALLS": "first calls, of which a process has one each: benchmarks/first_second.py",
     "REPEATED_STEPS": "memory against time",
     "REPEATED_ENTRIES": "the same",
     "REORDERED_GAIN": "a factor of products, not a time",

@@ -63,9 +63,6 @@ WORD_TIME = 20.0  # a word of 64 bits
 NUMBER_TIME = 60.0  # a normal number made of it
 REJECTION_TIME = 150.0  # a sample by rejection
 
-# -- Python that is written for a Graph -----------------------------------------
-LATE_CALLS = 16  # calls that carry out the Graph of a pullback, or a declared function, before it is compiled
-
 # -- one way of NumPy's in place of another -------------------------------
 INDEXED_ENTRIES = 4096  # entries of indexed sums and choices from which on preparations pay
 WHERE_ENTRIES = 1024  # entries from which on `where` is slower than a multiplication by the mask

@@ -191,12 +191,12 @@ class Graph:
     def prune(self, keep_effects: bool = True) -> Graph:
         """Return the graph without the equations and captured values that no output needs. Effects stay if
         `keep_effects`."""
-        needed = set(self.outputs)
+        needed = {v for v in self.outputs if type(v) is Var}
         kept: list[Equation] = []
         for equation in reversed(self.equations):
-            if not needed.isdisjoint(equation.outputs) or (keep_effects and equation.effectful):
+            if any(v in needed for v in equation.outputs) or (keep_effects and equation.effectful):
                 kept.append(equation)
-                needed.update(equation.inputs)
+                needed.update(v for v in equation.inputs if type(v) is Var)
         captured = {v: value for v, value in self.captured.items() if v in needed}
         return Graph(self.inputs, kept[::-1], self.outputs, captured, self.name)
 

@@ -8,22 +8,246 @@ are its residuals: exactly these are kept between the forward and the backward p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..core.aval import Aval, aval_of, check_dtype, is_differentiable
+from ..core.costs import FUSED_ENTRIES, PRUNED_EQUATIONS
 from ..core.graph import Equation, Graph, Var
-from ..core.interpreter import EVAL, is_plain, use_context
+from ..core.interpreter import is_plain
 from ..core.pullback import PullbackRule
 from ..core.staging import stage
-from ..kernels.codegen.late import LateCode
-from ..kernels.codegen.source import compile_graph
-from .masked import densify
-from .pullback_code import Pullback, compile_pullback, simplify_values, takes_rules
+from ..kernels.codegen.source import INDENT, FunctionBuilder, compile_graph
+from .masked import Masked, Support, densify, restore_support
+from .projection import project
 from .transpose import transpose_graph
+
+
+class Pullback(PullbackRule):
+    """A compiled pullback: `pull_plain` calls kernels, `pull` calls binding functions.
+
+    save_residuals(snapshot, y, values) → residuals (None: no residuals): the values that `saved_from` lists, then
+    avals. `finite`: all partial derivatives are finite; None if the operation is not elementwise, so that the support
+    of a masked cotangent differs from that of the results; `reach` then computes one from the other, if it can. It is
+    the pullback of `primitive` with `params`, for operands of these avals.
+    """
+
+    __slots__ = (
+        "finite",
+        "operands",
+        "params",
+        "primitive",
+        "projected",
+        "pull_plain",
+        "reach",
+        "save_residuals",
+        "saved_from",
+        "traced",
+    )
+    saved_from: list[int]
+
+    def __init__(
+        self,
+        save_residuals: Callable | None,
+        saved_from: list[int],
+        pull_plain: Callable | None,
+        pull_traced: Callable,
+        projected: list[int],
+        finite: bool | None,
+    ):
+        self.save_residuals = save_residuals
+        self.saved_from = saved_from
+        self.pull_plain = pull_plain
+        self.traced = pull_traced
+        self.projected, self.finite = projected, finite
+        self.reach: Callable | None = None
+        self.primitive: Any = None
+        self.params: dict[str, Any] = {}
+        self.operands: Sequence[Aval] = ()
+
+    def map_residuals(self, residuals: Sequence[Any], operand: Callable, result: Callable) -> tuple:
+        """See `PullbackRule`."""
+        filled = [result(0, v) if k == 0 else operand(k - 1, v) for k, v in zip(self.saved_from, residuals)]
+        return (*filled, *residuals[len(filled) :])
+
+    def pull(self, ct: Any, *residuals: Any) -> list[Any]:
+        """Cotangents for a cotangent of any kind. The last residuals are the avals of the projected operands."""
+        count = len(residuals) - len(self.projected)
+        masked = ct if type(ct) is Masked else None
+        if masked is not None and self.finite is None:
+            ct = masked.densify()
+            masked = None if self.reach is None else Masked(ct, Support(self.reach, masked.support))
+        results = list(self.traced(ct.value if type(ct) is Masked else ct, *residuals[:count]))
+        if masked is not None:
+            results = [None if r is None else restore_support(r, masked, bool(self.finite)) for r in results]
+        for i, aval in zip(self.projected, residuals[count:]):
+            results[i] = project(results[i], aval)
+        return results
+
+
+def compile_pullback(
+    rule: Callable,
+    avals: Sequence[Aval],
+    needed: Sequence[Any],
+    projected: list[int],
+    finite: bool | None,
+    name: str,
+    shaped: bool,
+) -> Pullback:
+    """Compile rule(ct, y, *values) → cotangents (or None, or Masked) of the needed operands. `shaped`: the avals have
+    the shapes of the operands, and do not stand for those of all shapes."""
+    layout: list[str] = []
+    places: dict[int, int] = {}  # operand → position among the staged results
+    clean: list[int] = []  # the positions of supports that are computed on demand
+
+    def flatten_results(*tracers: Any) -> list[Any]:
+        results = []
+        for i, result in enumerate(rule(*tracers)):
+            places[i] = len(results)
+            if result is None:
+                del places[i]
+                layout.append("None")
+            elif type(result) is Masked:
+                support = result.support.force()
+                layout.append(f"Masked({{{len(results)}}}, {{{len(results) + 1}}}, {result.clean})")
+                clean.extend([len(results) + 1] * result.clean)
+                results += [result.value, support]
+            else:
+                layout.append(f"{{{len(results)}}}")
+                results.append(result)
+        return results
+
+    graph = stage(flatten_results, avals, name, sites=False).prune(
+        keep_effects=False
+    )  # the operation has had them
+    # Cotangents are converted also where the rule computes in a wider dtype (2.0 ** x in single precision).
+    projected = sorted(
+        {
+            *projected,
+            *(i for i, place in places.items() if graph.outputs[place].aval.dtype != avals[i + 2].dtype),
+        }
+    )
+    kept = [i for i, read in enumerate(graph.used_inputs()[1:]) if read]  # 0 is y, i + 1 the operand i
+    names = {0: "y"} | {i + 1: f"x{i}" for i in range(len(avals) - 2)}
+    values = simplify_values(graph, shaped)
+    in_one_pass = not (shaped or projected) and avals[0].shape and (len(graph.equations) > 1 or clean)
+
+    def build(plain: bool) -> Callable[..., Any]:
+        chosen = values if plain else graph
+        source = FunctionBuilder(plain, quiet=True, exact=plain and shaped)
+        source.namespace |= {"Masked": Masked, "Support": Support, "project": project}
+        for var, parameter in zip(graph.inputs, ["ct", *names.values()]):
+            source.names[var] = parameter
+        arranged, count = postpone_equations(chosen, clean)
+        source.equations(arranged, count)
+        atoms = [source.atom(a) for a in chosen.outputs]
+        if count < len(chosen.equations):
+            inner = [*source.lines[count:], f"return {', '.join(atoms[i] for i in clean)},"]
+            source.lines[count:] = ["def later():", *[INDENT + line for line in inner]]
+            for k, i in enumerate(clean):
+                atoms[i] = f"Support(lambda: later()[{k}])"
+        results = [part.format(*atoms) for part in layout]
+        kept_names = [names[k] for k in kept]
+        if plain:
+            for i in projected:
+                kept_names.append(f"a{i}")
+                results[i] = f"project({results[i]}, a{i})"
+        parameters = ["ct", *kept_names]
+        if plain:  # the residuals as one tuple: a call that unpacks one costs more
+            parameters = ["ct", "residuals"]
+            if kept_names:
+                source.lines.insert(0, f"{', '.join(kept_names)}, = residuals")
+            if in_one_pass:
+                large = source.constant(LargePullback(rule, avals, kept, traced))
+                source.lines[:0] = [
+                    f"if ct.size >= {FUSED_ENTRIES}:",
+                    f"{INDENT}found = {large}(ct, residuals)",
+                    f"{INDENT}if found is not None: return found",
+                ]
+        return source.function(f"pullback_{name}", parameters, f"({', '.join(results)},)")
+
+    # A kept operand that needs a cotangent is private to the tape; any other may be the user's array.
+    keeper = FunctionBuilder(True)
+    keeper.namespace["aval_of"] = aval_of
+    items = ["y" if k == 0 else f"xs[{k - 1}]" for k in kept]
+    items = [i if k == 0 or needed[k - 1] is not None else f"own({i})" for i, k in zip(items, kept)]
+    items += [f"aval_of(xs[{i}])" for i in projected]
+    keep = keeper.function(f"keep_{name}", ["own", "y", "xs"], f"({', '.join(items)},)") if items else None
+    traced = build(False)
+    return Pullback(keep, kept, build(True), traced, projected, finite)
+
+
+class LargePullback:
+    """The pullback of an elementwise operation on large arrays in one pass: by machine code, which is made when it is
+    first asked for. (ct, residuals) → cotangents, or None where NumPy's functions are to compute them.
+
+    `kept` are the positions of the residuals among (y, *operands), `traced` the same pullback for values of any kind.
+    """
+
+    __slots__ = ("avals", "code", "kept", "masked", "places", "rule", "traced")
+
+    def __init__(self, rule: Callable, avals: Sequence[Aval], kept: Sequence[int], traced: Callable):
+        self.rule, self.avals, self.kept, self.traced = rule, avals, kept, traced
+        self.code: Any = None
+        self.places: list[int] = []  # the operands for which there is a cotangent
+        self.masked: list[bool] = []  # whether it is masked
+
+    def stage_code(self) -> Any:
+        """Return the code for the cotangents with structural zeros as numbers."""
+        from ..kernels.native.entrywise import EntrywiseGraph  # loaded when first used
+
+        def pull(ct: Any, *values: Any) -> list[Any]:
+            known: list[Any] = [None] * (len(self.avals) - 1)
+            for i, v in zip(self.kept, values):
+                known[i] = v
+            found = self.rule(ct, *known)
+            self.places = [i for i, v in enumerate(found) if v is not None]
+            self.masked = [type(found[i]) is Masked for i in self.places]
+            return [densify(found[i]) for i in self.places]
+
+        avals = [self.avals[0], *(self.avals[i + 1] for i in self.kept)]
+        graph = stage(pull, avals, "pullback", sites=False)
+        return EntrywiseGraph(simplify_values(graph, False))
+
+    def __call__(self, ct: Any, residuals: Sequence[Any]) -> tuple | None:
+        if self.code is None:
+            self.code = self.stage_code()
+        found = self.code(ct, *residuals)
+        if found is None:
+            return None
+        results: list[Any] = [None] * (len(self.avals) - 2)
+        for i, value, masked in zip(self.places, found, self.masked):
+            results[i] = Masked(value, self.support(i, ct, residuals), True) if masked else value
+        return tuple(results)
+
+    def support(self, i: int, ct: Any, residuals: Sequence[Any]) -> Support:
+        """Return the support of a masked cotangent, which is seldom asked for."""
+        return Support(lambda: self.traced(ct, *residuals)[i].support.force())
+
+
+def simplify_values(graph: Graph, shaped: bool) -> Graph:
+    """Return what computes the values of a pullback, with as few equations as passes make of it."""
+    if len(graph.equations) < (2 if shaped else PRUNED_EQUATIONS):
+        return graph
+    from ..passes import compact, simplify_any_shapes  # most pullbacks are too short for them
+
+    return compact(graph) if shaped else simplify_any_shapes(graph)
+
+
+def postpone_equations(graph: Graph, places: Sequence[int]) -> tuple[Graph, int]:
+    """Move the equations that only the results at `places` need to the end; return the graph and the number of the
+    others."""
+    needed = {a for i, a in enumerate(graph.outputs) if i not in places}
+    first, last = [], []
+    for equation in reversed(graph.equations):
+        if needed.isdisjoint(equation.outputs):
+            last.append(equation)
+        else:
+            needed.update(equation.inputs)
+            first.append(equation)
+    equations = [*reversed(first), *reversed(last)]
+    return Graph(graph.inputs, equations, graph.outputs, graph.captured, graph.name), len(first)
 
 
 def elementwise_pullback(
@@ -32,7 +256,7 @@ def elementwise_pullback(
     """Derive the Pullback of an elementwise primitive; it holds for all shapes with or without axes."""
     out = aval_of(y)
     operands = [aval_of(v) for v in values]
-    needed = [None if n is None or rule is None else True for n, rule in zip(needed, primitive.partials)]
+    needed = [n if rule is not None else None for n, rule in zip(needed, primitive.partials)]
     check_dtype(out.dtype, f"the result of {primitive.name}")
     if not is_differentiable(out.dtype) or all(n is None for n in needed):
         rule = None
@@ -138,18 +362,16 @@ def general_pullback(
         return None
     operands = [aval_of(v) for v in values]
     positions = differentiable_positions(operands, [n is not None for n in needed])
-    read = None
     if primitive.cotangent_rule is not None:
         pullback = written_pullback(primitive, positions, params)
     else:
         forward = stage_tangent_rule(primitive, [out], operands, positions, params)
-        read = [i for i, used in enumerate(forward.used_inputs()[: 1 + len(operands)]) if used]
 
         def pullback(ct: Any, *known: Any) -> list[Any]:
             cts = dict(zip(positions, transpose_graph(forward, known, len(positions), [ct])))
             return [cts.get(i) for i in range(len(operands))]
 
-    rule = compile_pullback(pullback, [out, out, *operands], needed, [], None, primitive.name, True, read)
+    rule = compile_pullback(pullback, [out, out, *operands], needed, [], None, primitive.name, True)
     rule.primitive, rule.params, rule.operands = primitive, params, operands
     if primitive.reach is not None:
         rule.reach = lambda mask: primitive.reach(mask, *operands, **params)
@@ -254,7 +476,6 @@ class JointPullback(PullbackRule):
         code = self.compiled_pulls.get(key)
         if code is None:
             code = self.compiled_pulls[key] = self.compile_pull(present, further)
-            code.uses.append(partial(self.compiled_pulls.__setitem__, key))
         return code(*[densify(cts[i]) for i in present], *residuals, *further)
 
     def pull_plain(self, cts: dict[int, Any], residuals: Sequence[Any]) -> list[Any]:
@@ -280,54 +501,37 @@ class JointPullback(PullbackRule):
         inputs = [first, *(known[i] for i in self.saved_positions)]
         return Graph(inputs, graph.equations, graph.outputs, graph.captured, graph.name)
 
-    def compile_pull(self, present: Sequence[int], extra_operands: Sequence[Any]) -> LateCode:
+    def compile_pull(self, present: Sequence[int], extra_operands: Sequence[Any]) -> Callable[..., list[Any]]:
         """Compile the function (*cotangents present, *residuals, *extra operands) → a cotangent or None for every
         operand."""
         avals, positions = [*self.out_avals, *self.operands], self.positions
-        forward, extra_avals = self.forward(extra_operands), [*map(aval_of, extra_operands)]
+        forward = self.forward(extra_operands)
+        places: list[int] = []  # the operands for which there is a cotangent
 
         def pullback(*given: Any) -> list[Any]:
             rest = iter(given)
             cts = dict(zip(present, rest))
             kept = dict(zip(self.saved_positions, rest))
             known = [*map(kept.get, range(len(avals))), *rest]
-            return transpose_graph(
+            found = transpose_graph(
                 forward, known, len(positions), [*map(cts.get, range(len(self.out_avals)))]
             )
+            places[:] = [p for p, ct in zip(positions, found) if ct is not None]
+            return [densify(ct) for ct in found if ct is not None]
 
-        def place_results(places: Sequence[int], cts: Sequence[Any]) -> list[Any]:
+        given = [*[avals[i] for i in (*present, *self.saved_positions)], *map(aval_of, extra_operands)]
+        graph = self.written_pullback() if present == (0,) and not extra_operands else None
+        if graph is None:
+            graph = stage(pullback, given, self.primitive.name, sites=False)
+        else:
+            places[:] = positions
+        plain = compile_graph(simplify_values(graph, True), True, quiet=True)
+        traced = compile_graph(graph, False, quiet=True)
+
+        def code(*given: Any) -> list[Any]:
             results: list[Any] = [None] * len(self.operands)
-            for place, ct in zip(places, cts):
+            for place, ct in zip(places, (plain if is_plain(given) else traced)(*given)):
                 results[place] = ct
             return results
 
-        def transpose(*given: Any) -> list[Any]:
-            if not takes_rules(given):
-                return code.compile()(*given)
-            with use_context(EVAL) if is_plain(given) else nullcontext():
-                return place_results(
-                    positions, [ct if ct is None else densify(ct) for ct in pullback(*given)]
-                )
-
-        def compile_code() -> Callable[..., list[Any]]:
-            graph = self.written_pullback() if present == (0,) and not extra_avals else None
-            places = positions  # the operands for which there is a cotangent
-            if graph is None:
-                found: list[int] = []
-
-                def present_cotangents(*given: Any) -> list[Any]:
-                    cts = pullback(*given)
-                    found[:] = [p for p, ct in zip(positions, cts) if ct is not None]
-                    return [densify(ct) for ct in cts if ct is not None]
-
-                given = [
-                    *[avals[i] for i in (*present, *self.saved_positions)],
-                    *extra_avals,
-                ]
-                graph, places = stage(present_cotangents, given, self.primitive.name, sites=False), found
-            plain = compile_graph(simplify_values(graph, True), True, quiet=True)
-            traced = compile_graph(graph, False, quiet=True)
-            return lambda *given: place_results(places, (plain if is_plain(given) else traced)(*given))
-
-        code = LateCode(transpose, compile_code)
         return code

@@ -84,7 +84,6 @@ MEMORIES = {
     "ops/elementwise.py": "nodes of a quadrature by an order",
     "ops/kinds.py": "dtypes, derived: rule_key, params_key",
     "ops/linalg.py": "texts by a number of dimensions",
-    "ops/pullback_code.py": "functions by their text",
     "ops/projection.py": "rows of ones by their lengths and dtypes",
     "transforms/deferral.py": "segments, dtypes of results: primitives, params_key, places, dtypes",
     "core/same_graphs.py": "interned Graphs: key_of, params_key",

@@ -14,7 +14,6 @@ from ...extend import (
     Cache,
     Elementwise,
     General,
-    LateCode,
     Tracer,
     aval_of,
     compile_graph,
@@ -94,8 +93,6 @@ class CompiledPlan:
 
     def __init__(self, forward: Callable[..., list[Any]], derive_pullback: Callable[..., Any] | None):
         self.forward, self.rule, self.save_residuals = forward, None, None
-        if type(forward) is LateCode and forward.code is None:
-            forward.uses.append(partial(setattr, self, "forward"))
         self.derive_pullback = derive_pullback  # what derives the rule once there is a result
 
     def run(self, values: Sequence[Any], next_edges: Sequence[Any]) -> tuple[Any, Any, Any]:
@@ -205,26 +202,18 @@ class Composite(General):
             def run_uncompiled(*given) -> list[Any]:
                 return list(function(*given)) if multiple else [function(*given)]
 
-            avals = [aval_of(v) for v in values]
-
-            def compile_forward() -> Callable[..., list[Any]]:
-                code = try_compile(run_uncompiled, avals, self.name)
-                return self.own_results(run_uncompiled if code is None else code, code)
-
-            found = self.own_results(run_uncompiled, None)
-            if not self.by_value and may_compile(avals, self.by_value is False):
-                found = LateCode(found, compile_forward)
-                found.uses.append(partial(self.forward_cache.__setitem__, key))
+            code = (
+                None
+                if self.by_value
+                else try_compile(run_uncompiled, values, self.name, self.by_value is False)
+            )
+            found = run_uncompiled if code is None else code
+            if multiple:
+                found = found if self.shares else copy_shared_results(found)
+            elif not self.shares and (code is None or may_reorder(code)):
+                found = force_row_order(found)
             self.forward_cache[key] = found
         return found
-
-    def own_results(self, function: Callable[..., list[Any]], code: Any) -> Callable[..., list[Any]]:
-        """Return a function (values → [result]), maybe compiled, whose results have memory of their own, row by row."""
-        if self.shares:
-            return function
-        if self.multiple_results:
-            return copy_shared_results(function)
-        return force_row_order(function) if code is None or may_reorder(code) else function
 
     def vjp(self, apply, values, needed, params: dict, snapshot) -> tuple[Any, Any, Any]:
         if apply is self.kernel and not self.multiple_results:
@@ -366,16 +355,16 @@ def specialization_key(values: Sequence[Any], params: dict) -> tuple:
     return tuple(key)
 
 
-def may_compile(avals: Sequence[Aval], allow_positions: bool) -> bool:
-    """Whether a function may be compiled for operands like these: not with positions or truth values among them, which
-    it may look at (unless `allow_positions`)."""
-    floating = all([is_differentiable(a.dtype) or a.weak for a in avals])
-    return (floating or allow_positions) and not all([a.weak for a in avals])
-
-
-def try_compile(function: Callable[..., Any], avals: Sequence[Aval], name: str) -> Callable[..., Any] | None:
-    """Compile a function to straight-line code for plain values. Return None where it must run uncompiled, since it
-    cannot be staged."""
+def try_compile(
+    function: Callable[..., Any], values: Sequence[Any], name: str, allow_positions: bool
+) -> Callable[..., Any] | None:
+    """Compile a function to straight-line code for plain values. Return None where it must run uncompiled: where it
+    cannot be staged, or has positions or truth values among its operands, which it may look at (not with
+    `allow_positions`)."""
+    avals = [aval_of(v) for v in values]
+    floating = all(is_differentiable(a.dtype) or a.weak for a in avals)
+    if not (floating or allow_positions) or all(a.weak for a in avals):
+        return None
     try:
         graph = stage(function, avals, name, sites=False)
     except Exception:  # its own errors come again when it runs as it is

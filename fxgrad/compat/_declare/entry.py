@@ -20,7 +20,6 @@ from .._core.tensor import TENSOR_CLASSES, Tensor
 from ..errors import ArgumentError
 from .entrance import NUMPY_NAMES, SEQUENCES, UNSET, are_ordinary, current, leave_torch, public_place
 from .fast_path import format_fast_path, format_inplace_path, format_path
-from .first_calls import NOT_TAKEN, FirstCalls
 from .generated import compile_text, indent_text
 from .late_text import complete_late
 from .signatures import OUT, LateSignature
@@ -207,7 +206,7 @@ def make_user_function(op, spaces: str, out: bool) -> Callable[..., Any]:
         body += f"return op({call}{', out' if out else ''})\n"
         return signature, reword_errors(body, given)
 
-    made = make_entry_point(op, op.name, spaces, write, EntrySignature(op, out), FirstCalls(op))
+    made = make_entry_point(op, op.name, spaces, write, EntrySignature(op, out))
     made.__doc__ = op.function.__doc__
     complete_late(made)
     return made
@@ -290,22 +289,16 @@ class EntrySignature(LateSignature):
         return shown + [OUT] * self.out
 
 
-def take_none(context: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Leave the first call to the complete entry point."""
-    return NOT_TAKEN
-
-
 def make_entry_point(
     op,
     name: str,
     spaces: str,
     write: Callable[[dict[str, Any]], tuple[list[str], str]],
     signature: Signature,
-    first_calls: Callable[..., Any] = take_none,
 ) -> Callable[..., Any]:
     """Make a function that is an entry point of the library: see `interpreter.api_boundary`, which would cost a call.
-    `write(namespace)` returns its parameters and its statements at the first call that `first_calls` does not take."""
-    namespace: dict[str, Any] = FIRST | {"first_calls": first_calls}
+    `write(namespace)` returns its parameters and its statements when it is called for the first time."""
+    namespace: dict[str, Any] = {}
     module, place = public_place(spaces.split(), name)
     filename = f"<{module}.{place}>"
     made = namespace["made"] = FunctionType(COMPLETE_AND_CALL.replace(co_filename=filename), namespace, name)
@@ -363,22 +356,18 @@ def is_entry_point(function) -> bool:
     return hasattr(function, "operation") and function.__code__.co_filename.startswith("<fxgrad")
 
 
-# The code of an entry point before it is complete; to complete it may raise what is wrong with the operands.
+# The code of an entry point before its first call, which may raise what is wrong with the operands.
 COMPLETE_AND_CALL = compile_text("""\
 def made(*args, **kwargs):
+    complete()
     context = current()
     try:
-        result = first_calls(context, args, kwargs)
-        if result is not NOT_TAKEN:
-            return result
-        complete()
         return made(*args, **kwargs)
     except BaseException as error:
         leave(error, context)
         raise
 """).co_consts[0]
 
-FIRST = {"NOT_TAKEN": NOT_TAKEN, "current": current, "leave": leave_torch}
 # What the text of every entry point refers to.
 COMMON: dict[str, Any] = {
     "NOT_OVERRIDDEN": NOT_OVERRIDDEN,

@@ -7,7 +7,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...extend import CURRENT, EVAL, Cache, Context, compile_late, observe_code
+from ...extend import CURRENT, EVAL, Cache, Context, observe_code
 from .._core.modes import with_modes
 from .._core.tensor import Tensor
 from .composite import CompiledPlan
@@ -71,7 +71,7 @@ def make_observed_plan(op: Operation, *given: Any) -> Any:
 
     plan = op.make_plan(*given)
     if isinstance(plan, CompiledPlan):
-        wrapped: Any = compile_late(plan.forward)
+        wrapped: Any = plan.forward
         code = getattr(wrapped, "code", wrapped)
         observed = observe_code(code, observe_equation)
         plan.forward = observed if code is wrapped else wrapped.wrap(observed)

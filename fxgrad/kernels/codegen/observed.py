@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .late import compile_late
 from .source import locate, make_function
 
 
 def observe_code(function: Any, observe: Callable[..., Any]) -> Any:
     """Return a compiled function whose equations are carried out by observe(equation, run, *operands); any other
     function is returned unchanged. It is made once."""
-    function = compile_late(function)
     calls = getattr(function, "calls", None)
     if calls is None:
         return function
