@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..core.aval import Aval, aval_of
-from ..kernels.selection import combine_at, multiply_others_at
+from ..core.devices import CPU, put_array
+from ..kernels.selection import combine_at, multiply_others_at, split_into_rounds
 from .indexing import ARRAY, batch_index, fill_template, getitem, move_axis, scatter_add
 from .kinds import general
 from .reduction import recurrence
@@ -27,7 +28,9 @@ def combining_kernel(name: str) -> Any:
                 return combine_at(name, lambda: np.array(x, order="C"), at, u)
             out = xp.array(x, copy=True, order="C") if hasattr(xp, "array") else xp.asarray(x, copy=True)
             ufunc = getattr(xp, name)
-            if arrays:
+            if arrays and name == "multiply":
+                multiply_at(xp, out, at, u)
+            elif arrays:
                 ufunc.at(out, at, u)
             else:
                 out[at] = ufunc(out[at], u)
@@ -36,6 +39,17 @@ def combining_kernel(name: str) -> Any:
         return combine
 
     return make_kernel
+
+
+def multiply_at(xp: Any, out: Any, at: tuple, u: Any) -> None:
+    """Multiply entries of an array in row-major order by u in rounds without repetitions, since CuPy's `multiply` has no
+    method `at`."""
+    numbers = xp.arange(out.size).reshape(out.shape)[at]
+    flat, values = out.reshape(-1), xp.broadcast_to(u, numbers.shape).reshape(-1)
+    numbers = numbers.reshape(-1)
+    for turn in split_into_rounds(put_array(numbers, CPU)):
+        here = numbers[xp.asarray(turn)]
+        flat[here] = flat[here] * values[xp.asarray(turn)]
 
 
 def combining(name: str, kernel: Any, tangent_rule: Any, result: int = 0) -> Any:
@@ -117,7 +131,7 @@ def multiply_others_by_zeros(xp: Any, x: Any, at: tuple, u: Any) -> Any:
     product, count = xp.array(xp.where(x == 0, one, x)), xp.array(x == 0, dtype=xp.int64)
     vanishes = u == 0
     divisor = xp.where(vanishes, one, u)
-    xp.multiply.at(product, at, divisor)
+    multiply_at(xp, product, at, divisor)
     xp.add.at(count, at, vanishes.astype(xp.int64))
     return xp.where(count[at] == vanishes, product[at] / divisor, zero).astype(u.dtype)
 

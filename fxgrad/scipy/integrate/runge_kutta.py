@@ -18,6 +18,7 @@ import numpy as np
 from ... import numpy as fnp
 from ...extend import checkpoint, closure_convert, ops
 from ...lax.control import while_loop
+from ...numpy.composite import operand
 from ..reference import library
 
 SAFETY, LEAST, GREATEST = 0.9, 0.2, 10.0  # the factor of a new step, and its bounds
@@ -132,6 +133,7 @@ def solve(
         max_steps: the greatest number of steps; rows that are not reached then are NaN.
     """
     scheme = Method.named(method)
+    times, start = operand(times), operand(start)
     direction = ops.stop_gradient(fnp.where(times[-1] < times[0], -1.0, 1.0)).astype(times.dtype)
     clock, rows = direction * times, times.size
 
