@@ -53,7 +53,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
         if 0 in counts or 0 in x.shape or 0 in w.shape:
             return xp.zeros((*x.shape[:2], w.shape[1], *counts), dtype=xp.result_type(x.dtype, w.dtype))
         if prod(x.shape[3:]) < prod(w.shape[3:]) and all(d == 1 for d in w_dilations):
-            return exchange(x, w, counts, steps, pads, x_dilations)
+            return exchange(correlate, x, w, counts, steps, pads, x_dilations)
         dilated = any(d > 1 for d in x_dilations)
         if dilated and any(s > 1 for s in steps):
             x, dilated = dilate_and_pad(xp, x, pads, x_dilations), False
@@ -75,7 +75,7 @@ def correlate_kernel(xp: Any) -> Callable[..., Any]:
             else multiply_rows(view, w, counts)
         )
 
-    def exchange(x: Any, w: Any, counts: Any, steps: Any, pads: Any, dilations: Any) -> Any:
+    def exchange(correlate: Any, x: Any, w: Any, counts: Any, steps: Any, pads: Any, dilations: Any) -> Any:
         """Exchange the operands, so that the smaller one is the kernel: result o is then the last but o."""
         places = zip(x.shape[3:], w.shape[3:], counts, steps, pads, dilations)
         fitted = []

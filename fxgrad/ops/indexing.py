@@ -238,6 +238,9 @@ def getitem_kernel(xp: Any) -> Any:
 
 def getitem_shared(x: Any, *arrays: Any, size: int, index: tuple) -> Any:
     """The axis of the batch is one more axis of the index arrays."""
+    if ARRAY not in index:  # whatever the arrays are
+        y = getitem(x, *arrays, index=index)
+        return ops.broadcast_to(y, shape=(size, *aval_of(y).shape))
     shapes = [aval_of(a).shape for a in arrays]
     rank = max(map(len, shapes))
     arrays = tuple(

@@ -26,8 +26,7 @@ def reduction_kernel(name: str, ufunc: str, function: str) -> Callable[[Any], Ca
 
             def reduce_entries(x: Any, *, axes: tuple[int, ...]) -> Any:
                 if type(x) is np.ndarray and x.size >= FUSED_ENTRIES:
-                    primitive = getattr(ops, name).primitive
-                    y = native_function("totals.reduce_natively")(primitive, reduce, x, axes)
+                    y = native_function("totals.reduce_natively")(primitive_of(name), reduce, x, axes)
                     if y is not None:
                         return y
                 return reduce(x, axis=axes)
@@ -37,6 +36,11 @@ def reduction_kernel(name: str, ufunc: str, function: str) -> Callable[[Any], Ca
         return lambda x, *, axes: reduce(x, axis=axes)
 
     return make_kernel
+
+
+def primitive_of(name: str) -> Any:
+    """Return the primitive of a name."""
+    return getattr(ops, name).primitive
 
 
 def reduced_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:

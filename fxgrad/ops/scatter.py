@@ -42,7 +42,7 @@ def combining_kernel(name: str) -> Any:
 
 
 def multiply_at(xp: Any, out: Any, at: tuple, u: Any) -> None:
-    """Multiply entries of an array in row-major order by u in rounds without repetitions, since CuPy's `multiply` has no
+    """Multiply entries of an array in row-major order by u in rounds without repetitions: CuPy's `multiply` has no
     method `at`."""
     numbers = xp.arange(out.size).reshape(out.shape)[at]
     flat, values = out.reshape(-1), xp.broadcast_to(u, numbers.shape).reshape(-1)

@@ -36,7 +36,7 @@ class Fused(Primitive):
         key = Group, freedom, whole
         found = graph.cache.get(key)
         if found is None:
-            make = partial(compile_group, graph, freedom) if native else None
+            make = partial(compile_group, freedom) if native else None
             found = make_run(graph) if whole else Group(graph, make)
             graph.cache[key] = found
         return found
@@ -88,13 +88,14 @@ def make_run(graph: Graph) -> Callable[..., list[Any]]:
 
 
 def compile_group(
-    graph: Graph, freedom: str, space: Space | RowSpace, by_numpy: Callable[..., list[Any]]
+    freedom: str, space: Space | RowSpace, by_numpy: Callable[..., list[Any]]
 ) -> Callable[..., list[Any]]:
     """Return a group as machine code: one of few entries as a run of this one equation, which takes less to call."""
     from ..kernels.native import call, runner  # which load LLVM
 
     if not 0 < space.size < LOCKED_ENTRIES:
         return runner.make_runner(space, by_numpy, freedom)
+    graph = space.graph
     inputs, outputs = graph.inputs, graph.outputs
     params = {"graph": Graph(inputs, graph.equations, outputs), "native": True, "freedom": freedom}
     return call.make_call(Graph(inputs, [Equation(FUSED, inputs, outputs, params, None)], outputs), by_numpy)

@@ -127,7 +127,8 @@ def test_modules(t):
     image = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2))
     with t.autocast("cpu"):
         assert nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)[0].dtype is t.bfloat16
-        assert nn.LSTM(8, 4)(x)[0].dtype is t.bfloat16
+        if t is fxt or torch.ops.mkldnn._is_mkldnn_bf16_supported():  # torch refuses it on other processors
+            assert nn.LSTM(8, 4)(x)[0].dtype is t.bfloat16
         assert image(t.ones(2, 1, 8, 8)).dtype is t.bfloat16
         assert nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)(x).dtype is t.float32
 
