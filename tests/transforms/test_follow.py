@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 import threading
 from typing import Any
 
@@ -186,11 +187,14 @@ def test_transforms_inside(inner: Any):
     check_equal(fx.grad(jitted)(0.75), fx.grad(function)(0.75))
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="there each number of rounds of the inner loop is a path"
+)
 def test_follow_inside_follow_shares_loops():
     inner = follow(newton)
-    jitted = check_same(lambda x: inner(x) + 1 if x > 1 else x, 2.0, 0.5, 50.0)
+    jitted = check_same(lambda x: inner(x) + 1 if x > 1 else x, 2.0, 0.5, 50.0, 1e8)
     known = paths(jitted)
-    jitted(1e8)
+    jitted(1e12)
     assert paths(jitted) == known
 
 
