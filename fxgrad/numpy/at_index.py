@@ -23,7 +23,8 @@ from ..core.devices import CPU, put_array
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, UnsupportedError, describe
 from ..core.interpreter import concretize
 from ..core.surface import is_object
-from ..ops.indexing import array_axes_position, parse_entry, split_into_rounds
+from ..ops.indexing import array_axes_position, parse_entry
+from ..ops.scatter import split_into_rounds
 
 __all__ = ["at"]
 

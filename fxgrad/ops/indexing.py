@@ -18,7 +18,7 @@ from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
 from ..core.interpreter import concretize
-from ..kernels.selection import combine_at, split_into_rounds, take_at  # noqa: F401  the last but one for `numpy`
+from ..kernels.selection import combine_at, take_at
 from .kinds import linear
 from .masked import Masked, Support
 from .vocabulary import ops
