@@ -29,6 +29,7 @@ ASKED = {
     **dict.fromkeys(["matrix_sign", "matrix_sign_slope", "matrix_sqrt"], "bool"),  # whether it has converged
     **dict.fromkeys(["scan", "switch"], "int"),  # how many steps, which branch
     "while_loop": "bool",  # whether to go on
+    **dict.fromkeys(["scatter_mul", "multiply_others"], "get"),  # which places occur again
 }
 MOVED = (
     "host→device",
