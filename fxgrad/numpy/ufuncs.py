@@ -29,7 +29,8 @@ def show_part(function: Any) -> Any:
 
     @wraps(function)
     def part(val: Any) -> Any:
-        return getattr(val, name) if isinstance(val, Tracer) or is_box(val) else function(val)
+        has_views = isinstance(val, Tracer) and hasattr(val, name)  # once methods are loaded
+        return getattr(val, name) if has_views or is_box(val) else function(val)
 
     del part.__wrapped__  # which has NumPy's name for a ufunc's operand
     return part

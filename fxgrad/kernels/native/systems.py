@@ -14,6 +14,7 @@ from . import lanes, math
 from .entries import Position, flat_number, operand_of, walk, write_entries
 from .ir import I64, Type, Value, fma
 from .math import formats
+from .math.complex_numbers import Complex
 from .processor import vector_bytes
 from .products import COLUMNS
 from .steps import StepWriter, size_in_memory, step_rule
@@ -372,7 +373,7 @@ def write_cholesky_slope(w: StepWriter, e: Equation) -> None:
 
 @step_rule("mirror_triangle")
 def write_mirrored(w: StepWriter, e: Equation) -> None:
-    """Write a symmetric matrix from one of its triangles."""
+    """Write a Hermitian matrix from one of its triangles."""
     x, upper = operand_of(w, e, e.inputs[0]), e.params["upper"]
 
     def entry(position: Position) -> Value:
@@ -382,6 +383,14 @@ def write_mirrored(w: StepWriter, e: Equation) -> None:
         else:
             i, j = (w.function.constant(0, I64) + k for k in (i, j))
             low, high = i.intrinsic("smin", j), i.intrinsic("smax", j)
-        return x.at((*stack, low, high) if upper else (*stack, high, low))
+        value = x.at((*stack, low, high) if upper else (*stack, high, low))
+        if not isinstance(value, Complex):
+            return value
+        real, imag = value
+        zero = w.function.constant(0.0, imag.type)
+        if isinstance(low, int):
+            return Complex(real, zero if i == j else imag if (i == low) == upper else -imag)
+        kept = i.equals(low if upper else high).select(imag, -imag)
+        return Complex(real, i.equals(j).select(zero, kept))
 
     write_entries(w, e, entry)
