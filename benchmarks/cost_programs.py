@@ -545,6 +545,7 @@ UNMEASURED = {
     "FEWEST_TILES": "machine code takes the place of blocks",
     "SEEN_ENTRIES": "the time of staging against what a program may save",
     "SEEN_ORDER": "the same",
+    "FOLLOWED_TURNS": "the same",
     "PRUNED_EQUATIONS": "the same",
     "SCALED_ROW": "whatever lies between the rows of two operands",
     "REPEATED_STEPS": "memory against time",

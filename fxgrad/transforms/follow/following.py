@@ -23,7 +23,8 @@ from ...core.snapshot import has_same_bytes
 from ...core.staging import GraphInterpreter, GraphTracer
 from ..flat_function import FlatFunction
 from .namespace import Follower
-from .program import LARGEST, End, Node, Program, Registers, Way, read_answer, segment, value_of
+from .circles import LARGEST
+from .program import End, Node, Program, Registers, Way, read_answer, segment, value_of
 from .stack import asks_once, enters
 from .state import Names, State
 
@@ -208,6 +209,7 @@ class FollowInterpreter(GraphInterpreter):
         self.arrive(way, node)
         self.program.enter(node)
         self.write_numbers(node, state)
+        state.writers = dict.fromkeys(state.writers)  # which refer to frames
         value = self.value_of(tracer.variable)
         with use_context(self.outer):
             value = decide(value, operation)
@@ -287,7 +289,8 @@ class FollowInterpreter(GraphInterpreter):
         held = state.slots(changing)
         fixed = held[: len(held) - len(changing)]
         fresh = [Var(aval_of(self.value_of(atom))) for atom in held[len(fixed) :]]
-        node.registers = [*fixed, *fresh]
+        alive = () if state.is_complete else [v for v, register in self.live.items() if register() is not None]
+        node.registers = list(dict.fromkeys([*fixed, *alive])) + fresh
         node.numbers = [
             v for v in (*fixed, *fresh) if v in self.promoted.union(fresh) and v.aval.dtype.kind == "i"
         ]

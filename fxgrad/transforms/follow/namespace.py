@@ -21,23 +21,24 @@ LIBRARIES = frozenset({"fxgrad", "numpy", "scipy", "jax", "torch", *sys.stdlib_m
 
 
 class Counter:
-    """The iterator of a loop over a range. `frame` identifies the frame that the loop is in."""
+    """The iterator of a loop over a range. `frame` identifies the frame that the loop is in; `following` is the number
+    of which Python asks whether it is within the bounds."""
 
-    __slots__ = ("__weakref__", "frame", "started", "step", "stop", "value")
+    __slots__ = ("__weakref__", "following", "frame", "started", "step", "stop", "value")
 
     def __init__(self, bounds: tuple[Any, ...], frame: int):
         start, self.stop, self.step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-        self.value, self.frame, self.started = start, frame, False
+        self.value, self.frame, self.started, self.following = start, frame, False, None
 
     def __iter__(self) -> Counter:
         return self
 
     def __next__(self) -> Any:
-        value = self.value + self.step if self.started else self.value
-        if not (value < self.stop if self.step > 0 else value > self.stop):
+        self.following = self.value + self.step if self.started else self.value
+        if not (self.following < self.stop if self.step > 0 else self.following > self.stop):
             raise StopIteration
-        self.value, self.started = value, True
-        return value
+        self.value, self.started, self.following = self.following, True, None
+        return self.value
 
     def promote(self, tracer: Any) -> None:
         """Go on from a traced value."""

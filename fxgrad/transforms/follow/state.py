@@ -111,7 +111,7 @@ class State:
         self.place: Hashable = tuple([(frame.f_code, frame.f_lasti) for frame in frames])
         self.names: list[Any] = []
         self.elements: list[Any] = []
-        self.writers: dict[Any, Write] = {}
+        self.writers: dict[Any, Write | None] = {}
         self.numbers: dict[Any, int | float] = {}
         self.is_complete = True
         self.seen: dict[int, int] = {}
@@ -133,7 +133,7 @@ class State:
             self.read((depth, name), value, functools.partial(write_local, frame, name))
         self.read_globals(depth, frame.f_code, frame.f_globals)
         for index, counter in enumerate(counters):
-            for part in ("started", "stop", "step"):
+            for part in ("started", "stop", "step", "following"):
                 self.read((depth, index, part), getattr(counter, part))
             self.read((depth, index, "value"), counter.value, counter.promote)
 
