@@ -367,7 +367,11 @@ class While(HigherOrder, PullbackRule):
         return ys, ts
 
     def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
-        count = None if params["max_steps"] is None and any(map(is_abstract, values)) else count_steps(values, params)
+        count = (
+            None
+            if params["max_steps"] is None and any(map(is_abstract, values))
+            else count_steps(values, params)
+        )
         if params["max_steps"] is None:
             most = bound_of(count)
             if most is None:

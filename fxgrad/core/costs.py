@@ -110,7 +110,9 @@ HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ah
 HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
 DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
 WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time
-FOLLOWED_TURNS = 64  # times that a way of a followed function is taken before the circles through it are compiled
+FOLLOWED_TURNS = (
+    64  # times that a way of a followed function is taken before the circles through it are compiled
+)
 COMPARED_BYTES = 1 << 17  # bytes of an array beyond which a loss that closes over it is rather staged anew
 
 # -- devices and processes -------------------------------------------------------

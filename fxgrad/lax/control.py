@@ -190,9 +190,10 @@ def while_loop(
 ) -> PyTree:
     """Apply `body_fun` to a value repeatedly, starting with `init_val`, while `cond_fun` of the value is true.
 
-    Forward mode works as it is. Reverse mode keeps something of every step, and needs `max_steps`: memory for as many
-    steps as there are, at most that many, and one run more to count them. Where `vmap` makes `cond_fun` differ between
-    entries, the loop runs until it holds for none, and entries for which it does not are left as they are.
+    Forward mode works as it is. Reverse mode keeps something of every step that is taken, and runs the loop once more
+    to count them. Inside `jit`, where their number is unknown, it needs the bound `max_steps`. Where `vmap` makes
+    `cond_fun` differ between entries, the loop runs until it holds for none, and entries for which it does not are left
+    as they are.
 
     Args:
         cond_fun: a function from the value to one boolean.
@@ -203,7 +204,7 @@ def while_loop(
     Raises:
         StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
         DTypeError: `cond_fun` does not give one boolean.
-        NotDifferentiableError: reverse mode without `max_steps`.
+        NotDifferentiableError: reverse mode without `max_steps` inside `jit`, where the number of steps is unknown.
 
     >>> grown = lambda x: lax.while_loop(lambda v: v < 100.0, lambda v: v * v, x)
     >>> float(grown(2.0)), float(fx.jvp(grown, (2.0,), (1.0,))[1])

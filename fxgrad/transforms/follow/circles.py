@@ -16,15 +16,17 @@ import numpy as np
 from ... import ops
 from ...control.branches import switch_call
 from ...control.loops import while_call
-from ...core.aval import PLAIN, Aval, aval_of
-from ...core.graph import Graph, Literal, Var
+from ...core.aval import PLAIN, Aval
+from ...core.graph import Literal, Var
 from ...core.interpreter import PrimalTracer
 from ...core.staging import stage
 
 if TYPE_CHECKING:
     from .program import Node, Registers, Way
 
-LARGEST = 1 << 31  # to which integers of Python that change are traced values: a product of two of them is exact
+LARGEST = (
+    1 << 31
+)  # to which integers of Python that change are traced values: a product of two of them is exact
 NUMBER = Aval((), np.dtype(np.int64))
 
 
@@ -35,8 +37,8 @@ class Circle:
 
     def __init__(self, ways: Sequence[Way], captured: dict[Var, Any]):
         self.ways = ways
-        self.numbers = {way: number for number, way in enumerate(ways)}
-        self.nodes = list(dict.fromkeys(way.node for way in ways))
+        self.numbers: dict[Any, int] = {way: number for number, way in enumerate(ways)}
+        self.nodes = list(dict.fromkeys([way.node for way in ways if way.node is not None]))
         written = {v for way in ways for v in (*way.graph.outputs, *[v for v, _ in way.moves])}
         read = dict.fromkeys(v for way in ways for v in read_by(way) if v not in captured)
         kept = dict.fromkeys(v for node in self.nodes for v in (node.question, *node.registers))
@@ -63,7 +65,9 @@ class Circle:
         def take(*operands: Any) -> list[Any]:
             places = len(self.constants)
             times = [*operands[places : places + len(self.ways)]]
-            values = dict(zip([*self.constants, *self.carried], [*operands[:places], *operands[places + len(times) :]]))
+            values = dict(
+                zip([*self.constants, *self.carried], [*operands[:places], *operands[places + len(times) :]])
+            )
 
             def value_of(atom: Any) -> Any:
                 if type(atom) is Var:
@@ -79,7 +83,7 @@ class Circle:
 
         return take
 
-    def decide(self, node: Node, value_of: Callable[[Any], Any]) -> Any:
+    def decide(self, node: Any, value_of: Callable[[Any], Any]) -> Any:
         """Return the number of the way that the answer to a decision leads to, or −1 − the node's number."""
         leave = -1 - self.nodes.index(node)
         question, found = value_of(node.question), np.int64(leave)
@@ -88,9 +92,9 @@ class Circle:
             one, other = (self.numbers.get(node.ways.get(answer), leave) for answer in (True, False))
             found = ops.where(ops.not_equal(question, 0), np.int64(one), np.int64(other))
         else:
-            for answer, way in node.ways.items():
+            for way in node.ways.values():
                 if way in self.numbers:
-                    found = ops.where(ops.equal(question, answer), np.int64(self.numbers[way]), found)
+                    found = ops.where(ops.equal(question, way.answer), np.int64(self.numbers[way]), found)
         for variable in node.numbers:
             is_large = ops.greater(ops.absolute(value_of(variable)), LARGEST)
             found = ops.where(is_large, np.int64(leave), found)
@@ -112,7 +116,9 @@ class Circle:
 
     def takes(self, registers: Registers) -> bool:
         """Whether the values of all registers are known below levels of derivatives."""
-        return all([type(known_value(registers.get(v, 0))) in PLAIN for v in (*self.constants, *self.carried)])
+        return all(
+            [type(known_value(registers.get(v, 0))) in PLAIN for v in (*self.constants, *self.carried)]
+        )
 
 
 def known_value(value: Any) -> Any:

@@ -81,7 +81,18 @@ class Node:
 class Way:
     """What is computed after the answer to a decision (at first: after the start), up to the next one."""
 
-    __slots__ = ("answer", "circle", "code", "equations", "graph", "moves", "node", "target", "times", "turns")
+    __slots__ = (
+        "answer",
+        "circle",
+        "code",
+        "equations",
+        "graph",
+        "moves",
+        "node",
+        "target",
+        "times",
+        "turns",
+    )
 
     def __init__(self, node: Node | None, answer: Any, graph: Graph, fastmath: bool):
         self.node, self.answer, self.graph = node, answer, graph
