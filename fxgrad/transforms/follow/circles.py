@@ -87,7 +87,7 @@ class Circle:
         """Return the number of the way that the answer to a decision leads to, or −1 − the node's number."""
         leave = -1 - self.nodes.index(node)
         question, found = value_of(node.question), np.int64(leave)
-        question = ops.reshape(question, shape=()) if np.shape(question) else question
+        question = ops.reshape(question, shape=()) if node.question.aval.shape else question
         if node.operation == "bool()":
             one, other = (self.numbers.get(node.ways.get(answer), leave) for answer in (True, False))
             found = ops.where(ops.not_equal(question, 0), np.int64(one), np.int64(other))
