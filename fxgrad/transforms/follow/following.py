@@ -54,7 +54,7 @@ class Register:
 class FollowTracer(GraphTracer):
     """A staged value whose value is known when Python asks for it."""
 
-    __slots__ = ("register",)
+    __slots__ = ("bounds", "register")
     is_followed = True
     interpreter: Any
     item: Any  # attached, with the other members of arrays
@@ -65,12 +65,16 @@ class FollowTracer(GraphTracer):
     @property
     def __class__(self) -> Any:
         """That of the number in whose place it is, which `isinstance` asks for."""
-        if self.variable not in self.interpreter.promoted:
+        if not self.is_number:
             return type(self)
         return int if self.dtype.kind in "iu" else float
 
+    @property
+    def is_number(self) -> bool:
+        return type(self) is FollowTracer and self.variable in self.interpreter.promoted
+
     def __hash__(self) -> int:
-        if self.variable not in self.interpreter.promoted:
+        if not self.is_number:
             raise TypeError(f"unhashable type: {type(self).__name__!r}")
         return hash(self.item())
 
@@ -208,6 +212,7 @@ class FollowInterpreter(GraphInterpreter):
         self.arrive(way, node)
         self.program.enter(node)
         self.write_numbers(node, state)
+        state.writers.clear()  # which hold frames and iterators
         value = self.value_of(tracer.variable)
         with use_context(self.outer):
             value = decide(value, operation)

@@ -23,21 +23,28 @@ LIBRARIES = frozenset({"fxgrad", "numpy", "scipy", "jax", "torch", *sys.stdlib_m
 class Counter:
     """The iterator of a loop over a range. `frame` identifies the frame that the loop is in."""
 
-    __slots__ = ("__weakref__", "frame", "started", "step", "stop", "value")
+    __slots__ = ("__weakref__", "frame", "start", "started", "step", "stop", "value")
 
     def __init__(self, bounds: tuple[Any, ...], frame: int):
-        start, self.stop, self.step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-        self.value, self.frame, self.started = start, frame, False
+        self.start, self.stop, self.step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        self.value, self.frame, self.started = self.start, frame, False
 
     def __iter__(self) -> Counter:
         return self
 
     def __next__(self) -> Any:
-        value = self.value + self.step if self.started else self.value
-        if not (value < self.stop if self.step > 0 else value > self.stop):
+        if self.started:
+            self.value = self.value + self.step
+        self.started = True  # and the state is complete when the next line decides
+        if not (self.value < self.stop if self.step > 0 else self.value > self.stop):
             raise StopIteration
-        self.value, self.started = value, True
-        return value
+        self.bound(self.value)
+        return self.value
+
+    def bound(self, value: Any) -> None:
+        """Tell a traced value between which numbers it is, so that an index needs no check."""
+        if isinstance(value, Tracer) and value.is_number and type(self.start) is type(self.stop) is int:
+            value.bounds = (min(self.start, self.stop + 1), max(self.start, self.stop - 1))
 
     def promote(self, tracer: Any) -> None:
         """Go on from a traced value."""

@@ -33,6 +33,7 @@ PUSHING = (
     "TO_BOOL",
     "FOR_ITER",
 )
+STORING = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR")  # which push nothing
 JUMPING = ("POP_JUMP", "JUMP_IF")
 ENDING = ("JUMP_FORWARD", "JUMP_BACKWARD", "RETURN", "RAISE_VARARGS", "RERAISE")
 
@@ -44,7 +45,7 @@ def hidden_depth(code: CodeType, lasti: int) -> int | None:
     index = bisect.bisect_right(offsets, lasti) - 1  # the offset may be that of an instruction's cache
     depth = depths.get(offsets[index])
     name = instructions[index].opname
-    if depth is None or not name.startswith(PUSHING + JUMPING):
+    if depth is None or not name.startswith(PUSHING + STORING + JUMPING):
         return None
     return depth + effect(instructions[index], False) - name.startswith(PUSHING)
 

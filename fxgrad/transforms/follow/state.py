@@ -22,7 +22,7 @@ import numpy as np
 
 from ...core.aval import aval_of
 from ...core.graph import Var
-from ...core.interpreter import Interpreter, Tracer
+from ...core.interpreter import Interpreter, Tracer, twin
 from ...core.key import key_of
 from ...core.surface import is_box
 from .namespace import LIBRARIES as IGNORED
@@ -133,7 +133,7 @@ class State:
             self.read((depth, name), value, functools.partial(write_local, frame, name))
         self.read_globals(depth, frame.f_code, frame.f_globals)
         for index, counter in enumerate(counters):
-            for part in ("started", "stop", "step"):
+            for part in ("start", "started", "stop", "step"):
                 self.read((depth, index, part), getattr(counter, part))
             self.read((depth, index, "value"), counter.value, counter.promote)
 
@@ -155,6 +155,7 @@ class State:
             self.numbers[name] = value
         if variable is not None:
             self.add(name, variable)
+            self.read_beside(name, value)
         elif isinstance(value, CONSTANTS) or (isinstance(value, type) and not is_of_user(value)):
             self.add(name, key_of(value))
         elif id(value) in self.seen:
@@ -165,6 +166,40 @@ class State:
             if len(self.seen) > MOST_OBJECTS:
                 raise UnseenError
             self.read_object(name, value)
+
+    def read_beside(self, name: Any, tracer: Any) -> None:
+        """Read what a traced value refers to besides: the one that it is a view of, and that whose root it is."""
+        shown, radicand = getattr(tracer, "shown", None), getattr(tracer, "radicand", None)
+        if shown is not None:
+            self.read_shown((name, "shown"), tracer, *shown)
+        if hasattr(tracer, "bounds"):
+            self.add((name, "bounds"), tracer.bounds)
+        if radicand is not None:
+            self.read_radicand((name, "radicand"), radicand)
+
+    def read_shown(self, name: Any, tracer: Any, base: Any, step: Any, *further: Any) -> None:
+        """Read what a tracer is a view of, and by which step. Numbers in an index may change."""
+        self.read((name, "base"), base)
+        self.read((name, "step"), step)
+        for index, part in enumerate(further):
+            is_tuple = type(part) is tuple
+            for place, entry in enumerate(part if is_tuple else (part,)):
+                write = functools.partial(write_shown, tracer, index, place if is_tuple else None)
+                self.read((name, index, place), entry, write)
+
+    def read_radicand(self, name: Any, function: Any) -> None:
+        """Read what a function of the library closes over, which gives a radicand. That of a root of a root is
+        forgotten, so that a loop of roots does not hold the values of all its rounds."""
+        self.add(name, function.__code__)
+        for index, cell in enumerate(function.__closure__ or ()):
+            part = cell.cell_contents
+            if isinstance(part, types.FunctionType):
+                self.read_radicand((name, index), part)
+                continue
+            if hasattr(part, "radicand"):
+                cell.cell_contents = part = twin(part)
+                del part.radicand
+            self.read((name, index), part)
 
     def add(self, name: Any, element: Any) -> None:
         self.names.append(name)
@@ -281,6 +316,8 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from (("function", value.__name__), ("self", value.__self__))
     elif isinstance(value, slice):
         yield from enumerate((value.start, value.stop, value.step))
+    elif kind is types.SimpleNamespace:
+        yield from [*vars(value).items()]
     elif isinstance(value, functools.partial):
         yield from (("function", value.func), ("args", value.args), ("keywords", value.keywords))
     elif is_box(value):
@@ -335,6 +372,15 @@ def slots_of(kind: type) -> Sequence[str]:
     """The names in a class's `__slots__`."""
     slots = vars(kind).get("__slots__", ())
     return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def write_shown(tracer: Any, index: int, place: int | None, value: Any) -> None:
+    """Put a value into the step by which a tracer is a view."""
+    base, step, *further = tracer.shown
+    if place is not None:
+        value = (*further[index][:place], value, *further[index][place + 1 :])
+    further[index] = value
+    tracer.shown = (base, step, *further)
 
 
 def write_local(frame: types.FrameType, name: str, value: Any) -> None:
