@@ -175,7 +175,7 @@ class State:
         if hasattr(tracer, "bounds"):
             self.add((name, "bounds"), tracer.bounds)
         if radicand is not None:
-            self.read_radicand((name, "radicand"), radicand)
+            self.read_closure((name, "radicand"), radicand)
 
     def read_shown(self, name: Any, tracer: Any, base: Any, step: Any, *further: Any) -> None:
         """Read what a tracer is a view of, and by which step. Numbers in an index may change."""
@@ -187,14 +187,28 @@ class State:
                 write = functools.partial(write_shown, tracer, index, place if is_tuple else None)
                 self.read((name, index, place), entry, write)
 
-    def read_radicand(self, name: Any, function: Any) -> None:
-        """Read what a function of the library closes over, which gives a radicand. That of a root of a root is
-        forgotten, so that a loop of roots does not hold the values of all its rounds."""
+    def read_cell(self, name: Any, cell: Any) -> None:
+        """Read the cell of an array that can be written into; one that is a view may hold what it has read before."""
+        self.add(name, type(cell))
+        if not hasattr(cell, "parent"):
+            self.read((name, "held"), cell.held)
+            return
+        is_read = cell.seen == cell.root.version
+        if not is_read:
+            cell.held = None
+        parts = (cell.parent, cell.layout, cell.pattern, cell.part, is_read, cell.held)
+        for index, part in enumerate(parts):
+            self.read((name, index), part)
+        self.read_closure((name, "read"), cell.read)
+
+    def read_closure(self, name: Any, function: Any) -> None:
+        """Read what a function of the library closes over, which gives a radicand or reads a view. The radicand of a
+        root of a root is forgotten, so that a loop of roots does not hold the values of all its rounds."""
         self.add(name, function.__code__)
         for index, cell in enumerate(function.__closure__ or ()):
             part = cell.cell_contents
             if isinstance(part, types.FunctionType):
-                self.read_radicand((name, index), part)
+                self.read_closure((name, index), part)
                 continue
             if hasattr(part, "radicand"):
                 cell.cell_contents = part = twin(part)
@@ -214,6 +228,9 @@ class State:
                 raise UnseenError
             layout = value.shape, value.dtype, value.strides, value.flags.writeable, place_in_base(value)
             self.add(name, (kind, *layout, blake2b(value.tobytes()).digest()))
+        elif getattr(kind, "_fx_is_cell", False):
+            self.read_cell(name, value)
+            return
         elif isinstance(value, type):
             self.add(name, Same(value))
         elif is_of_library(value):
@@ -321,11 +338,7 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
     elif isinstance(value, functools.partial):
         yield from (("function", value.func), ("args", value.args), ("keywords", value.keywords))
     elif is_box(value):
-        yield "cell", value.cell.root
-        if value.cell.root is not value.cell:
-            yield "positions", np.asarray(value.cell.positions)
-    elif getattr(kind, "_fx_is_cell", False):
-        yield "held", value.held
+        yield "cell", value.cell
     elif kind is Loop:
         yield "bounds", value.bounds
     elif kind is np.ndarray and not value.dtype.hasobject:
