@@ -269,9 +269,7 @@ def gauss_seidel_lax(lib: Any) -> Program:
     def solve(a: Any, b: Any) -> Any:
         def sweep(state: Any) -> Any:
             before = state[0]
-            x = lib.lax.fori_loop(
-                0, 8, lambda i, x: put(x, i, x[i] + (b[i] - a[i] @ x) / a[i, i]), before
-            )
+            x = lib.lax.fori_loop(0, 8, lambda i, x: put(x, i, x[i] + (b[i] - a[i] @ x) / a[i, i]), before)
             return x, abs(x - before).max()
 
         return lib.lax.while_loop(lambda state: state[1] > 1e-10, sweep, (0.0 * b, np.ones(())))[0]
@@ -320,7 +318,9 @@ def simpson_lax(lib: Any) -> Program:
             c, whole = 0.5 * (a + b), part(a, b)
             parts = part(a, c) + part(c, b)
             is_good = abs(parts - whole) < 15 * error
-            halves = put(put(stack, count - 1, np.stack([c, b, error / 2])), count, np.stack([a, c, error / 2]))
+            halves = put(
+                put(stack, count - 1, np.stack([c, b, error / 2])), count, np.stack([a, c, error / 2])
+            )
             total = np.where(is_good, total + parts + (parts - whole) / 15, total)
             return np.where(is_good, count - 1, count + 1), np.where(is_good, stack, halves), total
 
@@ -469,7 +469,9 @@ PROGRAMS = {
     ),
     "simpson": Decider(simpson, simpson_lax, numbers(4.0), (numbers(1.0), numbers(20.0), numbers(0.1))),
     "particles": Decider(particles, particles_lax, series(0), (series(1), series(2))),
-    "pivoted": Decider(pivoted, pivoted_lax, (normals(6, 6),), ((normals(6, 6).T,), (np.eye(6)[::-1] + 0.1,))),
+    "pivoted": Decider(
+        pivoted, pivoted_lax, (normals(6, 6),), ((normals(6, 6).T,), (np.eye(6)[::-1] + 0.1,))
+    ),
 }
 
 

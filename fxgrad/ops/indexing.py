@@ -108,7 +108,9 @@ def is_number(entry: Any) -> bool:
 
 def integer_array(i: Any, size: int) -> Any:
     low, high = getattr(i, "bounds", (-size - 1, size))
-    if not -size <= low <= high < size and abs(2 * i + 1) > 2 * size:  # one comparison: a decision where `i` is traced
+    if (
+        not -size <= low <= high < size and abs(2 * i + 1) > 2 * size
+    ):  # one comparison: a decision where `i` is traced
         raise IndexingError(f"index {i} is out of bounds for axis with size {size}", hint=fit_index(size))
     return i if isinstance(i, Tracer) else np.asarray(i)
 

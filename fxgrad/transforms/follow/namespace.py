@@ -1,4 +1,5 @@
-"""The namespace in which a followed function runs: its own globals, with a `range` whose loops can be seen.
+"""The namespace in which a followed function runs: its own globals, with a `range` whose loops can be seen, and other
+functions of Python in the place of some of C.
 
 A `for` loop keeps its iterator where no variable refers to it. In this namespace `for i in range(n)` runs over a
 `Counter`, which the state of the program includes, and whose value may be traced. Functions that the program calls by
@@ -16,6 +17,7 @@ from typing import Any
 
 from ...core.interpreter import Tracer
 from .stack import assigns_globals, next_operation
+from .stand_ins import STAND_INS
 
 LIBRARIES = frozenset({"fxgrad", "numpy", "scipy", "jax", "torch", *sys.stdlib_module_names})
 
@@ -93,7 +95,7 @@ def is_count(bound: Any) -> bool:
 
 
 class Namespace(dict):
-    """The globals of the functions of a module while they are followed: those of the module, with another `range`."""
+    """The globals of the functions of a module while they are followed: those of the module, with other built-ins."""
 
     __slots__ = ("follower", "own")
 
@@ -102,9 +104,12 @@ class Namespace(dict):
         self.own, self.follower = own, follower
 
     def __getitem__(self, name: str) -> Any:
-        if name == "range" and name not in self.own:
-            return self.follower.range
-        return self.follower.follow(self.own[name])
+        if name in self.own:
+            return self.follower.follow(self.own[name])
+        return self.follower.range if name == "range" else STAND_INS[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own or name in STAND_INS  # not `range`, which may ask for several values
 
 
 class Follower:

@@ -27,7 +27,7 @@ from ...core.key import key_of
 from ...core.surface import is_box
 from .namespace import LIBRARIES as IGNORED
 from .namespace import Counter, Loop, Namespace
-from .stack import global_names, hidden_depth
+from .stack import global_names, hidden_values
 
 MOST_OBJECTS = 20_000  # objects that a state is read from
 MOST_BYTES = 1 << 24  # bytes of arrays that it is
@@ -127,10 +127,12 @@ class State:
     # -- reading -------------------------------------------------------------------------------------------------
     def read_frame(self, depth: int, frame: types.FrameType, counters: Sequence[Counter]) -> None:
         """Read the variables of a frame and the counters of its loops, which must be all that its stack hides."""
-        if hidden_depth(frame.f_code, frame.f_lasti) != len(counters):
+        count, loaded = hidden_values(frame)
+        if count != len(counters):
             raise UnseenError
         for name, value in [*frame.f_locals.items()]:
-            self.read((depth, name), value, functools.partial(write_local, frame, name))
+            write = None if name in loaded else functools.partial(write_local, frame, name)
+            self.read((depth, name), value, write)
         self.read_globals(depth, frame.f_code, frame.f_globals)
         for index, counter in enumerate(counters):
             for part in ("start", "started", "stop", "step"):
