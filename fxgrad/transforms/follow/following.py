@@ -239,7 +239,7 @@ class FollowInterpreter(GraphInterpreter):
         live = [v for v, register in self.live.items() if register() is not None]
         made = {v for equation in self.equations for v in equation.outputs}
         wanted = dict.fromkeys(v for v in (*live, *outputs) if v in made)
-        graph = segment(self.equations, [*wanted], program.captured, program.name)
+        graph = program.wrap(segment(self.equations, [*wanted], program.captured, program.name))
         way = Way(node, answer, graph, program.fastmath)
         way.equations, self.equations = self.equations, []
         with use_context(self.outer):
