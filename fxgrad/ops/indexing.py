@@ -111,7 +111,9 @@ def integer_array(i: Any, size: int) -> Any:
     if (
         not -size <= low <= high < size and abs(2 * i + 1) > 2 * size
     ):  # one comparison: a decision where `i` is traced
-        raise IndexingError(f"index {i} is out of bounds for axis with size {size}", hint=fit_index(size))
+        raise IndexingError(
+            f"index {int(i)} is out of bounds for axis with size {size}", hint=fit_index(size)
+        )
     return i if isinstance(i, Tracer) else np.asarray(i)
 
 

@@ -11,8 +11,8 @@ from ..checkpoint import remat_call
 
 
 def checkpoint_segment(graph: Graph, policy: Callable[..., bool] | None) -> Graph:
-    """Return the Graph of a segment as one step that is computed again on the way back. One with effects stays as it is:
-    they happen once."""
+    """Return the Graph of a segment as one step that is computed again on the way back. One with effects stays as it
+    is: they happen once."""
     if not graph.equations or any(equation.effectful for equation in graph.equations):
         return graph
     closed, _ = graph.lift_captured()

@@ -48,13 +48,13 @@ class FollowingJit(jit):
         """There is no one source of code that follows decisions."""
         raise UnsupportedError(
             f'{function_name(self.fun)} under jit(control="follow") has code for each way: it is not shown',
-            hint="fx.jit(…, control=\"follow\").lower(*args), which shows the ways",
+            hint='fx.jit(…, control="follow").lower(*args), which shows the ways',
         )
 
     @api_boundary
     def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what is known of the function for arguments of this kind, which is called with these if nothing is: ways
-        are staged by values.
+        """Return what is known of the function for arguments of this kind, which is called with these if nothing is:
+        ways are staged by values.
 
         Returns:
             `Segments`: a tree of decisions and of the code between them.

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class Segments:
-    """The segments of compiled code that a function under `jit(control="follow")` has for arguments of one kind, and the
-    decisions between them, as they are now: `fx.jit(f, control="follow").lower(*args)`.
+    """The segments of compiled code that a function under `jit(control="follow")` has for arguments of one kind, and
+    the decisions between them, as they are now: `fx.jit(f, control="follow").lower(*args)`.
 
     Printed, it is a tree: from each decision, which names its line, branches lead along the ways that were taken, with
     how often that was. A way to a decision that stands further up closes a loop, or joins another way. In notebooks it
@@ -104,7 +104,10 @@ class Segments:
                 target = "end"
                 drawing.node(target, "end", style="rounded")
             drawing.edge(
-                str(self.number(way.node)), target, label=quoted(self.label(way)), tooltip=quoted(repr(way.graph))
+                str(self.number(way.node)),
+                target,
+                label=quoted(self.label(way)),
+                tooltip=quoted(repr(way.graph)),
             )
         return drawing
 

@@ -67,8 +67,8 @@ def hidden_depth(code: CodeType, lasti: int) -> int | None:
 
 
 def hidden_values(frame: types.FrameType) -> tuple[int | None, set[Any]]:
-    """Return how many of these values the variables of a frame do not tell, and the names of those that tell the others:
-    what was loaded from a variable that nobody has assigned to since. Constants are told by the code."""
+    """Return how many of these values the variables of a frame do not tell, and the names of those that tell the
+    others: what was loaded from a variable that nobody has assigned to since. Constants are told by the code."""
     depth = hidden_depth(frame.f_code, frame.f_lasti)
     if depth is None:
         return None, set()
@@ -93,8 +93,8 @@ def is_known(origin: dis.Instruction, frame: types.FrameType) -> bool:
 
 @functools.lru_cache(1024)
 def stack_origins(code: CodeType) -> dict[int, tuple[dis.Instruction | None, ...]]:
-    """Return, for the stack before each instruction, the instructions that have loaded its values; None for a value that
-    was computed, or has another origin on another way."""
+    """Return, for the stack before each instruction, the instructions that have loaded its values; None for a value
+    that was computed, or has another origin on another way."""
     offsets, instructions, _ = stack_depths(code)
     found: dict[int, tuple[dis.Instruction | None, ...]] = {}
     pending: list[tuple[int, tuple[dis.Instruction | None, ...]]] = [(0, ())]
@@ -130,7 +130,7 @@ def after(
         return (*held[:-1], None)
     if name.startswith(CONSUMING):
         return held[:change] if change else held
-    taken = 1 - change if name.startswith(PUSHING + ("BUILD_", "IS_OP")) else len(held)
+    taken = 1 - change if name.startswith((*PUSHING, "BUILD_", "IS_OP")) else len(held)
     if name.startswith(("LOAD_ATTR", "LOAD_METHOD")):
         taken = 1
     elif name == "LOAD_FAST_AND_CLEAR":
