@@ -7,7 +7,7 @@ torch.func's by torch.compile.
 
 from collections.abc import Callable
 from importlib import import_module
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -102,7 +102,7 @@ def _torch_func(name: str) -> Library:
         transformed = torch.func.grad_and_value(f, argnums)
         return lambda *arguments: transformed(*arguments)[::-1]
 
-    same = "exp log sin cos tanh cosh sqrt sum mean where stack searchsorted logaddexp outer matmul einsum"
+    same = "exp log sin cos tanh cosh sqrt abs sum mean where stack searchsorted logaddexp outer matmul einsum"
     namespace = SimpleNamespace(
         **_named(torch, same),
         maximum=lambda x, y: torch.maximum(x, y) if hasattr(y, "shape") else torch.clamp(x, min=y),
@@ -121,6 +121,19 @@ def _torch_func(name: str) -> Library:
     )
 
 
+def _numba() -> Library:
+    numba = import_module("numba")
+
+    def jit(function: Any) -> Any:
+        """Compile a function, and the functions that it closes over."""
+        for cell in function.__closure__ or ():
+            if isinstance(cell.cell_contents, FunctionType):
+                cell.cell_contents = jit(cell.cell_contents)
+        return numba.njit(function)
+
+    return Library(np=np, array=np.array, wait=None, jit=jit)
+
+
 def _named(module: Any, names: str) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names.split()}
 
@@ -129,6 +142,7 @@ _LIBRARIES: dict[str, Callable[[], Library]] = {
     "fxgrad": _fxgrad,
     "jax": _jax,
     "autograd": _autograd,
+    "numba": _numba,
     "torch.func": lambda: _torch_func("torch"),
     "fxgrad.compat.func": lambda: _torch_func("fxgrad.compat"),
 }

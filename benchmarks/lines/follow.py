@@ -25,10 +25,14 @@ class Decider(NamedTuple):
 def contenders(name: str) -> Contenders:
     """Python's form in each library that can run it, and the one by `lax`."""
     program = PROGRAMS[name]
+    numba = " numba:jit" * (name in COMPILED)
     return {
-        **functional(program.python, *program.arguments, by="fxgrad fxgrad:follow torch.func numba:jit"),
+        **functional(program.python, *program.arguments, by="fxgrad fxgrad:follow torch.func" + numba),
         **functional(program.lax, *program.arguments, by="fxgrad:jit jax:jit"),
     }
+
+
+COMPILED = ("newton", "bisection", "gauss_seidel", "particles", "pivoted")  # by Numba, as they are
 
 
 def put(array: Any, place: Any, row: Any) -> Any:
@@ -251,13 +255,15 @@ def bisection_lax(lib: Any) -> Program:
 
 # -- Gauss and Seidel's iteration --------------------------------------------------------------------------------
 def gauss_seidel(lib: Any) -> Program:
+    np = lib.np
+
     def solve(a: Any, b: Any) -> Any:
         x, change = 0.0 * b, 1.0
         while change > 1e-10:
             before, x = x, x + 0.0
             for i in range(8):
                 x[i] = x[i] + (b[i] - a[i] @ x) / a[i, i]
-            change = abs(x - before).max()
+            change = np.abs(x - before).max()
         return x
 
     return solve
