@@ -1,12 +1,13 @@
 """The libraries under one set of names, so that a program is written once for several of them.
 
 `functional` takes a program in JAX's style, `tape` one in torch's. Both give contenders by name. In `functional`,
-`:jit` after a library's name compiles the program, and `torch.compile` is torch.func's by torch.compile.
+`:jit` after a library's name compiles the program, `:follow` does so with Python's decisions, and `torch.compile` is
+torch.func's by torch.compile.
 """
 
 from collections.abc import Callable
 from importlib import import_module
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,10 @@ def functional(program: Callable[[Library], Callable], *arguments: Any, by: str)
     """Contenders that call `program(library)` on the arguments, which may be lists, tuples and dicts of arrays."""
 
     def prepare(name: str) -> Run:
-        library, _, jitted = ("torch.func", ":", "jit") if name == "torch.compile" else name.partition(":")
+        library, _, form = ("torch.func", ":", "jit") if name == "torch.compile" else name.partition(":")
         lib = _LIBRARIES[library]()
-        function = lib.jit(program(lib)) if jitted else program(lib)
+        options = {"control": "follow"} if form == "follow" else {}
+        function = lib.jit(program(lib), **options) if form else program(lib)
         given = tree_map(lib.array, arguments)
         wait = lib.wait
         return (lambda: function(*given)) if wait is None else (lambda: wait(function(*given)))
@@ -100,7 +102,7 @@ def _torch_func(name: str) -> Library:
         transformed = torch.func.grad_and_value(f, argnums)
         return lambda *arguments: transformed(*arguments)[::-1]
 
-    same = "exp log sin cos tanh sqrt sum mean where logaddexp outer matmul einsum"
+    same = "exp log sin cos tanh cosh sqrt abs sum mean where stack searchsorted logaddexp outer matmul einsum"
     namespace = SimpleNamespace(
         **_named(torch, same),
         maximum=lambda x, y: torch.maximum(x, y) if hasattr(y, "shape") else torch.clamp(x, min=y),
@@ -119,6 +121,19 @@ def _torch_func(name: str) -> Library:
     )
 
 
+def _numba() -> Library:
+    numba = import_module("numba")
+
+    def jit(function: Any) -> Any:
+        """Compile a function, and the functions that it closes over."""
+        for cell in function.__closure__ or ():
+            if isinstance(cell.cell_contents, FunctionType):
+                cell.cell_contents = jit(cell.cell_contents)
+        return numba.njit(function)
+
+    return Library(np=np, array=np.array, wait=None, jit=jit)
+
+
 def _named(module: Any, names: str) -> dict[str, Any]:
     return {name: getattr(module, name) for name in names.split()}
 
@@ -127,6 +142,7 @@ _LIBRARIES: dict[str, Callable[[], Library]] = {
     "fxgrad": _fxgrad,
     "jax": _jax,
     "autograd": _autograd,
+    "numba": _numba,
     "torch.func": lambda: _torch_func("torch"),
     "fxgrad.compat.func": lambda: _torch_func("fxgrad.compat"),
 }

@@ -289,6 +289,7 @@ class Tracer:
     __array__: Callable[..., np.ndarray]  # attached, with the other members of arrays
     serial: Any = None  # the number of the step that made it, where steps are numbered
     is_followed: ClassVar[bool] = False  # whether the level follows what Python decides by the value
+    is_number: Any = False  # whether it stands for a number of Python's
     is_differentiated: Any = False  # whether the value carries a derivative, which a plain number would lose
 
     def __init_subclass__(cls) -> None:

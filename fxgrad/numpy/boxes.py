@@ -489,7 +489,7 @@ def convert(tracer: Any, cell: Cell) -> None:
         box_kind: Any = type(f"Written{kind.__name__}", (Box, kind), members)
         NAMESPACES[box_kind] = None
         WRITTEN.setdefault(kind, box_kind)
-    tracer.__class__ = WRITTEN[kind]
+    CLASS.__set__(tracer, WRITTEN[kind])
     tracer.cell = cell
     for view, (step, *further) in zip(views, steps):
         shown = step(tracer, *further)
@@ -503,6 +503,7 @@ def convert(tracer: Any, cell: Cell) -> None:
             del view.shown  # NumPy copies there
 
 
+CLASS = vars(object)["__class__"]  # which a kind of tracers may show as another
 INTERPRETER = vars(Tracer)["interpreter"]  # the slot that becomes that of the cell
 
 

@@ -17,7 +17,7 @@ from ..core.advice import fit_index
 from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, IndexingError
-from ..core.interpreter import concretize
+from ..core.interpreter import Tracer, concretize
 from ..kernels.selection import combine_at, take_at
 from .kinds import linear
 from .masked import Masked, Support
@@ -68,7 +68,7 @@ def parse_index(x: Any, key: Any) -> tuple[Any, list[Any], tuple]:
     if any(hasattr(e, "shape") for e in flat):  # integers beside arrays take part in their broadcasting
         axes = iter(shape)
         sizes = [0 if e is None else next(axes) for e in flat]
-        flat = [integer_array(e, n) if type(e) is int else e for e, n in zip(flat, sizes)]
+        flat = [integer_array(e, n) if type(e) is int or is_number(e) else e for e, n in zip(flat, sizes)]
     arrays = [e for e in flat if hasattr(e, "shape")]
     return x, arrays, tuple(ARRAY if hasattr(e, "shape") else e for e in flat)
 
@@ -86,7 +86,7 @@ def parse_entry(e: Any) -> Any:
     """Convert an index entry to an int, a `BooleanIndex` or an integer or boolean array."""
     if isinstance(e, bool | np.bool_):
         return BooleanIndex(bool(e))
-    if isinstance(e, int | np.integer):
+    if isinstance(e, int | np.integer) and not isinstance(e, Tracer):
         return int(e)
     array = np.asarray(e, dtype=np.intp) if isinstance(e, list | tuple) and not len(e) else as_value(e)
     aval = aval_of(array)
@@ -101,10 +101,20 @@ def parse_entry(e: Any) -> Any:
     return int(array) if type(array) is np.ndarray and aval.ndim == 0 else array
 
 
-def integer_array(i: int, size: int) -> Any:
-    if not -size <= i < size:
-        raise IndexingError(f"index {i} is out of bounds for axis with size {size}", hint=fit_index(size))
-    return np.asarray(i)
+def is_number(entry: Any) -> bool:
+    """Whether a traced entry stands for a number of Python's."""
+    return isinstance(entry, Tracer) and entry.is_number
+
+
+def integer_array(i: Any, size: int) -> Any:
+    low, high = getattr(i, "bounds", (-size - 1, size))
+    if (
+        not -size <= low <= high < size and abs(2 * i + 1) > 2 * size
+    ):  # one comparison: a decision where `i` is traced
+        raise IndexingError(
+            f"index {int(i)} is out of bounds for axis with size {size}", hint=fit_index(size)
+        )
+    return i if isinstance(i, Tracer) else np.asarray(i)
 
 
 def mask_to_indices(mask: Any, shape: tuple[int, ...], axis: int) -> tuple[Any, ...]:

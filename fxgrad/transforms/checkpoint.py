@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from .. import ops
 from ..core import pytree, source_info
@@ -27,7 +27,7 @@ from ..ops.masked import densify
 from ..ops.transpose import transpose_call
 from .arguments import admit_or_float0, unshare_results
 from .derived_function import derive
-from .jit import as_argnums, function_name, split_static, stage_call
+from .jit import as_argnums, function_name, jit, split_static, stage_call
 from .jvp import jvp_flat
 from .reverse import ReverseInterpreter, backward
 from .vjp import primal_and_node
@@ -236,7 +236,8 @@ def checkpoint(
     again. It takes less memory and more time.
 
     `fun` is staged anew at every call, with what it closes over as it is then. Python's `if` and `while` may depend
-    on static arguments only.
+    on static arguments only. Of a `jit(f, control="follow")`, in which they depend on values, the result is another:
+    reverse mode keeps what there is at each decision, and computes what lies between again.
 
     Args:
         fun: a function of pytrees of arrays. Without it the result is a decorator.
@@ -261,6 +262,8 @@ def checkpoint(
             hint="choose one of fx.checkpoint_policies",
         )
     static = as_argnums(static_argnums)
+    if isinstance(fun, jit) and fun.options["control"] == "follow":
+        return cast(Any, fun).checkpoint(policy, static)
     policies = {} if policy is None else {"policy": policy}
 
     @api_boundary

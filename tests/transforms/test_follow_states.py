@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections import deque
 from typing import Any
 
@@ -239,6 +240,150 @@ def with_slices(x, y):
     return sum(numbers[int(abs(x)) : int(abs(x)) + 2])
 
 
+def written_into(x, y):
+    a, n = fnp.zeros(3) + x, 0
+    row = a[1:]
+    while n < 6 and x > 0:
+        a[n % 3] = a[0] * y + n
+        row[1] += x
+        x = x - 0.5
+        n += 1
+    return a, row
+
+
+def of_roots(x, y):
+    while x > 1.5:
+        x = fnp.sqrt(x)
+    root = fnp.sqrt(x * x + y * y)
+    while root > y:
+        root = root - fnp.square(root) / 7
+    return x, root
+
+
+def of_views(x, y):
+    a = fnp.stack([x, y, x + y])
+    column = a[:, None].T
+    while column[0, 0] < 9:
+        column = (column + 1)[::-1]
+        a = column[0][1:]
+    return a, column
+
+
+def indexed(x, y):
+    array, total, found = fnp.arange(6.0) * x, 0.0, 0
+    for i in range(20):
+        if total > 60 or i > 12:
+            break
+        try:
+            total = total + array[i] + array[-i]
+        except IndexError:
+            total, found = total + y, found + 1
+    for i in range(5, -1, -1):
+        if array[i] > y:
+            total = total + array[i]
+    return total, found
+
+
+def listed_by_number(x, y):
+    table, rows, total = [1.0, 0.5, 2.0, 0.25], ((x, y), (y, x)), x
+    for i in range(8):
+        if total < 50:
+            total = total * table[i % 4] + rows[i % 2][0]
+    return total
+
+
+def bounded(x, y):
+    n = 0
+    while x < 30 and n < 12:
+        x = x * min(max(0.5 * y, 1.1), 2.0) + max((x, y, 0.3), key=lambda v: -v)
+        n += 1
+    return x, min([y, x, 1.0]), max(n, 3), min((), default=x)
+
+
+def in_expressions(x, y):
+    def halved(v):
+        n = 0
+        while v > y:
+            v = v / 2
+            n += 1
+        return v + n
+
+    n = 0
+    while n < 6 and x < 100:
+        x = x + n * halved(x + n) + shifted(x)
+        n += 1
+    return x
+
+
+def shifted(v):
+    if v > 2:
+        return bounded_below(v - 1)
+    return v
+
+
+def bounded_below(v):
+    return v if v > 0.5 else 0.5
+
+
+def changed_meanwhile(x, y):
+    n = 1.0
+
+    def step(v):
+        nonlocal n
+        n = n + 1
+        return v if v > y else -v
+
+    while x < 20:
+        x = x + n + step(x) * 0 + n * 1.0
+    return x, n
+
+
+class Counter:
+    def __init__(self, place):
+        self.place, self.rounds = place, 0
+
+    def run(self, bound):
+        for i in range(10):
+            if self.place > bound:
+                break
+            self.place = self.place + 0.5 * i
+            self.rounds += 1
+        return self
+
+
+def counted(x, y):
+    counter = Counter(x).run(y)
+    return counter.place, counter.run(y + 5).rounds
+
+
+def generated_in_loops(x, y):
+    def rounds(v):
+        while v > y:
+            v = v - 1
+            yield v
+
+    total, n = 0.0, 0
+    for v in rounds(x):
+        total = total + v if v > 1 else total - v
+        n += 1
+    return total, n
+
+
+def within_blocks(x, y):
+    with np.errstate(all="ignore"):
+        while x > y:
+            x = x - 1
+    return x
+
+
+def with_namespaces(x, y):
+    settings = types.SimpleNamespace(rate=0.5, seen=0)
+    while x > y:
+        x = x - settings.rate
+        settings.seen += 1
+    return x, settings.seen
+
+
 CASES = [(3.0, 2.0), (1.0, 2.0), (2.0, 3.0), (10.0, 1.0), (0.5, 0.5), (-1.0, 4.0), (40.0, 0.3)]
 
 
@@ -260,6 +405,8 @@ CASES = [(3.0, 2.0), (1.0, 2.0), (2.0, 3.0), (10.0, 1.0), (0.5, 0.5), (-1.0, 4.0
             nonlocal_number,
         ),
         *(guarded, finished, recursive, comprehended, zipped, with_defaults, with_objects, with_own_range),
+        *(written_into, of_roots, of_views, indexed, listed_by_number, bounded, in_expressions),
+        *(changed_meanwhile, counted, generated_in_loops, within_blocks, with_namespaces),
         *(with_numbers, with_division, with_growth, with_sets, with_slices),
     ],
     ids=lambda f: f.__name__,

@@ -55,7 +55,7 @@ class Register:
 class FollowTracer(GraphTracer):
     """A staged value whose value is known when Python asks for it."""
 
-    __slots__ = ("register",)
+    __slots__ = ("bounds", "register")
     is_followed = True
     interpreter: Any
     item: Any  # attached, with the other members of arrays
@@ -66,12 +66,16 @@ class FollowTracer(GraphTracer):
     @property
     def __class__(self) -> Any:
         """That of the number in whose place it is, which `isinstance` asks for."""
-        if self.variable not in self.interpreter.promoted:
+        if not self.is_number:
             return type(self)
         return int if self.dtype.kind in "iu" else float
 
+    @property
+    def is_number(self) -> bool:
+        return type(self) is FollowTracer and self.variable in self.interpreter.promoted
+
     def __hash__(self) -> int:
-        if self.variable not in self.interpreter.promoted:
+        if not self.is_number:
             raise TypeError(f"unhashable type: {type(self).__name__!r}")
         return hash(self.item())
 
@@ -209,7 +213,7 @@ class FollowInterpreter(GraphInterpreter):
         self.arrive(way, node)
         self.program.enter(node)
         self.write_numbers(node, state)
-        state.writers = dict.fromkeys(state.writers)  # which refer to frames
+        state.writers.clear()  # which hold frames and iterators
         value = self.value_of(tracer.variable)
         with use_context(self.outer):
             value = decide(value, operation)
@@ -236,7 +240,7 @@ class FollowInterpreter(GraphInterpreter):
         live = [v for v, register in self.live.items() if register() is not None]
         made = {v for equation in self.equations for v in equation.outputs}
         wanted = dict.fromkeys(v for v in (*live, *outputs) if v in made)
-        graph = segment(self.equations, [*wanted], program.captured, program.name)
+        graph = program.wrap(segment(self.equations, [*wanted], program.captured, program.name))
         way = Way(node, answer, graph, program.fastmath)
         way.equations, self.equations = self.equations, []
         with use_context(self.outer):

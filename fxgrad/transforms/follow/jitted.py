@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from ...core import pytree, source_info
 from ...core.aval import aval_of
 from ...core.devices import CPU, DEFAULT_DEVICE
 from ...core.errors import UnsupportedError
 from ...core.graph import Var
-from ...core.interpreter import CURRENT, Tracer, leave_library
-from ..jit import function_name, jit
+from ...core.interpreter import CURRENT, Tracer, api_boundary, leave_library
+from ..checkpoint import checkpoint
+from ..jit import as_argnums, function_name, jit
+from .checkpointed import checkpoint_segment
 from .following import FollowInterpreter, explore
 from .program import Program
+from .segments import Segments
 
 
 class FollowingJit(jit):
-    """A function that is staged from one decision to the next."""
+    """A function that is staged from one decision to the next. `checkpointed`, where set, is the function of which this
+    one keeps less on the way back, and the policy that says what."""
+
+    checkpointed: tuple[FollowingJit, Any] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(CURRENT.get().interpreter, FollowInterpreter):  # which goes on inside
@@ -27,7 +33,7 @@ class FollowingJit(jit):
         outer = CURRENT.get()
         try:
             observer = outer.observer
-            if observer is not None and observer.is_stepwise:
+            if observer is not None:
                 return self.call_observed(observer, args, kwargs)
             program = self.last if DEFAULT_DEVICE.get() is CPU else None
             leaves = None if program is None else program.guard(args, kwargs)
@@ -42,12 +48,28 @@ class FollowingJit(jit):
         """There is no one source of code that follows decisions."""
         raise UnsupportedError(
             f'{function_name(self.fun)} under jit(control="follow") has code for each way: it is not shown',
-            hint="fx.jit without control, for a function that does not decide by values",
+            hint='fx.jit(…, control="follow").lower(*args), which shows the ways',
         )
 
+    @api_boundary
     def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """There is no one Graph either."""
-        return self.source()
+        """Return what is known of the function for arguments of this kind, which is called with these if nothing is:
+        ways are staged by values.
+
+        Returns:
+            `Segments`: a tree of decisions and of the code between them.
+        """
+        leaves, program = self.lookup(args, kwargs, source_info.user_frame)
+        if program.start is None:
+            program.run(leaves)
+        return Segments(program)
+
+    def call_observed(self, observer: Any, args: Any, kwargs: Any) -> Any:
+        """Call the function under an observer: as the Python that it is, or as one step."""
+        if observer.is_stepwise:
+            return super().call_observed(observer, args, kwargs)
+        leaves, program = self.lookup(args, kwargs, source_info.user_frame)
+        return observer.observe("jit", f"jit({function_name(self.fun)})", leaves, lambda: program.run(leaves))
 
     def lookup(self, args: Any, kwargs: Any, site: Any) -> Any:
         leaves, program = super().lookup(args, kwargs, site)
@@ -59,9 +81,25 @@ class FollowingJit(jit):
     def compile(self, fun: Callable[..., Any], args: Any, kwargs: Any, site: Any) -> Any:
         leaves, structure = pytree.flatten((args, kwargs))
         inputs = [Var(aval_of(v)) for v in leaves]
-        return Program(
+        program = Program(
             partial(explore, fun, structure), inputs, self.max_paths, self.fastmath, function_name(self.fun)
         )
+        if self.checkpointed is not None:
+            program.wrap = partial(checkpoint_segment, policy=self.checkpointed[1])
+        return program
+
+    def checkpoint(self, policy: Any, static: tuple[int, ...]) -> FollowingJit:
+        """Return the function of which reverse mode keeps what there is at each decision, and what a policy says."""
+        fixed = (*as_argnums(self.options["static_argnums"]), *static)
+        made = cast(FollowingJit, jit(self.fun, **self.options | {"static_argnums": fixed}))
+        made.checkpointed = self, policy
+        return made
+
+    def __reduce__(self) -> Any:
+        if self.checkpointed is None:
+            return super().__reduce__()
+        base, policy = self.checkpointed
+        return partial(checkpoint, policy=policy), (base,)
 
 
 def followed(function: Any) -> Any:

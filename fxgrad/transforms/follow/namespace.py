@@ -1,4 +1,5 @@
-"""The namespace in which a followed function runs: its own globals, with a `range` whose loops can be seen.
+"""The namespace in which a followed function runs: its own globals, with a `range` whose loops can be seen, and other
+functions of Python in the place of some of C.
 
 A `for` loop keeps its iterator where no variable refers to it. In this namespace `for i in range(n)` runs over a
 `Counter`, which the state of the program includes, and whose value may be traced. Functions that the program calls by
@@ -16,29 +17,36 @@ from typing import Any
 
 from ...core.interpreter import Tracer
 from .stack import assigns_globals, next_operation
+from .stand_ins import STAND_INS
 
 LIBRARIES = frozenset({"fxgrad", "numpy", "scipy", "jax", "torch", *sys.stdlib_module_names})
 
 
 class Counter:
-    """The iterator of a loop over a range. `frame` identifies the frame that the loop is in; `following` is the number
-    of which Python asks whether it is within the bounds."""
+    """The iterator of a loop over a range. `frame` identifies the frame that the loop is in."""
 
-    __slots__ = ("__weakref__", "following", "frame", "started", "step", "stop", "value")
+    __slots__ = ("__weakref__", "frame", "start", "started", "step", "stop", "value")
 
     def __init__(self, bounds: tuple[Any, ...], frame: int):
-        start, self.stop, self.step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-        self.value, self.frame, self.started, self.following = start, frame, False, None
+        self.start, self.stop, self.step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        self.value, self.frame, self.started = self.start, frame, False
 
     def __iter__(self) -> Counter:
         return self
 
     def __next__(self) -> Any:
-        self.following = self.value + self.step if self.started else self.value
-        if not (self.following < self.stop if self.step > 0 else self.following > self.stop):
+        if self.started:
+            self.value = self.value + self.step
+        self.started = True  # and the state is complete when the next line decides
+        if not (self.value < self.stop if self.step > 0 else self.value > self.stop):
             raise StopIteration
-        self.value, self.started, self.following = self.following, True, None
+        self.bound(self.value)
         return self.value
+
+    def bound(self, value: Any) -> None:
+        """Tell a traced value between which numbers it is, so that an index needs no check."""
+        if isinstance(value, Tracer) and value.is_number and type(self.start) is type(self.stop) is int:
+            value.bounds = (min(self.start, self.stop + 1), max(self.start, self.stop - 1))
 
     def promote(self, tracer: Any) -> None:
         """Go on from a traced value."""
@@ -87,7 +95,7 @@ def is_count(bound: Any) -> bool:
 
 
 class Namespace(dict):
-    """The globals of the functions of a module while they are followed: those of the module, with another `range`."""
+    """The globals of the functions of a module while they are followed: those of the module, with other built-ins."""
 
     __slots__ = ("follower", "own")
 
@@ -96,9 +104,12 @@ class Namespace(dict):
         self.own, self.follower = own, follower
 
     def __getitem__(self, name: str) -> Any:
-        if name == "range" and name not in self.own:
-            return self.follower.range
-        return self.follower.follow(self.own[name])
+        if name in self.own:
+            return self.follower.follow(self.own[name])
+        return self.follower.range if name == "range" else STAND_INS[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.own or name in STAND_INS  # not `range`, which may ask for several values
 
 
 class Follower:

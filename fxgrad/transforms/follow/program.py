@@ -163,6 +163,9 @@ class Program:
 
     guard: Any = None
     plain = True  # it takes plain values
+    wrap: Callable[[Graph], Graph] = staticmethod(
+        lambda graph: graph
+    )  # what is done to the Graph of a segment
 
     def __init__(
         self, explore: Callable[..., Any], inputs: Sequence[Var], max_paths: int, fastmath: bool, name: str

@@ -33,7 +33,24 @@ PUSHING = (
     "TO_BOOL",
     "FOR_ITER",
 )
+STORING = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR")  # which push nothing
 JUMPING = ("POP_JUMP", "JUMP_IF")
+SHARED = ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME")
+SIMPLE = (*SHARED, "LOAD_FAST", "LOAD_CONST", "LOAD_SMALL_INT", "PUSH_NULL")
+NAMED = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)  # what keeps its name
+CONSUMING = (
+    "POP_",
+    "STORE_",
+    "PRECALL",
+    "KW_NAMES",
+    "NOP",
+    "RESUME",
+    "CACHE",
+    "NOT_TAKEN",
+    "EXTENDED_ARG",
+    "JUMP_FORWARD",
+    "JUMP_BACKWARD",
+)
 ENDING = ("JUMP_FORWARD", "JUMP_BACKWARD", "RETURN", "RAISE_VARARGS", "RERAISE")
 
 
@@ -44,9 +61,87 @@ def hidden_depth(code: CodeType, lasti: int) -> int | None:
     index = bisect.bisect_right(offsets, lasti) - 1  # the offset may be that of an instruction's cache
     depth = depths.get(offsets[index])
     name = instructions[index].opname
-    if depth is None or not name.startswith(PUSHING + JUMPING):
+    if depth is None or not name.startswith(PUSHING + STORING + JUMPING):
         return None
     return depth + effect(instructions[index], False) - name.startswith(PUSHING)
+
+
+def hidden_values(frame: types.FrameType) -> tuple[int | None, set[Any]]:
+    """Return how many of these values the variables of a frame do not tell, and the names of those that tell the
+    others: what was loaded from a variable that nobody has assigned to since. Constants are told by the code."""
+    depth = hidden_depth(frame.f_code, frame.f_lasti)
+    if depth is None:
+        return None, set()
+    offsets, origins = stack_depths(frame.f_code)[0], stack_origins(frame.f_code)
+    held = origins.get(offsets[bisect.bisect_right(offsets, frame.f_lasti) - 1])
+    if held is None or len(held) < depth:
+        return depth, set()
+    known = [origin for origin in held[:depth] if origin is not None and is_known(origin, frame)]
+    return depth - len(known), {name for origin in known for name in names_of(origin)}
+
+
+def is_known(origin: dis.Instruction, frame: types.FrameType) -> bool:
+    """Return whether a value on the stack, which this instruction has loaded, is what the frame's variable holds. Other
+    frames may assign to variables that they share, but hardly to those which name functions."""
+    if not origin.opname.startswith(SHARED):
+        return True
+    for names in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if origin.argval in names:
+            return isinstance(names[origin.argval], NAMED)
+    return False
+
+
+@functools.lru_cache(1024)
+def stack_origins(code: CodeType) -> dict[int, tuple[dis.Instruction | None, ...]]:
+    """Return, for the stack before each instruction, the instructions that have loaded its values; None for a value
+    that was computed, or has another origin on another way."""
+    offsets, instructions, _ = stack_depths(code)
+    found: dict[int, tuple[dis.Instruction | None, ...]] = {}
+    pending: list[tuple[int, tuple[dis.Instruction | None, ...]]] = [(0, ())]
+    while pending:
+        offset, held = pending.pop()
+        if offset in found:
+            if found[offset] == held or len(found[offset]) != len(held):
+                continue
+            held = tuple([one if one is other else None for one, other in zip(found[offset], held)])
+            if held == found[offset]:
+                continue
+        found[offset] = held
+        index = bisect.bisect_left(offsets, offset)
+        instruction = instructions[index]
+        if instruction.opcode in JUMPS:
+            pending.append((instruction.argval, after(instruction, held, True)))
+        if not instruction.opname.startswith(ENDING) and index + 1 < len(offsets):
+            pending.append((offsets[index + 1], after(instruction, held, False)))
+    return found
+
+
+def after(
+    instruction: dis.Instruction, held: tuple[dis.Instruction | None, ...], jumps: bool
+) -> tuple[dis.Instruction | None, ...]:
+    """Return the origins of the values on the stack after an instruction."""
+    name, change = instruction.opname, effect(instruction, jumps)
+    if name.startswith(SIMPLE) and name != "LOAD_FAST_AND_CLEAR":
+        return (*held, *[instruction] * change)
+    if name.startswith(("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR")):
+        names = instruction.argval if type(instruction.argval) is tuple else (instruction.argval,)
+        held = tuple([None if o is not None and names_of(o) & {*names} else o for o in held])
+    if name == "STORE_FAST_LOAD_FAST":
+        return (*held[:-1], None)
+    if name.startswith(CONSUMING):
+        return held[:change] if change else held
+    taken = 1 - change if name.startswith((*PUSHING, "BUILD_", "IS_OP")) else len(held)
+    if name.startswith(("LOAD_ATTR", "LOAD_METHOD")):
+        taken = 1
+    elif name == "LOAD_FAST_AND_CLEAR":
+        taken = 0
+    kept = held[: max(len(held) - taken, 0)]
+    return (*kept, *[None] * (len(held) + change - len(kept)))
+
+
+def names_of(instruction: dis.Instruction) -> set[Any]:
+    """Return the names of the variables that an instruction loads."""
+    return {*instruction.argval} if type(instruction.argval) is tuple else {instruction.argval}
 
 
 def effect(instruction: dis.Instruction, jumps: bool) -> int:

@@ -22,12 +22,12 @@ import numpy as np
 
 from ...core.aval import aval_of
 from ...core.graph import Var
-from ...core.interpreter import Interpreter, Tracer
+from ...core.interpreter import Interpreter, Tracer, twin
 from ...core.key import key_of
 from ...core.surface import is_box
 from .namespace import LIBRARIES as IGNORED
 from .namespace import Counter, Loop, Namespace
-from .stack import global_names, hidden_depth
+from .stack import global_names, hidden_values
 
 MOST_OBJECTS = 20_000  # objects that a state is read from
 MOST_BYTES = 1 << 24  # bytes of arrays that it is
@@ -127,13 +127,15 @@ class State:
     # -- reading -------------------------------------------------------------------------------------------------
     def read_frame(self, depth: int, frame: types.FrameType, counters: Sequence[Counter]) -> None:
         """Read the variables of a frame and the counters of its loops, which must be all that its stack hides."""
-        if hidden_depth(frame.f_code, frame.f_lasti) != len(counters):
+        count, loaded = hidden_values(frame)
+        if count != len(counters):
             raise UnseenError
         for name, value in [*frame.f_locals.items()]:
-            self.read((depth, name), value, functools.partial(write_local, frame, name))
+            write = None if name in loaded else functools.partial(write_local, frame, name)
+            self.read((depth, name), value, write)
         self.read_globals(depth, frame.f_code, frame.f_globals)
         for index, counter in enumerate(counters):
-            for part in ("started", "stop", "step", "following"):
+            for part in ("start", "started", "stop", "step"):
                 self.read((depth, index, part), getattr(counter, part))
             self.read((depth, index, "value"), counter.value, counter.promote)
 
@@ -155,6 +157,7 @@ class State:
             self.numbers[name] = value
         if variable is not None:
             self.add(name, variable)
+            self.read_beside(name, value)
         elif isinstance(value, CONSTANTS) or (isinstance(value, type) and not is_of_user(value)):
             self.add(name, key_of(value))
         elif id(value) in self.seen:
@@ -165,6 +168,54 @@ class State:
             if len(self.seen) > MOST_OBJECTS:
                 raise UnseenError
             self.read_object(name, value)
+
+    def read_beside(self, name: Any, tracer: Any) -> None:
+        """Read what a traced value refers to besides: the one that it is a view of, and that whose root it is."""
+        shown, radicand = getattr(tracer, "shown", None), getattr(tracer, "radicand", None)
+        if shown is not None:
+            self.read_shown((name, "shown"), tracer, *shown)
+        if hasattr(tracer, "bounds"):
+            self.add((name, "bounds"), tracer.bounds)
+        if radicand is not None:
+            self.read_closure((name, "radicand"), radicand)
+
+    def read_shown(self, name: Any, tracer: Any, base: Any, step: Any, *further: Any) -> None:
+        """Read what a tracer is a view of, and by which step. Numbers in an index may change."""
+        self.read((name, "base"), base)
+        self.read((name, "step"), step)
+        for index, part in enumerate(further):
+            is_tuple = type(part) is tuple
+            for place, entry in enumerate(part if is_tuple else (part,)):
+                write = functools.partial(write_shown, tracer, index, place if is_tuple else None)
+                self.read((name, index, place), entry, write)
+
+    def read_cell(self, name: Any, cell: Any) -> None:
+        """Read the cell of an array that can be written into; one that is a view may hold what it has read before."""
+        self.add(name, type(cell))
+        if not hasattr(cell, "parent"):
+            self.read((name, "held"), cell.held)
+            return
+        is_read = cell.seen == cell.root.version
+        if not is_read:
+            cell.held = None
+        parts = (cell.parent, cell.layout, cell.pattern, cell.part, is_read, cell.held)
+        for index, part in enumerate(parts):
+            self.read((name, index), part)
+        self.read_closure((name, "read"), cell.read)
+
+    def read_closure(self, name: Any, function: Any) -> None:
+        """Read what a function of the library closes over, which gives a radicand or reads a view. The radicand of a
+        root of a root is forgotten, so that a loop of roots does not hold the values of all its rounds."""
+        self.add(name, function.__code__)
+        for index, cell in enumerate(function.__closure__ or ()):
+            part = cell.cell_contents
+            if isinstance(part, types.FunctionType):
+                self.read_closure((name, index), part)
+                continue
+            if hasattr(part, "radicand"):
+                cell.cell_contents = part = twin(part)
+                del part.radicand
+            self.read((name, index), part)
 
     def add(self, name: Any, element: Any) -> None:
         self.names.append(name)
@@ -179,6 +230,9 @@ class State:
                 raise UnseenError
             layout = value.shape, value.dtype, value.strides, value.flags.writeable, place_in_base(value)
             self.add(name, (kind, *layout, blake2b(value.tobytes()).digest()))
+        elif getattr(kind, "_fx_is_cell", False):
+            self.read_cell(name, value)
+            return
         elif isinstance(value, type):
             self.add(name, Same(value))
         elif is_of_library(value):
@@ -281,14 +335,12 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from (("function", value.__name__), ("self", value.__self__))
     elif isinstance(value, slice):
         yield from enumerate((value.start, value.stop, value.step))
+    elif kind is types.SimpleNamespace:
+        yield from [*vars(value).items()]
     elif isinstance(value, functools.partial):
         yield from (("function", value.func), ("args", value.args), ("keywords", value.keywords))
     elif is_box(value):
-        yield "cell", value.cell.root
-        if value.cell.root is not value.cell:
-            yield "positions", np.asarray(value.cell.positions)
-    elif getattr(kind, "_fx_is_cell", False):
-        yield "held", value.held
+        yield "cell", value.cell
     elif kind is Loop:
         yield "bounds", value.bounds
     elif kind is np.ndarray and not value.dtype.hasobject:
@@ -335,6 +387,15 @@ def slots_of(kind: type) -> Sequence[str]:
     """The names in a class's `__slots__`."""
     slots = vars(kind).get("__slots__", ())
     return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def write_shown(tracer: Any, index: int, place: int | None, value: Any) -> None:
+    """Put a value into the step by which a tracer is a view."""
+    base, step, *further = tracer.shown
+    if place is not None:
+        value = (*further[index][:place], value, *further[index][place + 1 :])
+    further[index] = value
+    tracer.shown = (base, step, *further)
 
 
 def write_local(frame: types.FrameType, name: str, value: Any) -> None:
