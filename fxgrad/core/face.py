@@ -140,7 +140,7 @@ class LazyPackage(ModuleType):
         homes, parts = self._names()
         if name == "__all__":
             names = (name for part in parts for name in public_names(self._load_part(part)))
-            return [*self._listed, *homes, *names]
+            return [*self._listed, *(home for home in homes if not home.startswith("_")), *names]
         if name in homes:
             return vars(self).setdefault(name, homes[name].load(self.__name__))
         if not name.startswith("__"):
