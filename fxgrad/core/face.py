@@ -153,7 +153,7 @@ class LazyPackage(ModuleType):
                 if name.startswith("_") and name in vars(surface):  # which no list has
                     return vars(self).setdefault(name, vars(surface)[name])
                 if "__getattr__" in vars(surface) and hasattr(surface, name):
-                    return getattr(surface, name)
+                    return vars(self).setdefault(name, getattr(surface, name))
         if self._find_otherwise is not None:
             return self._find_otherwise(name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
