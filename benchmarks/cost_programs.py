@@ -538,6 +538,7 @@ UNMEASURED = {
     "SEGMENT_OPERATIONS": "the same",
     "STEP_INSTRUCTIONS": "the same",
     "FEWEST_DRAWS": "decides about the load of LLVM, which comes once",
+    "FEWEST_WORDS": "decides about the load of NumPy's generator, which comes once",
     "LOCKED_ENTRIES": "several threads",
     "SHARED_UNITS": "the same",
     "LEAST_PRODUCTS": "the same",

@@ -26,7 +26,7 @@ from ..core.pullback import PullbackRule
 from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
 from ..kernels.codegen.loops import run_steps, step_rows
-from ..passes import optimize
+from ..passes.table import optimize
 from ..transforms.subgraphs import (
     Flags,
     PartialEval,

@@ -33,6 +33,7 @@ STEP_ENTRIES = 1 << 13  # entries of a value in a step of a loop, beyond which a
 STEP_PRODUCTS = 1 << 18  # the same of a product of matrices
 STEP_INSTRUCTIONS = 6000  # instructions of a step at most: the time of compilation grows faster
 FEWEST_DRAWS = 64  # calls that draw random numbers before machine code is loaded for it
+FEWEST_WORDS = 1 << 19  # random words of torch's before NumPy's generator is loaded for them
 CALLED_ENTRIES = 1 << 13  # entries up to which a call of NumPy takes longer than its arithmetic
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 SHARED_STACK = 8  # matrices of a stack from which on threads share them, not each of them

@@ -140,7 +140,7 @@ class LazyPackage(ModuleType):
         homes, parts = self._names()
         if name == "__all__":
             names = (name for part in parts for name in public_names(self._load_part(part)))
-            return [*self._listed, *homes, *names]
+            return [*self._listed, *(home for home in homes if not home.startswith("_")), *names]
         if name in homes:
             return vars(self).setdefault(name, homes[name].load(self.__name__))
         if not name.startswith("__"):
@@ -153,7 +153,7 @@ class LazyPackage(ModuleType):
                 if name.startswith("_") and name in vars(surface):  # which no list has
                     return vars(self).setdefault(name, vars(surface)[name])
                 if "__getattr__" in vars(surface) and hasattr(surface, name):
-                    return getattr(surface, name)
+                    return vars(self).setdefault(name, getattr(surface, name))
         if self._find_otherwise is not None:
             return self._find_otherwise(name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)

@@ -19,7 +19,7 @@ from ..core.surface import release_all
 from ..kernels.codegen.direct import makes_memory
 from ..kernels.codegen.source import compile_graph, failing_equation
 from ..kernels.native.tier import Tier
-from ..passes import optimize
+from ..passes.table import optimize
 from ..passes.functions import copy_graph, fuse_runs, small_time
 from ..passes.fusion import fuse, relax
 from .arguments import unshare_results

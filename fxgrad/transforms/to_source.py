@@ -18,7 +18,7 @@ from ..core.pytree_keys import FlattenedIndexKey, keystr
 from ..kernels.codegen.loops import compile_scan, compile_while, run_steps, step_rows
 from ..kernels.codegen.source import FunctionBuilder, compile_graph
 from ..kernels.codegen.standalone import StandaloneModule
-from ..passes import PASSES
+from ..passes.table import PASSES
 from .custom.call import CustomCall
 from .jit import as_argnums, function_name, split_static, stage_call
 

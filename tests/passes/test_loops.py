@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.passes import optimize
+from fxgrad.passes.table import optimize
 from fxgrad.passes.loops import trim_loops
 from fxgrad.passes.marks import drop_marks
 
