@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
         lax,
         nn,
         numpy,
+        ops,
         optim,
         per_sample,
         random,
@@ -155,7 +156,7 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return [*homes]
     if name.startswith("_"):
-        raise AttributeError(f"module 'fxgrad' has no attribute {name!r}")
+        raise face.missing_attribute(__name__, name)
     if name not in homes:
         raise import_module(".missing", __name__).missing_name_error(name)
     home = homes[name].module

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import message, source_info
+from .advice import suggest_keyword
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 from .typing import P, R, type_of
@@ -168,6 +169,7 @@ def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
+            suggest_keyword(error, function)
             leave_library(error, outer)
             raise
 
