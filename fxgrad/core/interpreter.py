@@ -154,7 +154,10 @@ def leave_library(error: BaseException, outer: Context) -> None:
     source_info.hide_frames(error)
     if str(error) == "setting an array element with a sequence." and isinstance(error.__cause__, FxgradError):
         raise error.__cause__ from None  # NumPy's words for what ours explain: buffer[0] = x
-    if str(error) == "object arrays are not supported" and not isinstance(error, FxgradError):
+    if not isinstance(error, FxgradError) and (
+        str(error) == "object arrays are not supported"
+        or (str(error).startswith("ufunc 'is") and source_info.passes_scipy(error.__traceback__))
+    ):
         error.add_note(
             "SciPy has been given traced values: the functions of fxgrad.scipy take them, by the same names"
         )

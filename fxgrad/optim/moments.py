@@ -8,13 +8,22 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
+from ..core.errors import StructureError
 from ..core.typing import ArrayLike, PyTree, Scalar
 from .transformations import GradientTransformation, like, no_steps, zeros_like
 
 
 def tree_map(function: Any, *trees: PyTree) -> PyTree:
     """Map over leaves; results have the dtype of the first tree's."""
-    return pytree.map(lambda first, *rest: like(function(first, *rest), first), *trees)
+    try:
+        return pytree.map(lambda first, *rest: like(function(first, *rest), first), *trees)
+    except StructureError as error:
+        words = error.args[0].replace("map: tree is", "that is").replace("tree of rest[0] has", "gradients have")
+        raise StructureError(
+            f"the gradients are not built as the parameters of which the state was made: {words}",
+            hint="optimizer.update(gradients, state, params) with the gradients by params, "
+            "or optimizer.init(params) for other parameters",
+        ) from None
 
 
 def mean_of(mean: PyTree, updates: PyTree, decay: Any) -> PyTree:

@@ -89,10 +89,13 @@ def chain(*transformations: GradientTransformation) -> GradientTransformation:
         return tuple([t.init(params) for t in transformations])
 
     def update(updates: PyTree, state: PyTree, params: PyTree = None, **extra: Any) -> tuple[PyTree, PyTree]:
-        if len(state) != len(transformations):
+        if type(state) is not tuple or len(state) != len(transformations) or is_state(updates):
+            found = f"{len(state)} parts" if type(state) is tuple else f"type {type(state).__name__}"
             raise StructureError(
-                f"chain: a state of {len(state)} parts for {len(transformations)} transformations",
-                hint="the state that optimizer.init(params), or the last update, returned",
+                f"chain: a state of {found} for {len(transformations)} transformations"
+                + (", and a state for gradients" if is_state(updates) else ""),
+                hint="optimizer.update(gradients, state, params), in this order, with the state that "
+                "optimizer.init(params), or the last update, returned",
             )
         states = []
         for t, s in zip(transformations, state):
@@ -101,6 +104,11 @@ def chain(*transformations: GradientTransformation) -> GradientTransformation:
         return updates, tuple(states)
 
     return GradientTransformation(init, update)
+
+
+def is_state(value: Any) -> bool:
+    """Whether a value is the state of a chain: a tuple of states."""
+    return type(value) is tuple and any(type(part).__module__.startswith(__package__ or "") for part in value)
 
 
 def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
