@@ -24,10 +24,12 @@ def suggest(name: str, names: Collection[str]) -> str:
 
 
 def suggest_keyword(error: BaseException, function: Callable[..., Any]) -> None:
-    """Complete Python's error for a keyword that a function has not; from Python 3.13 on it does so itself, but for
-    functions that pass their keywords on."""
-    found = re.fullmatch(r"(?:\w+\.)*(\w+)\(\) got an unexpected keyword argument '(\w+)'", str(error))
-    if type(error) is TypeError and found is not None and found[1] == function.__name__:
+    """Complete Python's error for a keyword that a function has not. From Python 3.13 on Python does so itself, but not
+    for functions that pass their keywords on."""
+    found = re.search(r"([^\s.]*)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
+    if type(error) is not TypeError or found is None:
+        return
+    if found[1] == function.__name__ or f"<locals>.{found[1]}()" in str(error):  # whose name was given later
         from inspect import signature
 
         error.args = (str(error) + suggest(found[2], [*signature(function).parameters]),)

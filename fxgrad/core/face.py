@@ -161,7 +161,11 @@ class LazyPackage(ModuleType):
                 if "__getattr__" in vars(surface) and hasattr(surface, name):
                     return getattr(surface, name)
         if self._find_otherwise is not None:
-            return self._find_otherwise(name)
+            try:
+                return self._find_otherwise(name)
+            except AttributeError as error:
+                if str(error) != f"module {self.__name__!r} has no attribute {name!r}":
+                    raise
         raise missing_attribute(self.__name__, name)
 
     def _list_names(self) -> list[str]:
@@ -188,9 +192,10 @@ def show_public_names(name: str) -> None:
     """Let a module that is no package list its public names only, and suggest one for a name that it has not. To be
     called at its end."""
     module: Any = sys.modules[name]
-    own = {key for key in vars(module) if key.startswith("__")}
-    module.__dir__ = lambda: sorted({*own, *public_names(module)})
-    vars(module).setdefault("__getattr__", partial(find_nothing, name))
+    names: dict[str, Any] = module.__dict__
+    own = {key for key in names if key.startswith("__")}
+    names["__dir__"] = lambda: sorted({*own, *public_names(module)})
+    names.setdefault("__getattr__", partial(find_nothing, name))
 
 
 def find_nothing(module: str, name: str) -> Any:

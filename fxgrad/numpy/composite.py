@@ -178,7 +178,11 @@ def creator(make: F) -> F:
 
     @wraps(make)
     def function(*args: Any, **kwargs: Any) -> Any:
-        return new_array(make(*args, **kwargs))
+        try:
+            return new_array(make(*args, **kwargs))
+        except TypeError as error:
+            suggest_keyword(error, make)
+            raise
 
     return function  # type: ignore[return-value]
 

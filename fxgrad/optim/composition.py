@@ -13,6 +13,7 @@ from .. import ops
 from ..core import pytree
 from ..core.aval import PLAIN
 from ..core.errors import StructureError
+from ..core.interpreter import api_boundary
 from ..core.typing import PyTree, Scalar
 from .moments import mean_of, tree_map
 from .transformations import GradientTransformation, need_params, no_steps, zeros_like
@@ -46,6 +47,7 @@ class MaskedState(NamedTuple):
     inner_state: Any
 
 
+@api_boundary
 def masked(
     inner: GradientTransformation, mask: PyTree | Callable[[PyTree], PyTree]
 ) -> GradientTransformation:
@@ -100,6 +102,7 @@ class MultiTransformState(NamedTuple):
     inner_states: Any
 
 
+@api_boundary
 def multi_transform(
     transforms: Mapping[Any, GradientTransformation], param_labels: PyTree | Callable[[PyTree], PyTree]
 ) -> GradientTransformation:
@@ -241,6 +244,7 @@ class ApplyIfFiniteState(NamedTuple):
     inner_state: Any
 
 
+@api_boundary
 def apply_if_finite(inner: GradientTransformation, max_consecutive_errors: int) -> GradientTransformation:
     """Ignore gradients with NaN or infinities: updates are zero and the state stays.
 
@@ -302,6 +306,7 @@ class LookaheadState(NamedTuple):
     steps_since_sync: Any
 
 
+@api_boundary
 def lookahead(
     fast_optimizer: GradientTransformation,
     sync_period: int,
@@ -377,6 +382,7 @@ class EmaState(NamedTuple):
     ema: Any
 
 
+@api_boundary
 def ema(decay: Scalar, debias: bool = True) -> GradientTransformation:
     """The exponential moving average of the updates.
 
@@ -412,6 +418,7 @@ class InjectHyperparamsState(NamedTuple):
     inner_state: Any
 
 
+@api_boundary
 def inject_hyperparams(
     inner_factory: Callable[..., GradientTransformation], static_args: str | Iterable[str] = ()
 ) -> Callable[..., GradientTransformation]:
