@@ -143,7 +143,7 @@ def test_settings_can_be_changed_and_differentiated_by():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: optim.multi_transform({"a": SGD}, {"w": "a", "b": "c"}).init(PARAMS), "no transformation of the labels"),
+        (lambda: optim.multi_transform({"a": SGD}, {"w": "a", "b": "c"}).init(PARAMS), "no transformation of the"),
         (lambda: optim.masked(SGD, {"w": True}).init(PARAMS), "masked: mask"),
         (lambda: optim.lookahead(SGD, 2, 0.5).init(PARAMS), "init_synced"),
         (lambda: optim.lookahead(SGD, 0, 0.5), "sync_period=0"),
