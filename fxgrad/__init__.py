@@ -91,6 +91,8 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from .distributed.counts import local_device_count as local_device_count
     from .distributed.counts import process_count as process_count
     from .distributed.counts import process_index as process_index
+    from .distributed.files import load as load
+    from .distributed.files import save as save
     from .numpy.missing import MissingNameError as MissingNameError
     from .numpy.placement import device_get as device_get
     from .numpy.placement import device_put as device_put

@@ -7,6 +7,7 @@ is called back, once for each entry of a batch.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -69,7 +70,8 @@ def solve_traced(
     Args:
         function: of the vector; it may read traced values.
         conditions: function → the function that vanishes at the solution, from vectors to such.
-        solver: (function, start, *settings) → (solution, facts), on plain arrays.
+        solver: (function, start, *settings) → (solution, facts), on plain arrays; the first fact is whether it has
+            converged: if not, a warning says so.
         start: the vector at which the solver starts.
         facts: the shapes and dtypes of what the solver tells besides, as arrays.
         settings: further arrays for the solver, which may be traced.
@@ -81,6 +83,14 @@ def solve_traced(
     def find(start: Any, *values: Any) -> tuple[Any, list[Any]]:
         known, chosen = values[:count], values[count:]
         found, told = solver(lambda x: at_start(x, *known), np.array(start), *chosen)
+        if told and not told[0]:
+            warnings.warn(
+                "the solver has not converged: what it found is no solution, and the derivatives that follow from the "
+                "conditions of a solution are not those of what it found. Look at .success, or start nearer, or allow "
+                "more iterations",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         found = np.asarray(found, aval.dtype).reshape(aval.shape)
         return found, [np.asarray(v, np.asarray(f).dtype) for v, f in zip(told, facts)]
 
