@@ -100,6 +100,7 @@ def test_root(method):
     np.testing.assert_allclose(fx.jit(solution)(b), x, 1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:the solver has not converged")
 @pytest.mark.parametrize("transform", [lambda f: f, fx.grad])
 def test_a_search_between_two_numbers_that_fails_says_so_as_scipys_does(transform):
     def root(c, **options):
