@@ -30,7 +30,6 @@ from ...lax.solves import custom_root
 from ...tree import ravel_pytree, register_pytree_node
 from ..reference import library
 
-
 NEAR = 1e-3  # of the size of a solution: a step of Newton's that is shorter is none that matters
 
 
