@@ -198,6 +198,7 @@ def stage_backward(
     return staged, found
 
 
+@api_boundary
 def checkpoint_name(x: Any, name: str) -> Any:
     """Return `x`, an intermediate value of any shape and dtype, under a name that policies of `checkpoint` know.
 
@@ -225,6 +226,7 @@ def checkpoint(
     static_argnums: int | Sequence[int] = (),
     prevent_cse: bool = True,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+@api_boundary
 def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,

@@ -75,6 +75,7 @@ class MemoryEstimate:
         return "\n".join(line.rstrip() for line in lines)
 
 
+@api_boundary
 def memory_estimate(fun: Callable[..., Any]) -> Callable[..., MemoryEstimate]:
     """Return a function that estimates the memory of fun(*args), without computing it.
 

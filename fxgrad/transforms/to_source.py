@@ -23,6 +23,7 @@ from .custom.call import CustomCall
 from .jit import as_argnums, function_name, split_static, stage_call
 
 
+@api_boundary
 def to_source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., str]:
     """A function that writes what `fun` does with arguments like the given ones as a Python program.
 
