@@ -282,18 +282,18 @@ def by_path(reasons: dict[str, str]) -> dict[str, str]:
     return {f"torch.{path}": reason for reason, paths in reasons.items() for path in paths.split()}
 
 
-# Modules of torch's that are not here, with all that is in them and below: programs may import any name, and what they
-# use of it raises, and gives the reason.
+# Modules of torch's that are not here, with all that is in them and below: programs may import what `inventory.txt`
+# lists, and what they use of it raises, and gives the reason.
 ABSENT = by_path(
     {
         "there is no library of C++ below this surface": """
-            _C contrib monitor nativert nn.backends nn.cpp numa utils.backend_registration utils.cpp_backtrace
+            _C _C_flatbuffer _native _vendor contrib monitor nativert nn.backends nn.cpp numa utils.backend_registration utils.cpp_backtrace
             utils.cpp_extension utils.hipify
         """,
         "operations of your own are made by torch.library.custom_op": "_custom_op _custom_ops _library _ops ops",
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
-            _decomp _dynamo _export _functorch.aot_autograd _guards _higher_order_ops _inductor _lazy _logging _prims
-            _prims_common _refs _subclasses export fx jit.annotations jit.frontend package utils._python_dispatch
+            _awaits _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops _inductor _lazy _logging
+            _meta_registrations _numpy _prims _prims_common _refs _strobelight _subclasses export fx jit.annotations jit.frontend package utils._python_dispatch
             utils.bundled_inputs utils.flop_counter utils.jit utils.mobile_optimizer utils.module_tracker
         """,
         "models are not exported to ONNX from here": "onnx",
@@ -306,7 +306,7 @@ ABSENT = by_path(
         "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data.datapipes",
         "it is a tool for torch's own developers, or looks at torch's own files": """
             utils.backcompat utils.benchmark utils.collect_env utils.debug_log utils.deterministic utils.file_baton
-            utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz utils.weak
+            testing._internal utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz utils.weak
         """,
         "attention is torch.nn.functional.scaled_dot_product_attention, of one kind": """
             nn.attention.experimental nn.attention.flex_attention nn.attention.varlen
@@ -327,6 +327,16 @@ LACKING = by_path(
         "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data",
         "it is a tool for torch's own developers": "profiler",
     }
+)
+
+# Modules for torch itself, of which the inventory lists neither parts nor names: programs may import any.
+UNLISTED = frozenset(
+    f"torch.{path}"
+    for path in """
+        _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards
+        _higher_order_ops _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common
+        _refs _strobelight _subclasses _vendor contrib onnx._internal ops testing._internal
+    """.split()
 )
 
 LAYOUT = {
