@@ -66,7 +66,10 @@ def read_line(line: str) -> list[tuple[str, Entry]]:
     """Read the names of one kind."""
     kind, *names = line.split()
     if kind == "m":
-        pairs = [(name, path) if path else (name.rpartition(".")[2], name) for name, _, path in (word.partition("=") for word in names)]
+        pairs = [
+            (name, path) if path else (name.rpartition(".")[2], name)
+            for name, _, path in (word.partition("=") for word in names)
+        ]
         return [(name, Entry("module", path)) for name, path in pairs]
     if kind in KINDS:
         return [(name, Entry(KINDS[kind])) for name in names]

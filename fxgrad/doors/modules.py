@@ -80,7 +80,7 @@ class Door:
         """
         if name not in tree and self.is_known(name):
             own = self.find_own(name)
-            made = DoorModule(name, own, tree, self) if own is None or isinstance(own, ModuleType) else own
+            made = DoorModule(name, own, tree, self)
             inside = (self.open_module(f"{name}.{part}", tree) for part in self.parts_of(name))
             found = any(part in vars(made) for part in self.layout.get(name, "").split())
             listed = name not in self.layout or name in self.inventory
@@ -156,21 +156,24 @@ class DoorModule(ModuleType):
     It has what our module of the same path has, and of the names that the library has there those which are elsewhere
     here. Others that the library has are absent: classes and functions that say so when they are used. Its parts are
     modules of the same kind, made when they are asked for; `_tree` holds all of them by their names. Where the library
-    has a function and a module of one name, the attribute is the function, as there.
+    has a function and a module of one name, the attribute is the function, as there. Ours may be an object with
+    switches, whose attributes are read and set then.
     """
 
     __all__: list[str]
     _tree: dict[str, Any]
-    _own: ModuleType | None
+    _own: Any
     _door: Door
     _stand_ins: dict[str, Any]
 
-    def __init__(self, name: str, own: ModuleType | None, tree: dict[str, Any], door: Door):
+    def __init__(self, name: str, own: Any, tree: dict[str, Any], door: Door):
         super().__init__(name, getattr(own, "__doc__", None))
+        self.__dict__.update(_tree=tree, _own=own, _door=door, _stand_ins={}, __all__=[])
         self.__spec__, self.__path__, self.__package__ = ModuleSpec(name, None, is_package=True), [], name
+        if own is not None and not isinstance(own, ModuleType):
+            return
         if own is not None:
             self.__file__ = own.__file__
-        self._tree, self._own, self._door, self._stand_ins = tree, own, door, {}
         if name == door.library:
             self.__dict__[name] = self  # it has imported itself
         names = {part: getattr(own, part) for part in public_names(own)}
@@ -187,15 +190,27 @@ class DoorModule(ModuleType):
         whole = f"{self.__name__}.{name}"
         special = name.startswith("__") and name != "__version__"
         if not special:
+            if self._has_switch(name):
+                return getattr(self._own, name)
             value = self._find(name)
             if value is not None:
                 return value
-            entry = self._entry(name)
-            if entry is not None and not is_asked():
-                return self._stand_in(name, entry)
+            if not is_asked():
+                entry = self._entry(name)
+                if entry is not None:
+                    return self._stand_in(name, entry)
+                value = self._load(self._door.inventory.entries(OUTSIDE).get(name))
+                if value is not None and self.__name__ not in self._door.roots:
+                    return value
         raise AttributeError(
-            f"module {self.__name__!r} has no attribute {name!r}{self._door.explain(whole)}", name=name, obj=self
+            f"module {self.__name__!r} has no attribute {name!r}{self._door.explain(whole)}",
+            name=name,
+            obj=self,
         )
+
+    def _has_switch(self, name: str) -> bool:
+        """Whether a name is an attribute of the object that is here for the module."""
+        return self._own is not None and not isinstance(self._own, ModuleType) and hasattr(self._own, name)
 
     def _find(self, name: str) -> Any:
         """Find what is here under a name: None if nothing is."""
@@ -210,7 +225,7 @@ class DoorModule(ModuleType):
         if value is None:
             value = door.answer(whole)
         if value is None:
-            return self._follow(name)
+            return self._load(door.inventory.entries(self.__name__).get(name))
         if self._tree is not door.namespaces:
             door.claim(value, self.__name__)
         return self.__dict__.setdefault(name, value)
@@ -219,23 +234,23 @@ class DoorModule(ModuleType):
         """Return what the library has under a name that is not here: None if it has nothing."""
         door = self._door
         listed = door.inventory.entries(self.__name__).get(name)
-        any_name = self.__name__ in door.inventory.open or nearest(self.__name__, door.unlisted) is not None
+        any_name = (
+            self.__name__ in door.inventory.open
+            or nearest(self.__name__, door.unlisted) is not None
+            or (name.startswith("_") and nearest(self.__name__, door.absent) is not None)
+        )
         return Entry("other") if listed is None and any_name else listed
 
-    def _follow(self, name: str) -> Any:
-        """Find what the library's module has taken from another one: None if that is not here."""
-        door = self._door
-        entry = door.inventory.entries(self.__name__).get(name)
-        if entry is None and self._own is None:
-            entry = door.inventory.entries(OUTSIDE).get(name)
+    def _load(self, entry: Entry | None) -> Any:
+        """Load what the library's module has taken from another one: None if that is not here."""
         if entry is None or not entry.path:
             return None
-        if entry.path.partition(".")[0] not in door.roots:
+        if entry.path.partition(".")[0] not in self._door.roots:
             return load(entry)
         if entry.kind == "module":
-            return door.open_module(entry.path, self._tree)
+            return self._door.open_module(entry.path, self._tree)
         home, _, last = entry.path.rpartition(".")
-        module = door.open_module(home, self._tree)
+        module = self._door.open_module(home, self._tree)
         if module is None or module is self:
             return None
         if last in vars(module):
@@ -264,7 +279,10 @@ class DoorModule(ModuleType):
             and name in self.__dict__
         ):
             return  # a part was imported that has the name of a function
-        super().__setattr__(name, value)
+        if not name.startswith("__") and self._has_switch(name):
+            setattr(self._own, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"<module {self.__name__!r} of {self._door.here}>"
@@ -291,6 +309,10 @@ def load(entry: Entry) -> Any:
     """Load what a module of the library's has taken from another library: None if that is not installed."""
     module, _, name = entry.path.rpartition(".")
     try:
-        return import_module(entry.path) if entry.kind == "module" else getattr(import_module(module), name, None)
+        return (
+            import_module(entry.path)
+            if entry.kind == "module"
+            else getattr(import_module(module), name, None)
+        )
     except ImportError:
         return None

@@ -1,25 +1,29 @@
 """`python -m tests.tables.inventory`: ask torch which modules and names it has, and write down those that the door of
 `fxgrad.compat` lacks, for its `inventory.txt`.
 
-Public modules are listed with all their names, private ones only as paths, with what they have taken from public ones
-if they are packages. A module that needs a library which is not installed is listed as private ones are.
+Public modules are listed with all their names, but for private names where the whole module is absent; private modules
+only as paths, with what they have taken from public ones if they are packages. A module that needs a library which is not installed is listed as private ones are.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from fxgrad.compat.door.modules import TORCH
 from fxgrad.doors.inventory import OUTSIDE, Inventory
 from fxgrad.doors.modules import DoorModule, nearest
 
+FUNCTIONS = (FunctionType, BuiltinFunctionType)
 SCALARS = (bool, int, float, str)
 LETTERS = {"class": "c", "exception": "e", "function": "f", "other": "o"}
 
@@ -75,7 +79,7 @@ def kind_of(value: Any) -> str:
     """The kind of a value that is of no other module."""
     if isinstance(value, type):
         return "exception" if issubclass(value, BaseException) else "class"
-    return "function" if callable(value) and hasattr(value, "__name__") else "other"
+    return "function" if isinstance(value, FUNCTIONS) or hasattr(value, "__wrapped__") else "other"
 
 
 def home_of(name: str, value: Any, path: str, loaded: dict[str, ModuleType | None]) -> str | None:
@@ -88,7 +92,11 @@ def home_of(name: str, value: Any, path: str, loaded: dict[str, ModuleType | Non
         outside = {"_io": "io", "_thread": "threading", "_collections_abc": "collections.abc"}.get(home, home)
         return outside if getattr(value, "__name__", None) == name else None
     there = loaded.get(home)
-    known = there is not None and vars(there).get(name) is value and (not is_private(home) or home in TORCH.layout)
+    known = (
+        there is not None
+        and vars(there).get(name) is value
+        and (not is_private(home) or home in TORCH.layout)
+    )
     return home if known else path
 
 
@@ -101,18 +109,19 @@ def compose_inventory(loaded: dict[str, ModuleType | None]) -> str:
     try:
         for path, module in sorted(loaded.items()):
             ours = TORCH.open_module(path, tree)
-            if ours is not None and not isinstance(ours, DoorModule):
-                continue  # an object with switches
             lacking: dict[str, list[str]] = defaultdict(list)
             for name, value in sorted(list_names(module).items()) if module is not None else ():
-                if ours is not None and (name in vars(ours) or ours._find(name) is not None):
+                if ours is not None and has(ours, name):
+                    continue
+                if name.startswith("_") and nearest(path, TORCH.absent) is not None:
                     continue
                 if isinstance(value, ModuleType):
                     home, kind = value.__name__, "m"
                 else:
                     home, kind = home_of(name, value, path, loaded), LETTERS[kind_of(value)]
-                if home is not None and home.partition(".")[0] not in TORCH.roots:
-                    outside[name, home, kind] += 1
+                is_outside = home is not None and home.partition(".")[0] not in TORCH.roots
+                if (is_outside or value is loaded["torch"]) and path not in TORCH.roots:
+                    outside[name, str(home), kind] += 1
                 elif kind == "m":
                     lacking["m"].append(home if home.rpartition(".")[2] == name else f"{name}={home}")
                 elif home is not None and home != path:
@@ -126,6 +135,11 @@ def compose_inventory(loaded: dict[str, ModuleType | None]) -> str:
     finally:
         TORCH.inventory = kept
     return "\n".join(write_blocks({OUTSIDE: unite(outside), **blocks})) + "\n"
+
+
+def has(ours: DoorModule, name: str) -> bool:
+    """Whether there is something real under a name of a module of ours."""
+    return name in vars(ours) or ours._has_switch(name) or ours._find(name) is not None
 
 
 def unite(outside: Counter[tuple[str, str, str]]) -> dict[str, list[str]]:
@@ -150,7 +164,31 @@ def write_blocks(blocks: dict[str, dict[str, list[str]]]) -> Iterator[str]:
             yield f" {kind} {' '.join(names)}"
 
 
-if __name__ == "__main__":
-    text = compose_inventory(load_modules())
-    TORCH.inventory_file.write_text(text, encoding="utf-8")
+def list_own_names(loaded: dict[str, ModuleType | None]) -> dict[str, list[str]]:
+    """By path, the names of torch's modules, but for what is of other packages."""
+
+    def is_own(value: Any) -> bool:
+        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        return not isinstance(home, str) or home.partition(".")[0] in TORCH.roots
+
+    return {
+        path: [name for name, value in list_names(module).items() if is_own(value)] if module else []
+        for path, module in loaded.items()
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.tables.inventory", description=__doc__)
+    parser.add_argument("--to", type=Path, default=TORCH.inventory_file, help="write the list there")
+    parser.add_argument("--names", type=Path, help="write all names of torch's modules there, as JSON")
+    options = parser.parse_args()
+    loaded = load_modules()
+    text = compose_inventory(loaded)
+    options.to.write_text(text, encoding="utf-8")
+    if options.names:
+        options.names.write_text(json.dumps(list_own_names(loaded)))
     print(f"{len(text.splitlines())} lines, {len(text)} characters")
+
+
+if __name__ == "__main__":
+    main()
