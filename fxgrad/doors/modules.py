@@ -28,6 +28,7 @@ class Door:
         lacking: The reasons for names that modules here lack.
         unlisted: Absent modules of which the inventory lists neither parts nor names: any can be imported.
         inventory_file: The list of the library's modules and names that are not here.
+        classes: Classes of ours that say they are the library's. Others keep their names, by which they are pickled.
         error: What the use of an absent name raises.
     """
 
@@ -37,13 +38,14 @@ class Door:
     absent: Mapping[str, str] = {}
     lacking: Mapping[str, str] = {}
     unlisted: frozenset[str] = frozenset()
+    classes: frozenset[str] = frozenset()
     inventory_file: Path
     error: type[Exception] = NotImplementedError
 
     def __init__(self) -> None:
         self.library, self.here = next(iter(self.roots.items()))
-        # What functions say of their module when the door is closed.
-        self.homes_of_functions: dict[FunctionType, str] = {}
+        # What functions and classes say of their module when the door is closed.
+        self.homes_of_claimed: dict[Any, str] = {}
         # The namespaces that programs reach as attributes of our package, which have no file.
         self.namespaces: dict[str, Any] = {}
 
@@ -105,22 +107,24 @@ class Door:
         return UNKNOWN if path is None else reasons[path]
 
     def claim(self, value: Any, name: str) -> None:
-        """Have a function of ours say that it is of the library's module of the same path; where there is none, of the
-        module of this name. Programs choose libraries by that."""
-        home = value.__module__ if type(value) is FunctionType else None
+        """Have a function of ours, or one of the `classes`, say that it is of the library's module of the same path;
+        where there is none, of the module of this name. Programs choose libraries by that."""
+        is_claimed = type(value) is FunctionType or (
+            isinstance(value, type) and f"{name}.{value.__name__}" in self.classes
+        )
+        home = value.__module__ if is_claimed else None
         if home is not None and f"{home}.".startswith(f"{self.here}."):
-            self.homes_of_functions[value] = home
+            self.homes_of_claimed[value] = home
             path = home.replace(self.here, self.library, 1)
             value.__module__ = path if path in self.layout else name
 
     def disclaim(self) -> None:
-        """Have functions say again where they are found while the door is closed."""
-        while self.homes_of_functions:
-            function, function.__module__ = self.homes_of_functions.popitem()
+        """Have functions and classes say again where they are found while the door is closed."""
+        while self.homes_of_claimed:
+            value, value.__module__ = self.homes_of_claimed.popitem()
 
     def find_elsewhere(self, name: str, part: str) -> dict[str, Any]:
-        """Find a name that the library has in the module `name` and that is elsewhere here: {name: what it stands for},
-        or {}.
+        """Find a name that the library has in a module and that is elsewhere here: {name: what it stands for}, or {}.
 
         It is looked for in the packages around, from the inside, and what is private in their files as well, where a
         class may have the name without the underscore.

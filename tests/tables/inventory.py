@@ -2,7 +2,8 @@
 `fxgrad.compat` lacks, for its `inventory.txt`.
 
 Public modules are listed with all their names, but for private names where the whole module is absent; private modules
-only as paths, with what they have taken from public ones if they are packages. A module that needs a library which is not installed is listed as private ones are.
+only as paths, with what they have taken from public ones if they are packages. A module that needs a library which is
+not installed is listed as private ones are.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from fxgrad.doors.modules import DoorModule, nearest
 
 FUNCTIONS = (FunctionType, BuiltinFunctionType)
 SCALARS = (bool, int, float, str)
+# Where Python says that a class is, and where it is public.
+PUBLIC = {"_io": "io", "_thread": "threading", "_collections_abc": "collections.abc"}
 LETTERS = {"class": "c", "exception": "e", "function": "f", "other": "o"}
 
 
@@ -82,22 +85,22 @@ def kind_of(value: Any) -> str:
     return "function" if isinstance(value, FUNCTIONS) or hasattr(value, "__wrapped__") else "other"
 
 
-def home_of(name: str, value: Any, path: str, loaded: dict[str, ModuleType | None]) -> str | None:
-    """The module from which another one has taken a value, or its own path; None for a value that does not say."""
-    home = getattr(value, "__module__", None)
+def source_of(name: str, value: Any, path: str, loaded: dict[str, ModuleType | None]) -> tuple[str, str]:
+    """The letter of a name's kind, and the path of the module that it is from: its own, if it does not say."""
+    if isinstance(value, ModuleType):
+        return "m", value.__name__
+    kind, home = LETTERS[kind_of(value)], getattr(value, "__module__", None)
     if not isinstance(home, str) or isinstance(value, SCALARS):
-        return None
+        return kind, path
     if home.partition(".")[0] not in TORCH.roots:
-        # What is of Python's own is said to be in a private file there.
-        outside = {"_io": "io", "_thread": "threading", "_collections_abc": "collections.abc"}.get(home, home)
-        return outside if getattr(value, "__name__", None) == name else None
+        return kind, PUBLIC.get(home, home) if getattr(value, "__name__", None) == name else path
     there = loaded.get(home)
     known = (
         there is not None
         and vars(there).get(name) is value
         and (not is_private(home) or home in TORCH.layout)
     )
-    return home if known else path
+    return kind, home if known else path
 
 
 def compose_inventory(loaded: dict[str, ModuleType | None]) -> str:
@@ -115,16 +118,13 @@ def compose_inventory(loaded: dict[str, ModuleType | None]) -> str:
                     continue
                 if name.startswith("_") and nearest(path, TORCH.absent) is not None:
                     continue
-                if isinstance(value, ModuleType):
-                    home, kind = value.__name__, "m"
-                else:
-                    home, kind = home_of(name, value, path, loaded), LETTERS[kind_of(value)]
-                is_outside = home is not None and home.partition(".")[0] not in TORCH.roots
+                kind, home = source_of(name, value, path, loaded)
+                is_outside = home.partition(".")[0] not in TORCH.roots
                 if (is_outside or value is loaded["torch"]) and path not in TORCH.roots:
-                    outside[name, str(home), kind] += 1
+                    outside[name, home, kind] += 1
                 elif kind == "m":
                     lacking["m"].append(home if home.rpartition(".")[2] == name else f"{name}={home}")
-                elif home is not None and home != path:
+                elif home != path:
                     lacking[home].append(name)
                 elif not is_private(path):
                     lacking[kind].append(name)

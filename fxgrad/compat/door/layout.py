@@ -287,14 +287,14 @@ def by_path(reasons: dict[str, str]) -> dict[str, str]:
 ABSENT = by_path(
     {
         "there is no library of C++ below this surface": """
-            _C _C_flatbuffer _native _vendor contrib monitor nativert nn.backends nn.cpp numa utils.backend_registration utils.cpp_backtrace
-            utils.cpp_extension utils.hipify
+            _C _C_flatbuffer _native _vendor contrib monitor nativert nn.backends nn.cpp numa
+            utils.backend_registration utils.cpp_backtrace utils.cpp_extension utils.hipify
         """,
         "operations of your own are made by torch.library.custom_op": "_custom_op _custom_ops _library _ops ops",
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
             _awaits _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops _inductor _lazy _logging
-            _meta_registrations _numpy _prims _prims_common _refs _strobelight _subclasses export fx jit.annotations jit.frontend package utils._python_dispatch
-            utils.bundled_inputs utils.flop_counter utils.jit utils.mobile_optimizer utils.module_tracker
+            _meta_registrations _numpy _prims _prims_common _refs _strobelight _subclasses export fx jit.annotations
+            jit.frontend package utils._python_dispatch utils.bundled_inputs utils.flop_counter utils.jit utils.mobile_optimizer utils.module_tracker
         """,
         "models are not exported to ONNX from here": "onnx",
         "models are not fetched from the network here": "hub utils.model_zoo",
@@ -305,8 +305,9 @@ ABSENT = by_path(
         "it is of GPUs with kernels for two entries in four": "sparse.semi_structured",
         "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data.datapipes",
         "it is a tool for torch's own developers, or looks at torch's own files": """
-            utils.backcompat utils.benchmark utils.collect_env utils.debug_log utils.deterministic utils.file_baton
-            testing._internal utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz utils.weak
+            testing._internal utils.backcompat utils.benchmark utils.collect_env utils.debug_log utils.deterministic
+            utils.file_baton utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz
+            utils.weak
         """,
         "attention is torch.nn.functional.scaled_dot_product_attention, of one kind": """
             nn.attention.experimental nn.attention.flex_attention nn.attention.varlen
@@ -314,7 +315,7 @@ ABSENT = by_path(
     }
 )
 
-# Names that modules here lack, and that cannot be imported.
+# Names that modules here lack, and that `inventory.txt` lists as well.
 LACKING = by_path(
     {
         "the devices here are the CPU, which is NumPy's, and CUDA devices, which are CuPy's": """
@@ -330,14 +331,12 @@ LACKING = by_path(
 )
 
 # Modules for torch itself, of which the inventory lists neither parts nor names: programs may import any.
-UNLISTED = frozenset(
-    f"torch.{path}"
-    for path in """
-        _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards
-        _higher_order_ops _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common
-        _refs _strobelight _subclasses _vendor contrib onnx._internal ops testing._internal
-    """.split()
-)
+MACHINERY = """
+    _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops
+    _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common _refs _strobelight
+    _subclasses _vendor contrib onnx._internal ops testing._internal
+"""
+UNLISTED = frozenset(f"torch.{path}" for path in MACHINERY.split())
 
 LAYOUT = {
     "torch": "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 from ...doors.modules import Door, DoorModule
@@ -19,8 +19,9 @@ COMPAT = __name__.removesuffix(".door.modules")
 class TorchDoor(Door):
     """What torch's module paths lead to."""
 
-    roots = {"torch": COMPAT, "functorch": f"{COMPAT}.functorch"}
+    roots = MappingProxyType({"torch": COMPAT, "functorch": f"{COMPAT}.functorch"})
     layout, homes, absent, lacking, unlisted = LAYOUT, HOMES, ABSENT, LACKING, UNLISTED
+    classes = frozenset({"torch.Tensor"})
     inventory_file = Path(__file__).with_name("inventory.txt")
     error = NotSupportedError
 
