@@ -294,7 +294,8 @@ ABSENT = by_path(
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
             _awaits _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops _inductor _lazy _logging
             _meta_registrations _numpy _prims _prims_common _refs _strobelight _subclasses export fx jit.annotations
-            jit.frontend package utils._python_dispatch utils.bundled_inputs utils.flop_counter utils.jit utils.mobile_optimizer utils.module_tracker
+            jit.frontend package utils._python_dispatch utils.bundled_inputs utils.flop_counter utils.jit
+            utils.mobile_optimizer utils.module_tracker
         """,
         "models are not exported to ONNX from here": "onnx",
         "models are not fetched from the network here": "hub utils.model_zoo",
@@ -332,9 +333,9 @@ LACKING = by_path(
 
 # Modules for torch itself, of which the inventory lists neither parts nor names: programs may import any.
 MACHINERY = """
-    _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops
-    _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common _refs _strobelight
-    _subclasses _vendor contrib onnx._internal ops testing._internal
+    _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards
+    _higher_order_ops _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common
+    _refs _strobelight _subclasses _vendor contrib onnx._internal ops testing._internal
 """
 UNLISTED = frozenset(f"torch.{path}" for path in MACHINERY.split())
 
