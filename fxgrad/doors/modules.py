@@ -192,7 +192,7 @@ class DoorModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         whole = f"{self.__name__}.{name}"
-        special = name.startswith("__") and name != "__version__"
+        special = name.startswith("__") and name != "__version__" and whole not in self._door.layout
         if not special:
             if self._has_switch(name):
                 return getattr(self._own, name)
