@@ -70,6 +70,7 @@ PASSES: dict[str, Callable[[Graph], Graph]] = {
     "marks": drop_marks,
     "loops": trim_loops,
     "bodies": optimize_bodies,
+    "formulas": expand_formulas,
     "constants": fold_constants,
     "common": share_common,
     "algebra": simplify_algebra,
