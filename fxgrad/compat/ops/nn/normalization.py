@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import CURRENT, aval_of, ops, use_context
+from ....extend import CURRENT, aval_of, costs, ops, use_context
 from ..._core.dtypes import finfo, from_numpy_dtype
 from ..._core.inplace import ensure_modifiable
 from ..._core.modes import with_modes
@@ -95,7 +95,7 @@ class NormLayout:
     bias, of the shape `own`, are reshaped to `weights`, which has as many axes. The last axes along which these are
     repeated, if there are any, are `inside` a row: a row is what has one weight, and `rows` the shape in which each has
     its own, unless all that is normalized together has one. `joint` are the axes over which what has one weight is
-    summed. Mean and variance have the shape `kept`, and `statistics` without axes of length one."""
+    summed: all, if what is read for that is still in the cache when it is read again. Mean and variance have the shape `kept`, and `statistics` without axes of length one."""
 
     def __init__(
         self, inner: tuple[int, ...], axes: tuple[int, ...], weights: tuple[int, ...], own: tuple[int, ...]
@@ -107,7 +107,8 @@ class NormLayout:
         self.statistics = tuple(n for i, n in enumerate(inner) if i not in axes)
         has_one = all(weights[a] == 1 for a in axes)
         self.rows = weights if has_one else (*inner[:last], *weights[last:])
-        self.joint = axes if has_one else self.inside
+        short = prod(inner[a] for a in axes) <= costs.NEAR_CACHE_ENTRIES
+        self.joint = axes if has_one and (short or not self.inside) else self.inside
 
     def reshape(self, x, weight, bias) -> list[Any]:
         """Reshape input, weight and bias, or their tangents, so that each row gets its own weight."""
