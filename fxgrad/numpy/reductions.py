@@ -300,7 +300,9 @@ def var(
     """
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
     if type(apart) is np.ndarray and kind(apart) == "f" and CURRENT.get().observer is None:
-        squares = np.square(apart, out=apart)  # which nobody else has: it costs more to ask the system for memory
+        squares = np.square(
+            apart, out=apart
+        )  # which nobody else has: it costs more to ask the system for memory
     else:
         squares = squared_modulus(apart)
     total = sum(squares, axes, inner, keepdims=keepdims)

@@ -279,7 +279,9 @@ class RowPass:
             return self.write_segment(totals)
         bases, inside = self.bases, self.inside
         with f.loop(space.segments, carry=totals) as loop:
-            self.bases = {v: base + loop.index * space.segment_step(v.aval.shape) for v, base in bases.items()}
+            self.bases = {
+                v: base + loop.index * space.segment_step(v.aval.shape) for v, base in bases.items()
+            }
             self.inside = inside + loop.index * space.segment_step(space.shape)
             self.before = loop.index * space.run
             found = self.write_segment(totals)
