@@ -65,8 +65,8 @@ class RowSpace:
     """The space of a group that works row by row.
 
     `shape` is that of whole values, of which the `axes` are a row, and `outer` the others; `rows` and `width` are how
-    many rows there are and how long. A row lies in memory in `segments` of `run` entries. `steps` gives for each operand
-    how far it moves in memory, in entries, along each of the outer axes, and whether it runs along the rows.
+    many rows there are and how long. A row lies in memory in `segments` of `run` entries. `steps` gives for each
+    operand how far it moves in memory, in entries, along each of the outer axes, and whether it runs along the rows.
     """
 
     def __init__(self, graph: Graph):
@@ -113,7 +113,7 @@ class RowRules:
     def admit_space(self) -> bool:
         """Whether there are rows, which are not too long, unless they lie in segments: no other way is better then."""
         width, (ahead, _) = prod(self.shape[a] for a in self.axes), segment_axis(self.shape, self.axes)
-        return prod(self.outer) > 1 and 1 < width and (bool(ahead) or width <= CACHE_ENTRIES)
+        return prod(self.outer) > 1 and width > 1 and (bool(ahead) or width <= CACHE_ENTRIES)
 
     def is_number(self, shape: tuple[int, ...]) -> bool:
         """Whether a value has one entry for each row."""

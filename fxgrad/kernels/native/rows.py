@@ -1,5 +1,5 @@
-"""A row-wise group as one loop over rows, in which each row, or each of its segments one after the other, is read several
-times, from the cache.
+"""A row-wise group as one loop over rows, in which each row is read several times, from the cache: where it lies in
+segments, one after the other.
 
     for each row:
         for each vector: the running maximum              stage 0: what reductions need that depend on operands only

@@ -95,7 +95,8 @@ class NormLayout:
     bias, of the shape `own`, are reshaped to `weights`, which has as many axes. The last axes along which these are
     repeated, if there are any, are `inside` a row: a row is what has one weight, and `rows` the shape in which each has
     its own, unless all that is normalized together has one. `joint` are the axes over which what has one weight is
-    summed: all, if what is read for that is still in the cache when it is read again. Mean and variance have the shape `kept`, and `statistics` without axes of length one."""
+    summed: all, if what is read for that is still in the cache when it is read again. Mean and variance have the shape
+    `kept`, and `statistics` without axes of length one."""
 
     def __init__(
         self, inner: tuple[int, ...], axes: tuple[int, ...], weights: tuple[int, ...], own: tuple[int, ...]
