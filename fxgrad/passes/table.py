@@ -12,6 +12,7 @@ from .constants import fold_constants
 from .contractions import simplify_contractions
 from .draft import Draft, rewrite
 from .factors import move_factors
+from .formulas import expand_formulas
 from .fusion import fuse, map_graphs
 from .gather import gather_coefficients
 from .loops import trim_loops
@@ -47,6 +48,7 @@ PASSES: dict[str, Callable[[Graph], Graph]] = {
     "marks": drop_marks,
     "loops": trim_loops,
     "bodies": optimize_bodies,
+    "formulas": expand_formulas,
     "constants": fold_constants,
     "common": share_common,
     "algebra": simplify_algebra,
