@@ -141,7 +141,13 @@ def test_the_structure_of_a_call_equals_the_one_inside_a_tree(count):
         call.unflatten(range(count + 1))
     with pytest.raises(ValueError):
         call.flatten_up_to(((*range(count + 1),), {}))
-    for different in ((arguments[0], {"a": 1}), ((*arguments[0], 1), {}), (arguments[0], []), (1, {}), ((1, ()), {})):
+    for different in (
+        (arguments[0], {"a": 1}),
+        ((*arguments[0], 1), {}),
+        (arguments[0], []),
+        (1, {}),
+        ((1, ()), {}),
+    ):
         assert tree.structure(different) != call and call != tree.structure(different)
 
 

@@ -75,7 +75,6 @@ def load_families() -> None:
         space.load()
 
 
-
 def expose(
     spaces: str = "function",
     name: str | None = None,
