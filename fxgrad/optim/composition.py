@@ -208,7 +208,14 @@ class MultiSteps:
     def update(
         self, updates: PyTree, state: MultiStepsState, params: PyTree = None, **extra: Any
     ) -> tuple[PyTree, MultiStepsState]:
-        """Return the updates, and the state after one gradient more."""
+        """Return the updates, and the state after one gradient more.
+
+        Args:
+            updates: the gradients.
+            state: what `init`, or the last call, returned.
+            params: the parameters, where the optimizer depends on them.
+            extra: what the optimizer takes besides.
+        """
         count = state.mini_step + ONE
         weight = 1 / count if self.use_grad_mean else 1
         keep = 1 - weight if self.use_grad_mean else 1
