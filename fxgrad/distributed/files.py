@@ -169,7 +169,7 @@ def load(file: str | os.PathLike[str], like: Any = None) -> Any:
 
     Raises:
         StructureError, ShapeError, DTypeError: another tree was saved; the message names the leaf.
-        CheckpointError: the file is not there, or damaged.
+        CheckpointError: the file is not there, or damaged (a ValueError or KeyError by its cause).
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -208,5 +208,5 @@ def as_described(array: np.ndarray, entry: dict[str, Any]) -> np.ndarray:
     """Return an array with the dtype of its description, which NumPy's files do not know if it is bfloat16."""
     dtype = dtype_named(entry["dtype"])
     if array.dtype.itemsize != dtype.itemsize or list(array.shape) != entry["shape"]:
-        raise ValueError(f"{entry['path']} is not what its description says")
+        raise KeyError(f"{entry['path']} is not what its description says")
     return array.view(dtype)

@@ -160,6 +160,9 @@ def multi_transform(
 class MultiStepsState(NamedTuple):
     """How many gradients have been added and how many steps made, the state of the optimizer, and the mean so far.
 
+    `mini_step` and `gradient_step` are int32 arrays without axes, `inner_opt_state` is the state of the optimizer, and
+    `acc_grads` is built as the parameters are.
+
     >>> fx.optim.MultiSteps(fx.optim.identity(), 2).init(1.0).mini_step
     array(0, dtype=int32)
     """
@@ -205,7 +208,14 @@ class MultiSteps:
     def update(
         self, updates: PyTree, state: MultiStepsState, params: PyTree = None, **extra: Any
     ) -> tuple[PyTree, MultiStepsState]:
-        """Return the updates, and the state after one gradient more."""
+        """Return the updates, and the state after one gradient more.
+
+        Args:
+            updates: the gradients.
+            state: what `init`, or the last call, returned.
+            params: the parameters, where the optimizer depends on them.
+            extra: what the optimizer takes besides.
+        """
         count = state.mini_step + ONE
         weight = 1 / count if self.use_grad_mean else 1
         keep = 1 - weight if self.use_grad_mean else 1
@@ -233,6 +243,9 @@ class MultiSteps:
 
 class ApplyIfFiniteState(NamedTuple):
     """How many updates in a row were not finite, whether the last one was, how many were not in all, and the state.
+
+    `notfinite_count` and `total_notfinite` are int32 arrays without axes, `last_finite` is a bool, and `inner_state` is
+    the state of the optimizer.
 
     >>> fx.optim.apply_if_finite(fx.optim.identity(), 2).init(1.0).notfinite_count
     array(0, dtype=int32)
@@ -297,6 +310,8 @@ class LookaheadParams(NamedTuple):
 
 class LookaheadState(NamedTuple):
     """The state of the fast optimizer, and the number of steps since the slow parameters moved.
+
+    `steps_since_sync` is an int32 array without axes; `fast_state` is the optimizer's own.
 
     >>> fx.optim.lookahead(fx.optim.identity(), 5, 0.5).init(fx.optim.LookaheadParams(1.0, 1.0)).steps_since_sync
     array(0, dtype=int32)
@@ -408,6 +423,8 @@ def ema(decay: Scalar, debias: bool = True) -> GradientTransformation:
 
 class InjectHyperparamsState(NamedTuple):
     """The number of updates so far, the settings by name, and the state of the optimizer.
+
+    `count` is an int32 array without axes, `hyperparams` a dict of arrays; `inner_state` is the optimizer's own.
 
     >>> fx.optim.inject_hyperparams(fx.optim.scale)(factor=2.0).init(1.0).hyperparams
     {'factor': array(2.)}

@@ -60,6 +60,9 @@ def trace(decay: ArrayLike, nesterov: bool = False) -> GradientTransformation:
         decay: by which the sum is multiplied before an update is added.
         nesterov: give the sum as it will be after one update more of the same kind.
 
+    Raises:
+        StructureError: `update` is given gradients that are not built as the parameters are.
+
     >>> transformation = fx.optim.trace(0.9, nesterov=True)
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -103,6 +106,9 @@ def scale_by_adam(
         b1, b2: how much of the means stays.
         eps: added to the root; eps_root: under it, which keeps derivatives of steps finite.
         nesterov: Dozat, "Incorporating Nesterov momentum into Adam" (2016).
+
+    Raises:
+        StructureError: `update` is given gradients that are not built as the parameters are.
 
     >>> transformation = fx.optim.scale_by_adam()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
@@ -154,6 +160,9 @@ def scale_by_rms(
         eps: added to the mean, under the root.
         initial_scale: the mean at first.
 
+    Raises:
+        StructureError: `update` is given gradients that are not built as the parameters are.
+
     >>> transformation = fx.optim.scale_by_rms()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
     >>> updates.round(4)
@@ -180,6 +189,9 @@ def scale_by_rss(initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e
     Args:
         initial_accumulator_value: the sum at first.
         eps: added to the sum, under the root.
+
+    Raises:
+        StructureError: `update` is given gradients that are not built as the parameters are.
 
     >>> transformation = fx.optim.scale_by_rss()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))
@@ -225,6 +237,9 @@ def scale_by_lion(b1: Scalar = 0.9, b2: ArrayLike = 0.99) -> GradientTransformat
     Args:
         b1: how much of the kept mean counts in the sign.
         b2: how much of it stays.
+
+    Raises:
+        StructureError: `update` is given gradients that are not built as the parameters are.
 
     >>> transformation = fx.optim.scale_by_lion()
     >>> updates, state = transformation.update(np.array([3.0, -0.5]), transformation.init(np.zeros(2)), np.zeros(2))

@@ -249,6 +249,9 @@ def checkpoint(
         prevent_cse: for programs written for JAX; compiled code merges what is computed again with what was computed
             before only if it is of a few thousand entries, whatever this says.
 
+    Raises:
+        StructureError: the argument is no function.
+
     >>> f = fx.checkpoint(lambda x: fnp.sin(fnp.sin(x)))
     >>> bool(fx.grad(f)(1.0) == fx.grad(lambda x: fnp.sin(fnp.sin(x)))(1.0))
     True

@@ -175,6 +175,7 @@ def jacobian(
         entries, `.to_scipy()` and `.todense()` the matrix.
 
     Raises:
+        StructureError: the argument is no function.
         ShapeError: the pattern has another shape than the Jacobian.
         MissingLibraryError: `sparsity` without SciPy.
         DTypeError: an argument is not floating; without `holomorphic`, a complex argument in forward mode, a complex

@@ -55,6 +55,7 @@ def sparsity_pattern(fun: Callable[P, Any], argnums: int | Sequence[int] = 0) ->
         Jacobian; entries in it may be zero.
 
     Raises:
+        StructureError: the argument is no function.
         MissingLibraryError: SciPy is not installed.
         ConcretizationError: the course of `fun` depends on values of its arguments.
 

@@ -164,6 +164,7 @@ def laplacian(
         A function giving a pytree like the result of `fun`.
 
     Raises:
+        StructureError: the argument is no function.
         DTypeError: the argument is not floating.
 
     >>> float(fx.laplacian(lambda x: fnp.sum(x**2) ** 2)(np.array([1.0, 2.0])))

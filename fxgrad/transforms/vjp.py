@@ -241,6 +241,7 @@ def grad(
         `argnums`); (gradient, aux) if `has_aux`.
 
     Raises:
+        StructureError: the argument is no function.
         NonScalarError: the result is not a scalar.
         DTypeError: an argument is an integer or boolean, or the result is not real (see `allow_int`, `holomorphic`).
         CheckError: with `check`, the gradient disagrees with the numerical derivative, or the point is a kink of

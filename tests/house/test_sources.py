@@ -26,9 +26,11 @@ OF_THEMSELVES = {
         bits categorical choice clone fold_in key key_data permutation rademacher randint split wrap_key_data
     """,
     "fxgrad.optim": """
-        AdamState CountState EmptyState GradientTransformation LBFGSState LineSearchState LionState PrivateState
-        SquareState TraceState add_decayed_weights apply_updates chain clip constant_schedule exponential_decay
-        global_norm identity join_schedules linear_schedule per_sample_global_norm piecewise_constant_schedule
+        AdamState ApplyIfFiniteState CountState EmaState EmptyState GradientTransformation InjectHyperparamsState
+        LBFGSState LineSearchState LionState LookaheadParams LookaheadState MaskedNode MaskedState MultiSteps
+        MultiStepsState MultiTransformState PrivateState SquareState TraceState add_decayed_weights apply_if_finite
+        apply_updates chain clip constant_schedule ema exponential_decay global_norm identity inject_hyperparams
+        join_schedules linear_schedule masked multi_transform per_sample_global_norm piecewise_constant_schedule
         polynomial_schedule scale scale_by_learning_rate scale_by_schedule stateless
     """,
     "fxgrad.nn.initializers": "constant normal ones truncated_normal uniform zeros",

@@ -10,8 +10,8 @@ import pytest
 scipy = pytest.importorskip("scipy")
 
 NAMESPACES = (
-    "cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "special",
-    "stats",
+    "cluster.vq", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse",
+    "spatial.distance", "special", "stats",
 )  # fmt: skip
 SHARED = re.compile(r"are those of\s+`scipy\.([\w.]+)\((.*?)\)`")
 PAGE = re.compile(r"https://docs\.scipy\.org/doc/scipy/reference/generated/scipy\.([\w.]+)\.html")

@@ -17,7 +17,7 @@ OPTIONS = {
     "mahalanobis": [{}, {"VI": np.diag(W)}],
     "seuclidean": [{}, {"V": W}],
     "jensenshannon": [{}],
-    "chebyshev": [{}],
+    "chebyshev": [{}, {"w": np.array([1.0, 0.0, 2.0])}],
 }
 CASES = [(name, o) for name in distance.METRICS for o in OPTIONS.get(name, [{}, {"w": W}])]
 

@@ -431,6 +431,10 @@ def eye_array(
 def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> coo_array:
     """The matrix with ones on a diagonal: `eye_array` with SciPy's older signature.
 
+    Args:
+        m, n, k, dtype: as for `eye_array`.
+        format: has no effect.
+
     >>> fx.scipy.sparse.eye(2, 3, 1).toarray()
     array([[0., 1., 0.],
            [0., 0., 1.]])
@@ -440,6 +444,11 @@ def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: st
 
 def identity(n: int, dtype: Any = float, format: str | None = None) -> coo_array:
     """The identity matrix.
+
+    Args:
+        n: the number of rows and of columns.
+        dtype: that of the entries.
+        format: has no effect.
 
     >>> fx.scipy.sparse.identity(2).toarray()
     array([[1., 0.],

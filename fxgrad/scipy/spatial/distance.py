@@ -74,7 +74,9 @@ def jensen_shannon(x: Any, y: Any, base: float | None = None) -> Any:
 METRICS: dict[str, Metric] = {
     "braycurtis": lambda x, y, w=None: total(weigh(abs(x - y), w)) / total(weigh(abs(x + y), w)),
     "canberra": lambda x, y, w=None: total(weigh(quotient(abs(x - y), abs(x) + abs(y)), w)),
-    "chebyshev": lambda x, y: fnp.max(abs(x - y), axis=-1),
+    "chebyshev": lambda x, y, w=None: fnp.max(
+        abs(x - y) if w is None else fnp.where(w > 0, abs(x - y), 0), axis=-1
+    ),
     "cityblock": lambda x, y, w=None: total(weigh(abs(x - y), w)),
     "correlation": correlation_distance,
     "cosine": cosine_distance,
@@ -97,7 +99,7 @@ SHORT = {
 class Distance(Protocol):
     """The type of the functions that measure one distance; `options` are those of the metric."""
 
-    def __call__(self, u: ArrayLike, v: ArrayLike, *args: Any, **options: Any) -> Array: ...
+    def __call__(self, u: ArrayLike, v: ArrayLike, *options: Any, **named: Any) -> Array: ...
 
 
 def floating(x: Any) -> Any:
@@ -106,31 +108,48 @@ def floating(x: Any) -> Any:
     return x if aval_of(x).dtype.kind == "f" else fnp.astype(x, float)
 
 
+def measure(name: str, u: Any, v: Any, **options: Any) -> Any:
+    """Return the distance of two vectors."""
+    x, y = floating(u), floating(v)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ShapeError(
+            f"{name}: vectors of shapes {x.shape} and {y.shape}",
+            hint=f"two vectors of one size; cdist(x, y, {name!r}) for all rows",
+        )
+    return METRICS[name](x, y, **options)
+
+
+# Functions of two vectors by their signatures, for those metrics whose options are other than weights.
+FORMS: dict[str, Callable[[str], Callable[..., Any]]] = {
+    "jensenshannon": lambda name: lambda p, q, base=None: measure(name, p, q, base=base),
+    "mahalanobis": lambda name: lambda u, v, VI: measure(name, u, v, VI=fnp.asarray(VI)),
+    "minkowski": lambda name: lambda u, v, p=2, w=None: measure(name, u, v, p=p, w=w),
+    "seuclidean": lambda name: lambda u, v, V: measure(name, u, v, V=V),
+}
+OPTIONS = {
+    "VI": "the inverse of a covariance",
+    "V": "variances",
+    "base": "the logarithm's",
+    "p": "the norm's",
+}
+
+
 def declare(name: str, text: str, found: str, options: str = "") -> Distance:
     """Declare the distance of two vectors by a metric."""
-    metric = METRICS[name]
-
-    def function(u: ArrayLike, v: ArrayLike, *args: Any, **options: Any) -> Array:
-        x, y = floating(u), floating(v)
-        if x.ndim != 1 or x.shape != y.shape:
-            raise ShapeError(
-                f"{name}: vectors of shapes {x.shape} and {y.shape}",
-                hint=f"two vectors of one size; cdist(x, y, {name!r}) for all rows",
-            )
-        return metric(x, y, *args, **options)
-
+    make = FORMS.get(name, lambda name: lambda u, v, w=None: measure(name, u, v, w=w))
+    function: Any = make(name)
     function.__name__ = function.__qualname__ = name
-    given = f"[1.0, 2.0], [4.0, 6.0]{options}"
+    first, second, *others = function.__code__.co_varnames[: function.__code__.co_argcount]
+    told = [f"        {o}: {OPTIONS.get(o, 'weights of the entries; None: all 1')}.\n" for o in others]
     function.__doc__ = f"""{text}
 
     Args:
-        u, v: two vectors.
-        args, options: SciPy's: `w`, weights of the entries, and what the metric is of (`p`, `V`, `VI`, `base`).
-
+        {first}, {second}: two vectors.
+{"".join(told)}
     Raises:
         ShapeError: they are no vectors of one size.
 
-    >>> round(float(fx.scipy.spatial.distance.{name}({given})), 4)
+    >>> round(float(fx.scipy.spatial.distance.{name}([1.0, 2.0], [4.0, 6.0]{options})), 4)
     {found}
     """
     return scipy_function("spatial.distance")(function)

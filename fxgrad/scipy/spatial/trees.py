@@ -10,6 +10,7 @@ from ... import numpy as fnp
 from ...extend import Array, ArrayLike, ShapeDtypeStruct, Tracer, api_boundary, concretize, ops, pure_callback
 from ...numpy.composite import operand
 from ..reference import library
+from .distance import distance_matrix
 
 
 class KDTree:
@@ -79,4 +80,6 @@ class KDTree:
         return fnp.where(index < self.tree.n, distance, np.inf), index
 
 
-__all__ = ["KDTree"]
+cKDTree = KDTree  # SciPy's older name
+
+__all__ = ["KDTree", "cKDTree", "distance_matrix"]
