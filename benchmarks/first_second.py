@@ -134,7 +134,9 @@ def row(title: str, answers: Mapping[str, list[tuple[float, int]]]) -> str:
         medians.append(statistics.median(seconds for seconds, _ in rounds))
         cells += [f"{medians[-1] * 1e3:.0f} ms", str(rounds[-1][1])]
     cells += ["–"] * (4 - len(cells))
-    return f"| {title} | {' | '.join(cells)} | {f'{medians[0] / medians[1]:.2f}' if len(medians) > 1 else '–'} |"
+    return (
+        f"| {title} | {' | '.join(cells)} | {f'{medians[0] / medians[1]:.2f}' if len(medians) > 1 else '–'} |"
+    )
 
 
 def main() -> None:
@@ -144,7 +146,9 @@ def main() -> None:
     parser.add_argument("--tree", type=Path, default=ROOT, help="the checkout that is measured")
     options = parser.parse_args()
     print(f"{machine.describe()}\n")
-    print("| program | fxgrad | its modules | JAX or torch | its modules | ratio |\n|---|---|---|---|---|---|")
+    print(
+        "| program | fxgrad | its modules | JAX or torch | its modules | ratio |\n|---|---|---|---|---|---|"
+    )
     for title, answers in measure(options.only, options.rounds, options.tree.resolve()).items():
         print(row(title, answers))
 

@@ -152,10 +152,10 @@ def test_an_interrupted_draw_leaves_a_state_that_agrees_with_what_follows(monkey
 
 
 def test_numbers_of_a_small_program_load_no_generator_of_numpy():
-    program = "import sys, fxgrad.compat as torch; torch.manual_seed(0); torch.nn.Linear(40, 40); torch.randperm(9)"
-    subprocess.run(
-        [sys.executable, "-c", f"{program}; assert 'numpy.random' not in sys.modules"], check=True
+    program = (
+        "import sys, fxgrad.compat as torch; torch.manual_seed(0); torch.nn.Linear(40, 40); torch.randperm(9)"
     )
+    subprocess.run([sys.executable, "-c", f"{program}; assert 'numpy.random' not in sys.modules"], check=True)
 
 
 def test_entries_of_a_batch_and_their_derivatives():

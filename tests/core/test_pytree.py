@@ -130,9 +130,9 @@ def test_the_structure_of_a_call_equals_the_one_inside_a_tree(count):
     made = tree.treedef_tuple([tree.structure(arguments[0]), tree.structure({})])
     paths = tree.flatten_with_path(arguments, is_leaf=is_none)[1]
     for other in (asked, made, paths, pickle.loads(pickle.dumps(call)), copy.deepcopy(call)):
-        assert call == other and other == call and not call != other
+        assert call == other and other == call
         assert hash(call) == hash(other) and type(call) is type(other)
-    assert call == inside and inside == call and not call != inside and not inside != call
+    assert call == inside and inside == call
     assert repr(call) == repr(inside) and call.children() == inside.children()
     assert (call.num_leaves, call.num_nodes, call.type) == (inside.num_leaves, inside.num_nodes, inside.type)
     assert call.unflatten(arguments[0]) == arguments and call.flatten_up_to(arguments) == [*arguments[0]]
@@ -141,7 +141,13 @@ def test_the_structure_of_a_call_equals_the_one_inside_a_tree(count):
         call.unflatten(range(count + 1))
     with pytest.raises(ValueError):
         call.flatten_up_to(((*range(count + 1),), {}))
-    for different in ((arguments[0], {"a": 1}), ((*arguments[0], 1), {}), (arguments[0], []), (1, {}), ((1, ()), {})):
+    for different in (
+        (arguments[0], {"a": 1}),
+        ((*arguments[0], 1), {}),
+        (arguments[0], []),
+        (1, {}),
+        ((1, ()), {}),
+    ):
         assert tree.structure(different) != call and call != tree.structure(different)
 
 

@@ -30,7 +30,9 @@ class Space(dict[str, Any]):
         return super().__contains__(name) or name in self.rare
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default
+        if name not in self:
+            return default
+        return self[name]
 
     def load(self) -> Space:
         """Load all families of this namespace, and return it."""
@@ -73,7 +75,6 @@ def load_families() -> None:
     """Declare every operation, as who lists them needs it."""
     for space in SPACES.values():
         space.load()
-
 
 
 def expose(

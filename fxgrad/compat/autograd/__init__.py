@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from ...extend import LazyPackage
 
 if TYPE_CHECKING:
-    from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
     from .._core.backward.saved_tensors import SavedTensor as SavedTensor
+    from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph
     from .anomaly_mode import detect_anomaly as detect_anomaly
     from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
     from .function import Function as Function
