@@ -9,6 +9,7 @@ from typing import Any
 from . import _surface  # noqa: F401  Tensors have all their methods
 from ._core.absence import make_absent
 from ._core.tensor import Tensor
+from ._declare.spaces import SPACES
 from .errors import TensorError
 from .func import (
     functional_call,
@@ -21,12 +22,11 @@ from .func import (
     jvp,
     stack_module_state,
     vjp,
-    vmap,
 )
 from .func.stateless import check_models
 from .nn.modules.module import Module
 
-_vmap = vmap
+_vmap = vmap = SPACES["function"]["vmap"]
 make_fx = make_absent(
     "functorch.make_fx", "programs are not torch's graphs here; fxgrad.make_graph shows them"
 )

@@ -53,8 +53,8 @@ def test_the_table_has_what_the_files_declare(found):
     assert {space: names for space, names in found[2].items() if names} == {
         s: sorted(n) for s, n in told.items()
     }
-    before = ["nn.dropout", "nn.linear", "nn.loss", "nn.attention", "nn.embedding", "nn.grids"]
-    before += ["nn.packing", "nn.pooling"]
+    before = ["dropout", "linear", "loss", "attention", "embedding", "grids", "packing", "pooling"]
+    before = [f"nn.{name}" for name in before]
     order = [*before, *(family for family in RARE if family not in before)]
     alone = run(*order)[1]
     for family in order:

@@ -130,10 +130,9 @@ def test_the_structure_of_a_call_equals_the_one_inside_a_tree(count):
     made = tree.treedef_tuple([tree.structure(arguments[0]), tree.structure({})])
     paths = tree.flatten_with_path(arguments, is_leaf=is_none)[1]
     for other in (asked, made, paths, pickle.loads(pickle.dumps(call)), copy.deepcopy(call)):
-        assert call == other and other == call and not operator.ne(call, other)
+        assert call == other and other == call
         assert hash(call) == hash(other) and type(call) is type(other)
     assert call == inside and inside == call
-    assert not operator.ne(call, inside) and not operator.ne(inside, call)
     assert repr(call) == repr(inside) and call.children() == inside.children()
     assert (call.num_leaves, call.num_nodes, call.type) == (inside.num_leaves, inside.num_nodes, inside.type)
     assert call.unflatten(arguments[0]) == arguments and call.flatten_up_to(arguments) == [*arguments[0]]

@@ -56,7 +56,7 @@ MEMORIES = {
     "compat/ops/overloads.py": "operations by their names, and these names",
     "core/arrays.py": "constants on devices: namespace, device, dtype, shape, entries",
     "core/fp_errors.py": "dicts of names of treatments",
-    "core/pytree.py": "the structure of a leaf, and of a tuple by its length",
+    "core/pytree_structures.py": "the structure of a leaf, and of a tuple by its length",
     "kernels/contraction.py": "plans by the text of the specification",
     "kernels/gamma.py": "polynomials by their order",
     "kernels/lapack.py": "the library",

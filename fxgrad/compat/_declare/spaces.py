@@ -30,7 +30,9 @@ class Space(dict[str, Any]):
         return super().__contains__(name) or name in self.rare
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default  # noqa: SIM401  this is that method
+        if name not in self:
+            return default
+        return self[name]
 
     def load(self) -> Space:
         """Load all families of this namespace, and return it."""

@@ -46,4 +46,4 @@ FUNCTIONS_IN_PLACE = """
 for name in FUNCTIONS_IN_PLACE.split():
     expose("function", name)(SPACES["method"][name])
 foreach.declare_foreach_functions()
-announce_families(RARE, __package__)
+announce_families(RARE, "fxgrad.compat.ops")
