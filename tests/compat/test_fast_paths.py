@@ -182,6 +182,28 @@ def test_requires_grad_may_change_between_uses():
 
 
 # -- in place ------------------------------------------
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32], ids=str)
+def test_integers_count_in_place(dtype):
+    """Those of 64 bits take the way of plain operands, unless they are to become others."""
+    x = torch.tensor([3, 4], dtype=dtype)
+    assert x.add_(1).mul_(3).sub_(torch.tensor([5, 6], dtype=dtype)).tolist() == [7, 9]
+    assert x._version == 3 and x[:1].add_(7) is not x
+    assert x.add_(2, alpha=3).add_(True).tolist() == [21, 16] and x.dtype is dtype
+    for change in (
+        lambda: x.add_(1.5),
+        lambda: x.add_(torch.tensor(2), alpha=2.0),
+        lambda: x.mul_(torch.tensor(0.5)),
+        lambda: x.div_(2),
+    ):
+        with pytest.raises(RuntimeError):
+            change()
+    with pytest.raises(OverflowError):
+        x.add_(2**64)
+    assert x.tolist() == [21, 16]
+    most = torch.tensor([2**63 - 1])
+    assert most.add_(1).tolist() == [-(2**63)]
+
+
 def test_operators_in_place_count_versions_and_refuse_what_torch_refuses():
     x, y = leaf(3), leaf(3, seed=1)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):

@@ -176,7 +176,7 @@ class Composite(General):
             return self.separate(run_on_device(self.function, values, params), values)
         return self.function(*values, **params)
 
-    def formula(self, *values, **params) -> list[Any]:
+    def formula(self, *values, **params) -> list[Any] | None:
         """Return the list of results by the operations of the function, of which compiled Graphs consist."""
         return result_list(self.function(*values, **params), self.multiple_results)
 

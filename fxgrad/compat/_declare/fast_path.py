@@ -147,6 +147,7 @@ if plain:
 """
 
 
+WRAPPING = {np.add, np.subtract, np.multiply}  # of integers, as torch's do
 NAMES: dict[str, Any] = GATE_NAMES | {
     "HALF": np.dtype("f2"),
     "IGNORE": IGNORE,
@@ -154,6 +155,7 @@ NAMES: dict[str, Any] = GATE_NAMES | {
     "Node": Node,
     "Site": source_info.Site,
     "Tensor": Tensor,
+    "WHOLE": np.dtype("i8"),
     "allocate": allocate_tensor,
     "code_kinds": source_info.code_kinds,
     "getframe": sys._getframe,
@@ -281,9 +283,16 @@ def format_inplace_path(op, names: Sequence[str], namespace: dict[str, Any], ope
             unset += " or (type(alpha) in NUMBERS and -65504 <= alpha <= 65504)"
             factor += f" if alpha is default_alpha else {second}_value * alpha"
         unset += ")"
-    writable = (
-        f" and {first}_edge is None and {first}_value.dtype in FLOATS and {first}_value.flags.c_contiguous"
-    )
+    fitting = f"{first}_value.dtype in FLOATS"
+    exact = f" and {first}_value.dtype is not HALF" * op.exact_numbers
+    if primitive.kernel in WRAPPING:  # counters, such as steps of an optimizer
+        fitting = (
+            f"({fitting} or {first}_value.dtype is WHOLE{' and alpha is default_alpha' * ('alpha' in unset)})"
+        )
+        exact += (
+            f" and ({first}_value.dtype is not WHOLE or type({second}) is int and abs({second}) < 1 << 63)"
+        )
+    writable = f" and {first}_edge is None and {fitting} and {first}_value.flags.c_contiguous"
     fits = f" and {first}_value.dtype is {second}_value.dtype and {second}_edge is None"
     fits += f" and ({second}_value.shape == {first}_value.shape or not {second}_value.shape)"
     before = f"(context is EVAL or context is NO_GRAD){unset} and "
@@ -292,5 +301,5 @@ def format_inplace_path(op, names: Sequence[str], namespace: dict[str, Any], ope
         first=format_gate(first, before=before, view=WRITABLE_VIEW, more=writable),
         second=format_gate(second, 4, more=fits),
         factor=factor,
-        exact=f" and {first}_value.dtype is not HALF" * op.exact_numbers,
+        exact=exact,
     )

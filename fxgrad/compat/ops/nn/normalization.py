@@ -364,7 +364,7 @@ def update_statistics(name: str, running: dict[str, Any], values, momentum: floa
         (x, v, momentum * factor) for x, v, factor in zip(running.values(), values, factors) if x is not None
     ]
     for x, _, _ in moved:
-        if not x.is_floating_point():
+        if not x.dtype.is_floating_point:
             raise TensorError(
                 "mixed dtype (CPU): expect parameter to have scalar type of Float",
                 hint=f"{name}: running statistics are of a floating dtype, not {x.dtype}",
@@ -424,7 +424,7 @@ def batch_norm(
     channels = shape[1] if len(shape) > 1 else 0
     statistics = {"running_mean": running_mean, "running_var": running_var}
     for name, v in (statistics | {"weight": weight, "bias": bias}).items():
-        if v is not None and v.numel() != channels:
+        if v is not None and v.shape != (channels,) and v.numel() != channels:
             raise TensorError(
                 f"{name} should contain {channels} elements not {v.numel()}",
                 hint="x.movedim(-1, 1), where the channels are last"

@@ -327,8 +327,6 @@ class LoopPlan:
 class RecurrentLayer(Composite):
     """A layer as a primitive of the tape: a scan, or a loop for arrays of one floating-point dtype."""
 
-    formula = None  # the loop is faster
-
     @property
     def kind(self) -> str:
         """The kind of its steps."""
@@ -338,6 +336,9 @@ class RecurrentLayer(Composite):
     def names(self) -> list[str]:
         """The names of the operands that are given."""
         return [name for name, there in zip(OPERANDS, self.pattern) if there]
+
+    def formula(self, *values, **params) -> None:
+        """None: the loop is faster than its steps, also in compiled Graphs."""
 
     def arrange(self, values: Sequence[Any]) -> Operands:
         """Arrange the operands that are given by their names."""
