@@ -102,7 +102,9 @@ def _torch_func(name: str) -> Library:
         transformed = torch.func.grad_and_value(f, argnums)
         return lambda *arguments: transformed(*arguments)[::-1]
 
-    same = "exp log sin cos tanh cosh sqrt abs sum mean where stack searchsorted logaddexp outer matmul einsum"
+    same = (
+        "exp log sin cos tanh cosh sqrt abs sum mean where stack searchsorted logaddexp outer matmul einsum"
+    )
     namespace = SimpleNamespace(
         **_named(torch, same),
         maximum=lambda x, y: torch.maximum(x, y) if hasattr(y, "shape") else torch.clamp(x, min=y),

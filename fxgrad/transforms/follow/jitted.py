@@ -91,7 +91,8 @@ class FollowingJit(jit):
     def checkpoint(self, policy: Any, static: tuple[int, ...]) -> FollowingJit:
         """Return the function of which reverse mode keeps what there is at each decision, and what a policy says."""
         fixed = (*as_argnums(self.options["static_argnums"]), *static)
-        made = cast(FollowingJit, jit(self.fun, **self.options | {"static_argnums": fixed}))
+        options: dict[str, Any] = {**self.options, "static_argnums": fixed}
+        made = cast(FollowingJit, jit(self.fun, **options))
         made.checkpointed = self, policy
         return made
 

@@ -41,7 +41,7 @@ def is_readable() -> bool:
     if ctypes.sizeof(ctypes.c_void_p) != SIZE:
         return False
     values = [1, 2]
-    running = loop(values)
+    running: Any = loop(values)
     next(running)
     iterator = operand(running.gi_frame, 0)
     return type(iterator) is type(iter(values)) and iterator.__reduce__()[1][0] is values
