@@ -19,7 +19,7 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["quick", "lint", "types"]
 
 ROOT = Path(__file__).parent
-WHEEL_LIMIT = 2_500_000  # bytes
+WHEEL_LIMIT = 2_700_000  # bytes, of which torch's names are 60 000
 
 
 def run_readme_line(session, name, *, place=None, python="python3", **env):

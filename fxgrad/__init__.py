@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
         lax,
         nn,
         numpy,
+        ops,
         optim,
         per_sample,
         random,
@@ -90,6 +91,8 @@ if TYPE_CHECKING:  # what the package has: `core.face` reads it from the code
     from .distributed.counts import local_device_count as local_device_count
     from .distributed.counts import process_count as process_count
     from .distributed.counts import process_index as process_index
+    from .distributed.files import load as load
+    from .distributed.files import save as save
     from .numpy.missing import MissingNameError as MissingNameError
     from .numpy.placement import device_get as device_get
     from .numpy.placement import device_put as device_put
@@ -155,7 +158,7 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return [*homes]
     if name.startswith("_"):
-        raise AttributeError(f"module 'fxgrad' has no attribute {name!r}")
+        raise face.missing_attribute(__name__, name)
     if name not in homes:
         raise import_module(".missing", __name__).missing_name_error(name)
     home = homes[name].module

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .core.face import show_public_names
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -154,3 +156,6 @@ def save_from_both_policies(first: Policy, second: Policy) -> Policy:
     return lambda primitive, *avals, **params: (
         first(primitive, *avals, **params) or second(primitive, *avals, **params)
     )
+
+
+show_public_names(__name__)

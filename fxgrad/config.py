@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .core.errors import StructureError, UnsupportedError
+from .core.face import missing_attribute, show_public_names
 
 __all__ = ["read", "update"]
 
@@ -90,4 +91,7 @@ def read(name: str) -> Any:
 def __getattr__(name: str) -> Any:
     if name in FIXED or name in IGNORED:
         return read(name)
-    raise AttributeError(f"module 'fxgrad.config' has no attribute {name!r}")
+    raise missing_attribute(__name__, name)
+
+
+show_public_names(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import lax
 from .core import pytree
+from .core.face import show_public_names
 from .numpy import boxes  # noqa: F401  traced values behave like arrays
 from .transforms.custom.rules import custom
 
@@ -74,3 +75,6 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
         return result, pytree.map(lambda y: True, result)
 
     return mapped
+
+
+show_public_names(__name__)

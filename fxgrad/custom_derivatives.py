@@ -1,5 +1,6 @@
 """`fxgrad.custom_derivatives`: functions with derivative rules of their own, by the names of jax.custom_derivatives."""
 
+from .core.face import show_public_names
 from .transforms.custom.jvp_vjp import custom_gradient, custom_jvp, custom_vjp
 from .transforms.custom.symbolic_zeros import (
     CustomVJPPrimal,
@@ -19,3 +20,5 @@ __all__ = [
     "custom_vjp_primal_tree_values",
     "zero_from_primal",
 ]
+
+show_public_names(__name__)

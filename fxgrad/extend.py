@@ -94,6 +94,7 @@ if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the 
     from .core.errors import StructureError as StructureError
     from .core.errors import UnsupportedError as UnsupportedError
     from .core.face import LazyPackage as LazyPackage
+    from .core.face import show_public_names as show_public_names
     from .core.fp_errors import DEFAULT as DEFAULT
     from .core.fp_errors import ERROR_STATE as ERROR_STATE
     from .core.fp_errors import IGNORE as IGNORE
@@ -160,7 +161,7 @@ if TYPE_CHECKING:  # the names and their homes: `core.face` reads them from the 
     from .ops.kinds import namespace_function as namespace_function
     from .ops.kinds import promote_tangent as promote_tangent
     from .ops.masked import Masked as Masked
-    from .passes import compact as compact
+    from .passes.pullbacks import compact as compact
     from .transforms.arguments import restrict_arguments as restrict_arguments
     from .transforms.callback import pure_callback as pure_callback
     from .transforms.checkpoint import checkpoint as checkpoint

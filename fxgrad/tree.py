@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .core import pytree
 from .core.errors import StructureError
+from .core.face import show_public_names
 from .core.pytree import LEAF, IsLeaf, Partial, PyTreeDef, register_pytree_node, treedef_tuple, unflatten
 from .core.pytree_classes import (
     attrs_class,
@@ -372,3 +373,5 @@ __all__ = [
     "treedef_tuple",
     "unflatten",
 ]
+
+show_public_names(__name__)

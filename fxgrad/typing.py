@@ -12,6 +12,9 @@ True
 from numpy.typing import ArrayLike, DTypeLike
 
 from .core.array_type import Array
+from .core.face import show_public_names
 from .core.typing import PyTree
 
 __all__ = ["Array", "ArrayLike", "DTypeLike", "PyTree"]
+
+show_public_names(__name__)

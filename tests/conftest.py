@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import just
 
 from fxgrad.core.graph import Graph
-from fxgrad.passes import PASSES
+from fxgrad.passes.table import PASSES
 from tests import cupy_stand_in
 from tests.together import seed_generators
 

@@ -1,6 +1,7 @@
 """The names of `torch`: functions, dtypes, and Tensors with all their methods."""
 
 from math import e, inf, nan, pi
+from typing import Any as _Any
 
 from ..numpy import boxes as _boxes  # traced values behave like arrays
 from ._core.absence import make_absent as _make_absent
@@ -54,14 +55,17 @@ Event, Stream = (
     _make_absent(f"torch.{_name}", "work on a device is in the stream that CuPy has chosen")
     for _name in ("Event", "Stream")
 )
+_functions = SPACES["function"]
 Tensor._fx_attach(**SPACES["method"])
-globals().update(SPACES["function"] | PUBLIC)
+globals().update(_functions.loaded() | PUBLIC)
 
-__all__ = [name for name in globals() if not name.startswith("_")]
+__all__ = [name for name in [*globals(), *_functions.rare] if not name.startswith("_")]
 
 
-def __getattr__(name: str) -> dtype:
-    """Return `bfloat16`, whose package is imported when it is first asked for."""
-    if name != "bfloat16":
+def __getattr__(name: str) -> _Any:
+    """Return `bfloat16`, or a function of a family that few programs use; both are loaded when first asked for."""
+    if name == "bfloat16":
+        return from_name(name)
+    if name not in _functions:
         raise AttributeError(name)
-    return from_name(name)
+    return _functions[name]

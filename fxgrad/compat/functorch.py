@@ -10,7 +10,7 @@ from . import _surface  # noqa: F401  Tensors have all their methods
 from ._core.absence import make_absent
 from ._core.tensor import Tensor
 from .errors import TensorError
-from .func._surface import (
+from .func import (
     functional_call,
     functionalize,
     grad,

@@ -34,7 +34,7 @@ from ..kernels.codegen.loops import compile_into, inline_groups
 from ..kernels.contraction import parse_spec
 from ..ops.contraction import LETTERS
 from ..ops.kinds import ensure_batched
-from ..passes import optimize
+from ..passes.table import optimize
 from ..transforms.subgraphs import Flags, batch_avals, cached_on_graph, negate_flags, select_list, split_list
 from ..transforms.vmap import vmap_flat
 from .recurrence import Recurrence

@@ -19,14 +19,14 @@ from ..core.arrays import dtype_in
 from ..core.aval import PLAIN, Aval, aval_of
 from ..core.errors import NotDifferentiableError, NotLinearError
 from ..core.graph import Graph
-from ..core.interpreter import concretize
+from ..core.interpreter import PrimalTracer, concretize
 from ..core.observer import is_stepwise
 from ..core.primitive import HigherOrder
 from ..core.pullback import PullbackRule
 from ..core.snapshot import snapshot_constants
 from ..core.staging import stage
 from ..kernels.codegen.loops import run_steps, step_rows
-from ..passes import optimize
+from ..passes.table import optimize
 from ..transforms.subgraphs import (
     Flags,
     PartialEval,
@@ -329,8 +329,9 @@ class While(HigherOrder, PullbackRule):
     """The primitive (*consts, *carry) → carry: `body` is applied while `cond` of the same operands holds, at
     most `max_steps` times.
 
-    Reverse mode needs `max_steps`, which bounds what is kept: the steps are counted first, and then taken by a scan of
-    that many, whose stacks have `max_steps` rows, of which only those of real steps are ever touched.
+    Reverse mode counts the steps first, and then takes them by a scan of that many, whose stacks have `max_steps` rows,
+    of which only those of real steps are ever touched. Where `max_steps` is None, the number has to be known: their
+    rows are then the next power of two, so that loops of similar length share their code.
     """
 
     def __init__(self) -> None:
@@ -366,9 +367,16 @@ class While(HigherOrder, PullbackRule):
         return ys, ts
 
     def vjp(self, apply: Any, values: Any, needed: Any, params: dict, snapshot: Any) -> tuple[Any, Any, Any]:
+        count = (
+            None
+            if params["max_steps"] is None and any(map(is_abstract, values))
+            else count_steps(values, params)
+        )
         if params["max_steps"] is None:
-            return apply(*values, **params), self, (source_info.user_frame(),)
-        count = count_steps(values, params)
+            most = bound_of(count)
+            if most is None:
+                return apply(*values, **params), self, (source_info.user_frame(),)
+            params = {**params, "max_steps": most}
         ys, rule, residuals = scan_primitive.vjp(
             scan_primitive.call, [count, *values], [None, *needed], scan_params(params), snapshot
         )
@@ -481,8 +489,15 @@ def scan_params(params: dict) -> dict:
     }
 
 
+def bound_of(count: Any) -> int | None:
+    """Return the least power of two that is not below a number of steps, or None where that is not known."""
+    while isinstance(count, PrimalTracer):
+        count = count.primal
+    return 1 << (int(count) - 1).bit_length() if type(count) in PLAIN and np.size(count) == 1 else None
+
+
 def count_steps(values: Sequence[Any], params: dict) -> Any:
-    """Count the steps of a bounded while loop."""
+    """Count the steps of a while loop."""
     decide, counting = add_counter(params["body"], params["cond"])
     return while_call(*values, np.int64(0), **{**params, "cond": decide, "body": counting})[-1]
 

@@ -3,11 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from math import prod
 from typing import Any
 
 Shape = Sequence[int]
+
+
+def suggest(name: str, names: Collection[str]) -> str:
+    """Return the question after a name that is not there: whether the nearest one of `names` is meant; "" if none is
+    near.
+
+    >>> suggest("axes", ["a", "axis", "keepdims"]), suggest("axes", ["x"])
+    (". Did you mean: 'axis'?", '')
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, 1, 0.7) or [n for n in names if n.lower() == name.lower()]
+    return f". Did you mean: {near[0]!r}?" if near else ""
+
+
+def suggest_keyword(error: BaseException, function: Callable[..., Any]) -> None:
+    """Complete Python's error for a keyword that a function has not. From Python 3.13 on Python does so itself, but not
+    for functions that pass their keywords on."""
+    found = re.search(r"([^\s.]*)\(\) got an unexpected keyword argument '(\w+)'$", str(error))
+    if type(error) is not TypeError or found is None:
+        return
+    if found[1] == function.__name__ or f"<locals>.{found[1]}()" in str(error):  # whose name was given later
+        from inspect import signature
+
+        error.args = (str(error) + suggest(found[2], [*signature(function).parameters]),)
 
 
 def fit_axis(ndim: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from math import prod
 from typing import Any
@@ -17,6 +18,38 @@ BUFFER_REMEDY = (
     "buffer = fnp.zeros(shape), fnp.full or fnp.array(a) inside the function (or import fxgrad.numpy as np), which "
     "make arrays that can be written into, or buffer = fnp.at(buffer)[i].set(x)"
 )
+
+
+def advise_number(line: str) -> str:
+    """Return what to write where a number was asked for, by the user's line, which tells who asked.
+
+    >>> advise_number('log(f"{float(x)}")'), advise_number("y = math.sin(x)")
+    ("fx.debug.print('x = {}', x), which shows the value each time the function runs", 'fnp.sin(x)')
+    """
+    if re.search(r"\bf[\"']|print\(|\.format\(|\blog(ger|ging)?\.", line):
+        return "fx.debug.print('x = {}', x), which shows the value each time the function runs"
+    if re.search(r"\][^=!<>]*=[^=]", line):
+        return f"for buffer[i] = x, {BUFFER_REMEDY}"
+    called = re.search(r"\bmath\.(\w+)", line)
+    return (
+        f"fnp.{called[1]}(x)"
+        if called
+        else f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}"
+    )
+
+
+def advise_index(line: str) -> str:
+    """Return what to write where an integer was asked for, by the user's line.
+
+    >>> advise_index("for _ in range(n):")
+    'fx.lax.fori_loop(0, n, body, start) for a loop; or mark the argument static (static_argnums)'
+    """
+    if "range(" in line:
+        return "fx.lax.fori_loop(0, n, body, start) for a loop; or mark the argument static (static_argnums)"
+    return (
+        "mark the argument static (static_argnums) if it is a size; where a plain array is "
+        "indexed, a[i], fnp.take(a, i, axis=0) or fnp.array(a)[i]"
+    )
 
 
 def unknown_option(operation: str, parameter: str, value: object, options: Collection[Any]) -> StructureError:

@@ -33,6 +33,7 @@ STEP_ENTRIES = 1 << 13  # entries of a value in a step of a loop, beyond which a
 STEP_PRODUCTS = 1 << 18  # the same of a product of matrices
 STEP_INSTRUCTIONS = 6000  # instructions of a step at most: the time of compilation grows faster
 FEWEST_DRAWS = 64  # calls that draw random numbers before machine code is loaded for it
+FEWEST_WORDS = 1 << 19  # random words of torch's before NumPy's generator is loaded for them
 CALLED_ENTRIES = 1 << 13  # entries up to which a call of NumPy takes longer than its arithmetic
 LOCKED_ENTRIES = 1 << 13  # entries below which Python's lock is not released
 SHARED_STACK = 8  # matrices of a stack from which on threads share them, not each of them
@@ -110,6 +111,9 @@ HOISTED_ENTRIES = 1 << 17  # entries of a batch of steps that a loop computes ah
 HOISTED_ROWS = 16  # steps of a loop, and of such a batch, from which on batches pay
 DRAWN_ENTRIES = 1 << 13  # random numbers of torch's, a multiple of 16
 WRITTEN_GRADIENTS = 1 << 22  # entries of gradients that are written out at a time
+FOLLOWED_TURNS = (
+    64  # times that a way of a followed function is taken before the circles through it are compiled
+)
 COMPARED_BYTES = 1 << 17  # bytes of an array beyond which a loss that closes over it is rather staged anew
 
 # -- devices and processes -------------------------------------------------------

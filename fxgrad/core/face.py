@@ -13,12 +13,14 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.machinery import PathFinder
 from itertools import accumulate
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
+
+from .advice import suggest
 
 
 class Home(NamedTuple):
@@ -83,6 +85,10 @@ def noted_imports(name: str, code: CodeType) -> Names:
     return Names(homes, tuple(parts))
 
 
+# What a lazy package imports for its own use.
+NOT_LISTED = frozenset({"Any", "LazyPackage", "ModuleType", "TYPE_CHECKING", "annotations", "import_module"})
+
+
 class LazyPackage(ModuleType):
     """A package that has the names which it imports for type checkers, and its submodules.
 
@@ -140,7 +146,7 @@ class LazyPackage(ModuleType):
         homes, parts = self._names()
         if name == "__all__":
             names = (name for part in parts for name in public_names(self._load_part(part)))
-            return [*self._listed, *homes, *names]
+            return [*self._listed, *(home for home in homes if not home.startswith("_")), *names]
         if name in homes:
             return vars(self).setdefault(name, homes[name].load(self.__name__))
         if not name.startswith("__"):
@@ -153,10 +159,14 @@ class LazyPackage(ModuleType):
                 if name.startswith("_") and name in vars(surface):  # which no list has
                     return vars(self).setdefault(name, vars(surface)[name])
                 if "__getattr__" in vars(surface) and hasattr(surface, name):
-                    return getattr(surface, name)
+                    return vars(self).setdefault(name, getattr(surface, name))
         if self._find_otherwise is not None:
-            return self._find_otherwise(name)
-        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
+            try:
+                return self._find_otherwise(name)
+            except AttributeError as error:
+                if str(error) != f"module {self.__name__!r} has no attribute {name!r}":
+                    raise
+        raise missing_attribute(self.__name__, name)
 
     def _list_names(self) -> list[str]:
         """List the public names, with the submodules unless these are the families of the functions."""
@@ -165,8 +175,8 @@ class LazyPackage(ModuleType):
         names = {name for name in vars(self) if name.startswith("__")} | {*self._load_attribute("__all__")}
         homes, parts = self._names()
         has_names_of_parts = any(home.module.strip(".") and home.module[1] != "." for home in homes.values())
-        if parts == ("_surface",) or has_names_of_parts:
-            names |= {*vars(self), *(part.name for part in iter_modules(self.__path__))}
+        if parts == ("_surface",) or (has_names_of_parts and not self._homes):
+            names |= {*vars(self), *(part.name for part in iter_modules(self.__path__))} - NOT_LISTED
         return sorted(name for name in names if name.startswith("__") or not name.startswith("_"))
 
     def _load_part(self, part: str) -> ModuleType:
@@ -176,6 +186,35 @@ class LazyPackage(ModuleType):
             {name: vars(surface)[name] for name in public_names(surface) if name in vars(surface)}
         )
         return surface
+
+
+def show_public_names(name: str) -> None:
+    """Let a module that is no package list its public names only, and suggest one for a name that it has not. To be
+    called at its end."""
+    module: Any = sys.modules[name]
+    names: dict[str, Any] = module.__dict__
+    own = {key for key in names if key.startswith("__")}
+    names["__dir__"] = lambda: sorted({*own, *public_names(module)})
+    names.setdefault("__getattr__", partial(find_nothing, name))
+
+
+def find_nothing(module: str, name: str) -> Any:
+    """Raise the error for a name that a module has not."""
+    raise missing_attribute(module, name)
+
+
+def missing_attribute(module: str, name: str) -> AttributeError:
+    """Return the error for a name that a module has not, with the nearest one that it has."""
+    asked = "" if name.startswith("_") else suggest_attribute(module, name)
+    error = AttributeError(f"module {module!r} has no attribute {name!r}{asked}")
+    error.name = name  # without `obj`, among whose names Python would look once more
+    return error
+
+
+@cache
+def suggest_attribute(module: str, name: str) -> str:
+    """Return the suggestion for a name that a module has not: kept, since programs ask again and again."""
+    return suggest(name, dir(sys.modules[module]))
 
 
 def has_submodule(package: ModuleType, name: str) -> bool:

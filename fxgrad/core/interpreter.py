@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from . import message, source_info
+from .advice import suggest_keyword
 from .aval import PLAIN, SCALARS, Aval, aval_of, dtype_of
 from .errors import EscapedTracerError, FxgradError, UnsupportedError
 from .typing import P, R, type_of
@@ -150,10 +151,11 @@ def leave_library(error: BaseException, outer: Context) -> None:
     """Prepare an error for leaving the library: its traceback has none of our frames, no level stays open (Ctrl-C may
     come between the opening of a level and the `try` that closes it). To be followed by a bare raise."""
     CURRENT.set(outer)
+    met_scipy = str(error).startswith("ufunc 'is") and source_info.passes_scipy(error.__traceback__)
     source_info.hide_frames(error)
     if str(error) == "setting an array element with a sequence." and isinstance(error.__cause__, FxgradError):
         raise error.__cause__ from None  # NumPy's words for what ours explain: buffer[0] = x
-    if str(error) == "object arrays are not supported" and not isinstance(error, FxgradError):
+    if not isinstance(error, FxgradError) and (met_scipy or str(error) == "object arrays are not supported"):
         error.add_note(
             "SciPy has been given traced values: the functions of fxgrad.scipy take them, by the same names"
         )
@@ -168,6 +170,7 @@ def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
+            suggest_keyword(error, function)
             leave_library(error, outer)
             raise
 

@@ -230,6 +230,56 @@ class _Leaf(PyTreeDef):
 LEAF = _Leaf()
 
 
+class _Call(PyTreeDef):
+    """The structure of `(args, {})` with a leaf for each argument: equal to optree's, but there before optree is.
+
+    No function here returns another for such a tree. Its hash differs from that of the equal structure which optree's
+    own methods may return (`children` of a larger one).
+    """
+
+    __slots__ = ("known", "num_leaves", "num_nodes")
+    type = tuple
+
+    def __init__(self, num_leaves: int) -> None:
+        self.num_leaves, self.num_nodes = num_leaves, num_leaves + 3
+        self.known: Any = None  # optree's, kept since its functions take this for it by its address
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        args = tuple(leaves)
+        if len(args) != self.num_leaves:
+            raise ValueError(f"the structure has {self.num_leaves} leaves, not {len(args)}")
+        return args, {}
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        return self.spec().flatten_up_to(tree)
+
+    def children(self) -> list[PyTreeDef]:
+        return [_tuple_structure(self.num_leaves), structure({})]
+
+    def spec(self) -> Any:
+        """Return optree's."""
+        if self.known is None:
+            self.known = _optree.tree_structure(self.unflatten([0] * self.num_leaves), namespace=NAMESPACE)
+        return self.known
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.spec(), name)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is _Call:
+            return self.num_leaves == other.num_leaves
+        return isinstance(other, PyTreeDef) and self.num_nodes == other.num_nodes and self.spec() == other
+
+    def __hash__(self) -> int:
+        return hash((_Call, self.num_leaves))
+
+    def __repr__(self) -> str:
+        return repr(self.spec())
+
+    def __reduce__(self) -> Any:
+        return _Call, (self.num_leaves,)
+
+
 @functools.cache
 def _leaf_spec() -> Any:
     return _optree.treespec_leaf(namespace=NAMESPACE)
@@ -242,7 +292,17 @@ def _tuple_structure(length: int) -> PyTreeDef:
 
 def _as_treespec(treedef: PyTreeDef) -> Any:
     """Return the treedef as optree's functions take it."""
+    if type(treedef) is _Call:
+        return treedef.spec()
     return _leaf_spec() if treedef is LEAF else treedef
+
+
+def _preferred(treedef: PyTreeDef) -> PyTreeDef:
+    """Return what `flatten` gives for a structure of optree's."""
+    if treedef.num_nodes != treedef.num_leaves + 3 or treedef.type is not tuple:
+        return treedef
+    call = _Call(treedef.num_leaves)
+    return call if call == treedef else treedef
 
 
 def _is_leaf(tree: Any) -> bool:
@@ -266,13 +326,17 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
     if kind not in NODES and not issubclass(kind, tuple):
         return [tree], LEAF
     if kind is tuple and is_leaf is None:  # the arguments of a call, mostly: optree takes four times as long
-        for item in tree:
+        args = tree
+        if len(tree) == 2 and type(tree[0]) is tuple and type(tree[1]) is dict and not tree[1]:
+            args = tree[0]
+        for item in args:
             kind = type_of(item)
             if kind in NODES or issubclass(kind, tuple):
                 break
         else:
-            return list(tree), _tuple_structure(len(tree))
-    return _optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+            return list(args), _tuple_structure(len(args)) if args is tree else _Call(len(args))
+    found, treedef = _optree.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
+    return found, treedef if is_leaf is None else _preferred(treedef)
 
 
 def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -312,7 +376,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     >>> fx.tree.treedef_tuple([fx.tree.structure(1), fx.tree.structure([2])])
     PyTreeSpec((*, [*]))
     """
-    return _optree.treespec_tuple([_as_treespec(treedef) for treedef in treedefs], namespace=NAMESPACE)
+    return _preferred(_optree.treespec_tuple([*builtins.map(_as_treespec, treedefs)], namespace=NAMESPACE))
 
 
 # -------------------------------------------------------------------------------------------------------- map
@@ -403,7 +467,7 @@ def flatten_with_path(
     def answer_again(_: Any) -> bool:
         return next(replay)
 
-    return pairs, _optree.tree_structure(tree, answer_again, namespace=NAMESPACE)
+    return pairs, _preferred(_optree.tree_structure(tree, answer_again, namespace=NAMESPACE))
 
 
 def leaves_with_path(

@@ -165,6 +165,16 @@ def namespace_of_scipy() -> str | None:
     return found if found is not None and not found.startswith("_") else None
 
 
+def passes_scipy(traceback: TracebackType | None) -> bool:
+    """Whether an error was raised in SciPy's code, or by what that called."""
+    folder = os.path.dirname(str(getattr(sys.modules.get("scipy"), "__file__", os.devnull))) + os.sep
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename.startswith(folder):
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
 def user_stacklevel() -> int:
     """Return the `stacklevel` with which a warning of the calling function shows the line of user code that is now
     executing."""

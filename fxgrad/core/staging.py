@@ -6,6 +6,8 @@ partial evaluation: `linearize` is jvp with only the tangents staged.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +15,13 @@ import numpy as np
 
 from . import source_info
 from .aval import PLAIN, SCALARS, Aval, aval_of, check_kind, float0
-from .common_errors import BUFFER_REMEDY
+from .common_errors import advise_index, advise_number
 from .errors import ConcretizationError
 from .fp_errors import ERROR_STATE
 from .graph import Equation, Graph, Literal, Var
 from .interpreter import Interpreter, Tracer, ensure_open, levels, opened
 from .snapshot import Snapshots
+from .source_info import user_frame, user_stacklevel
 from .typing import type_of
 
 
@@ -39,15 +42,15 @@ class GraphTracer(Tracer):
             "bool()": "for a branch on traced values use fnp.where, or mark the argument static "
             "(static_argnums), or leave the function un-jitted: grad and jvp follow Python's if and while, and so "
             'does jit(control="follow")',
-            "float()": f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}; or mark the argument "
-            "static (static_argnums)",
-            "use as an index": "mark the argument static (static_argnums) if it is a size; where a plain array is "
-            "indexed, a[i], fnp.take(a, i, axis=0) or fnp.array(a)[i]",
         }.get(
             operation,
             "its value is not known while the function is staged: mark the argument static "
             "(static_argnums), or do without jit",
         )
+        if operation == "float()":
+            hint = f"{advise_number(user_frame().line)}; or mark the argument static (static_argnums)"
+        elif operation == "use as an index":
+            hint = advise_index(user_frame().line)
         raise ConcretizationError(
             f"{operation} of an abstract value {self.aval!r} of {self.interpreter.name}", hint=hint
         )
@@ -145,6 +148,16 @@ def stages_effects() -> bool:
     return any(level.stage_effects for level in levels())
 
 
+def drawn_numbers() -> Any:
+    """Return where NumPy's global generator stands; None where it is not loaded."""
+    generator: Any = sys.modules.get("numpy.random")
+    if generator is None:
+        return None
+    state = generator.get_state(legacy=False)
+    numbers = {k: v for k, v in state["state"].items() if type(v) is int}
+    return numbers, state.get("has_gauss"), state.get("gauss")
+
+
 def stage(
     fun: Callable[..., Sequence[Any]],
     avals: Sequence[Aval],
@@ -161,7 +174,14 @@ def stage(
     interpreter = GraphInterpreter(site, level, sites, stage_effects=True)
     tracers = [interpreter.new(a) for a in avals]
     inputs = [t.variable for t in tracers]  # before `fun` may write into them
+    before = None if stages_effects() else drawn_numbers()
     with opened(interpreter):
         results = fun(*map(replace_float0, tracers))
         outputs = [interpreter.atom(r) for r in results]
+    if before is not None and before != drawn_numbers():
+        warnings.warn(
+            f"np.random was called while {name} was staged: its numbers are the same each time {name} runs. Give it a "
+            "key, and draw by fx.random (fx.random.normal(key, shape)), or give it the numbers as an argument.",
+            stacklevel=user_stacklevel(),
+        )
     return interpreter.finish_graph(inputs, outputs, name)

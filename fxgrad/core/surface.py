@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import pytree
+from .advice import suggest_keyword
 from .aval import float0
 from .interpreter import CURRENT, EVAL, Tracer, twin
 from .typing import type_of
@@ -137,7 +138,11 @@ def takes_objects(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         held = first_object((*args, *kwargs.values())) if OBJECTS else None
-        return function(*args, **kwargs) if held is None else held.__fxgrad_call__(function, args, kwargs)
+        try:
+            return function(*args, **kwargs) if held is None else held.__fxgrad_call__(function, args, kwargs)
+        except TypeError as error:
+            suggest_keyword(error, function)
+            raise
 
     return call  # type: ignore[return-value]  # likewise
 

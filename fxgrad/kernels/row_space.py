@@ -7,7 +7,8 @@
       …
 
 Values have the shape of the space, or one entry for each row. Operands may also have one entry for each column, or be
-constant along some of the axes of rows.
+constant along some of the axes of rows. A row ends with the last axis. Where it has another axis further out, as the
+values of a channel have in a batch of images, it lies in memory in `segments`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from .space import REDUCTIONS, runs_along
 if TYPE_CHECKING:
     from ..core.graph import Equation, Graph
 
+SHORTEST_SEGMENT = 16  # entries: a vector of single precision
 MOVES = frozenset({"reshape", "broadcast_to"})  # between the forms of a value that has an entry for each row
 
 
@@ -31,10 +33,23 @@ def uses_reductions(graph: Graph) -> bool:
     return any(a in reduced for e in graph.equations for a in e.inputs)
 
 
-def row_axes(equation: Equation) -> int:
-    """Return the number of last axes that an equation reduces, or 0 if it reduces others as well."""
-    rank, axes = len(equation.inputs[0].aval.shape), sorted(equation.params["axes"])
-    return len(axes) if axes == list(range(rank - len(axes), rank)) else 0
+def row_axes(equation: Equation) -> tuple[int, ...]:
+    """Return the axes that an equation reduces if they form a row: the last ones, and perhaps one further out, if what
+    lies between two steps along that is not short; or else no axes."""
+    shape, axes = equation.inputs[0].aval.shape, tuple(sorted(equation.params["axes"]))
+    ahead, run = segment_axis(shape, axes)
+    if not axes or axes[-1] != len(shape) - 1 or len(ahead) > 1 or (ahead and run < SHORTEST_SEGMENT):
+        return ()
+    return axes
+
+
+def segment_axis(shape: Sequence[int], axes: Sequence[int]) -> tuple[list[int], int]:
+    """Return the axes of a row, without those of length one, that do not lie at its end, and how many entries lie in
+    memory one after the other."""
+    first = len(shape)
+    while first and (first - 1 in axes or shape[first - 1] == 1):
+        first -= 1
+    return [a for a in axes if a < first and shape[a] != 1], prod(shape[first:])
 
 
 def strides(dims: Sequence[int]) -> list[int]:
@@ -49,42 +64,56 @@ def strides(dims: Sequence[int]) -> list[int]:
 class RowSpace:
     """The space of a group that works row by row.
 
-    `shape` is that of whole values, of which the last `inner` axes are a row; `rows` and `width` are how many there are
-    and how long. `steps` gives for each operand how far it moves in memory, in entries, along each of the other axes,
-    and whether it runs along the rows.
+    `shape` is that of whole values, of which the `axes` are a row, and `outer` the others; `rows` and `width` are how
+    many rows there are and how long. A row lies in memory in `segments` of `run` entries. `steps` gives for each
+    operand how far it moves in memory, in entries, along each of the outer axes, and whether it runs along the rows.
     """
 
     def __init__(self, graph: Graph):
         self.graph = graph
         self.reductions: dict[int, Any] = {}  # none is left to the caller
         reduction = next(e for e in graph.equations if e.primitive.name in REDUCTIONS)
-        self.shape, self.inner = reduction.inputs[0].aval.shape, row_axes(reduction)
-        outer = len(self.shape) - self.inner
-        self.rows, self.width = prod(self.shape[:outer]), prod(self.shape[outer:])
+        self.shape, self.axes = reduction.inputs[0].aval.shape, row_axes(reduction)
+        self.outer = [a for a in range(len(self.shape)) if a not in self.axes]
+        self.dims = [self.shape[a] for a in self.outer]
+        self.rows, self.width = prod(self.dims), prod(self.shape[a] for a in self.axes)
+        self.ahead, _ = segment_axis(self.shape, self.axes)
+        self.segments = prod(self.shape[a] for a in self.ahead)
+        self.run = self.width // self.segments
         self.steps = {v: self.steps_of(v.aval.shape) for v in graph.inputs}
 
     @property
     def size(self) -> int:
         return self.rows * self.width
 
+    def pad(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Return a shape with axes of length one in front, as many as it lacks."""
+        return (*(1,) * (len(self.shape) - len(shape)), *shape)
+
     def steps_of(self, shape: tuple[int, ...]) -> tuple[tuple[int, ...], bool]:
         """Return the steps of an operand of this shape along the outer axes, and whether it varies along the rows."""
-        outer = len(self.shape) - self.inner
-        full = (*(1,) * (len(self.shape) - len(shape)), *shape)
-        return tuple(strides(full)[:outer]), prod(full[outer:]) == self.width > 1
+        full = self.pad(shape)
+        steps = strides(full)
+        return tuple(steps[a] for a in self.outer), prod(full[a] for a in self.axes) == self.width > 1
+
+    def segment_step(self, shape: tuple[int, ...]) -> int:
+        """Return how far an operand of this shape moves from one segment of a row to the next."""
+        return sum(strides(self.pad(shape))[a] for a in self.ahead)
 
 
 class RowRules:
-    """The rules for a group that works row by row, on values of a shape whose last `inner` axes form a row."""
+    """The rules for a group that works row by row, on values of a shape of which some axes form a row."""
 
-    def __init__(self, shape: tuple[int, ...], inner: int):
-        self.shape, self.inner = shape, inner
-        self.outer = shape[: len(shape) - inner]
-        self.kept = (*self.outer, *(1,) * inner)  # the shape of numbers of the rows that can be broadcast
+    def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]):
+        self.shape, self.axes = shape, axes
+        self.outer = tuple(n for a, n in enumerate(shape) if a not in axes)
+        # The shape of numbers of the rows that can be broadcast:
+        self.kept = tuple(1 if a in axes else n for a, n in enumerate(shape))
 
     def admit_space(self) -> bool:
-        """Whether there are rows, which are not too long."""
-        return prod(self.outer) > 1 and 1 < prod(self.shape[len(self.outer) :]) <= CACHE_ENTRIES
+        """Whether there are rows, which are not too long, unless they lie in segments: no other way is better then."""
+        width, (ahead, _) = prod(self.shape[a] for a in self.axes), segment_axis(self.shape, self.axes)
+        return prod(self.outer) > 1 and width > 1 and (bool(ahead) or width <= CACHE_ENTRIES)
 
     def is_number(self, shape: tuple[int, ...]) -> bool:
         """Whether a value has one entry for each row."""
@@ -96,7 +125,7 @@ class RowRules:
         if any(v.aval.dtype.kind == "c" for v in (*e.inputs, *e.outputs)):
             return False
         if e.primitive.name in REDUCTIONS:
-            return e.inputs[0].aval.shape == self.shape and row_axes(e) == self.inner
+            return e.inputs[0].aval.shape == self.shape and row_axes(e) == self.axes
         shapes = [(a, a.aval.shape) for a in e.inputs]
         out = e.outputs[0].aval.shape
         if out == self.shape:
@@ -110,6 +139,5 @@ class RowRules:
 
     def admit_operand(self, shape: tuple[int, ...]) -> bool:
         """Whether an operand that is broadcast to whole values varies along the whole row, or is constant along it."""
-        along = [runs_along(shape, a - len(self.shape)) for a in range(len(self.outer), len(self.shape))]
-        kinds = {a for a, n in zip(along, self.shape[len(self.outer) :]) if n != 1}
-        return len(kinds) == 1
+        along = {runs_along(shape, a - len(self.shape)) for a in self.axes if self.shape[a] != 1}
+        return len(along) == 1

@@ -21,7 +21,7 @@ from ..core import pytree, source_info
 from ..core.arrays import as_value
 from ..core.aval import Aval, aval_of, kind_of
 from ..core.errors import ConcretizationError, DTypeError, ShapeError, StructureError
-from ..core.interpreter import api_boundary, concretize
+from ..core.interpreter import Tracer, api_boundary, concretize
 from ..core.surface import join_structures
 from ..core.typing import ArrayLike, PyTree
 from ..transforms.arguments import LeafName, leaf_path
@@ -190,9 +190,10 @@ def while_loop(
 ) -> PyTree:
     """Apply `body_fun` to a value repeatedly, starting with `init_val`, while `cond_fun` of the value is true.
 
-    Forward mode works as it is. Reverse mode keeps something of every step, and needs `max_steps`: memory for as many
-    steps as there are, at most that many, and one run more to count them. Where `vmap` makes `cond_fun` differ between
-    entries, the loop runs until it holds for none, and entries for which it does not are left as they are.
+    Forward mode works as it is. Reverse mode keeps something of every step that is taken, and runs the loop once more
+    to count them. Inside `jit`, where their number is unknown, it needs the bound `max_steps`. Where `vmap` makes
+    `cond_fun` differ between entries, the loop runs until it holds for none, and entries for which it does not are left
+    as they are.
 
     Args:
         cond_fun: a function from the value to one boolean.
@@ -203,7 +204,7 @@ def while_loop(
     Raises:
         StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
         DTypeError: `cond_fun` does not give one boolean.
-        NotDifferentiableError: reverse mode without `max_steps`.
+        NotDifferentiableError: reverse mode without `max_steps` inside `jit`, where the number of steps is unknown.
 
     >>> grown = lambda x: lax.while_loop(lambda v: v < 100.0, lambda v: v * v, x)
     >>> float(grown(2.0)), float(fx.jvp(grown, (2.0,), (1.0,))[1])
@@ -277,6 +278,7 @@ def fori_loop(
     init_val: PyTree,
     *,
     unroll: int | bool | None = None,
+    progress: bool | str = False,
 ) -> PyTree:
     """Run `for i in range(lower, upper): val = body_fun(i, val)`, from `init_val`.
 
@@ -289,6 +291,7 @@ def fori_loop(
         init_val: a pytree of arrays. Python numbers take the dtype that `body_fun` gives them: of 0 and
             `lambda i, c: c + 0.5` the value is 0.0 to begin with.
         unroll: accepted for JAX's sake; results do not depend on it.
+        progress: show a bar of the steps, with this label if it is a text; under `jit` each time it runs.
 
     Raises:
         StructureError: `body_fun` changes structure, shapes or dtypes; the message names the leaf.
@@ -299,6 +302,8 @@ def fori_loop(
     24
     """
     check_unroll(unroll, "fori_loop")
+    if progress:
+        return fori_loop(lower, upper, with_progress(body_fun, lower, upper, progress), init_val)
     for name, bound in (("lower", lower), ("upper", upper)):
         check_scalar(bound, f"fori_loop: {name}", "iuf")
     common = join_avals(aval_of(lower), aval_of(upper))
@@ -342,6 +347,8 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    *,
+    progress: bool | str = False,
 ) -> tuple[Any, Any]:
     """Loop over the leading axis of `xs` and carry a value along: `carry, y = f(carry, x)` for every row
     x.
@@ -353,6 +360,7 @@ def scan(
         length: the number of steps, needed where `xs` has no arrays.
         reverse: go from the last row to the first; the rows of ys are those of xs all the same.
         unroll: accepted for JAX's sake; results do not depend on it.
+        progress: show a bar of the steps, with this label if it is a text; under `jit` each time it runs.
 
     Returns:
         (the last carry, ys): every y along a new leading axis.
@@ -366,9 +374,49 @@ def scan(
     (6.0, array([0., 1., 3., 6.]))
     """
     check_unroll(unroll, "scan", 0)
+    if progress:
+        return scan_with_progress(f, init, xs, length, reverse, progress)
     if is_jit_disabled() and (done := python_flow.scan_rows(f, init, xs, length, reverse)):
         return done[0]
     return stage_scan("scan: f", f, init, xs, length, reverse)
+
+
+def with_progress(body_fun: Callable, lower: Any, upper: Any, progress: bool | str) -> Callable:
+    """Return the body of `fori_loop` with a bar."""
+    from .progress import reporter  # which is written with loops
+
+    total = upper - lower
+    if not isinstance(total, Tracer):
+        total = math.ceil(total)
+    report = reporter(progress, "fori_loop", total)
+
+    def body(i: Any, value: Any) -> Any:
+        report(i - lower + 1)
+        return body_fun(i, value)
+
+    return body
+
+
+def scan_with_progress(
+    f: Callable, init: Any, xs: Any, length: int | None, reverse: bool, progress: bool | str
+) -> tuple[Any, Any]:
+    """As `scan`, with a bar."""
+    from .progress import reporter  # which is written with loops
+
+    sizes = [aval_of(leaf).shape[:1] for leaf in pytree.leaves(xs)]
+    report = reporter(
+        progress, "scan", int(length) if length is not None else next((s[0] for s in sizes if s), None)
+    )
+
+    def step(state: tuple, x: Any) -> Any:
+        report(state[0] + 1)
+        result = f(state[1], x)
+        if type(result) is not tuple or len(result) != 2:
+            return result  # of which `scan` tells what is wrong
+        return (state[0] + 1, result[0]), result[1]
+
+    (_, carry), ys = scan(step, (0, init), xs, length, reverse)
+    return carry, ys
 
 
 def scan_with_refs(

@@ -15,6 +15,7 @@ import numpy as np
 from .. import numpy as fnp
 from .. import ops
 from ..core.errors import ShapeError, StructureError, UnsupportedError
+from ..core.face import show_public_names
 from ..core.interpreter import api_boundary
 from ..core.typing import Array, ArrayLike
 from ..numpy.composite import cast, dtype_of, operand
@@ -506,3 +507,5 @@ __all__ = [
     "hessenberg", "householder_product", "lu", "lu_pivots_to_permutation", "ormqr", "qdwh", "qr", "schur", "svd",
     "symmetric_product", "triangular_solve", "tridiagonal", "tridiagonal_solve",
 ]  # fmt: skip
+
+show_public_names(__name__)

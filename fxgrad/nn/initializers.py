@@ -15,6 +15,7 @@ from .. import numpy as fnp
 from .. import random
 from ..core.common_errors import unknown_option
 from ..core.errors import ShapeError
+from ..core.face import show_public_names
 from ..core.typing import Array, ArrayLike, DType, Key, Shape
 from ..numpy.composite import cast
 
@@ -347,3 +348,5 @@ __all__ = [
     "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal",
     "truncated_normal", "uniform", "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
 ]  # fmt: skip
+
+show_public_names(__name__)

@@ -17,6 +17,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .. import ops
 from ..core import interpreter
+from ..core.advice import suggest_keyword
 from ..core.arrays import as_value, holds_objects, namespace_of
 from ..core.aval import PLAIN, aval_of, kind_of
 from ..core.errors import ConcretizationError, FxgradError, ShapeError, reword
@@ -151,6 +152,7 @@ def composite(
                         )
                 return result
             except (ValueError, TypeError, IndexError) as error:
+                suggest_keyword(error, function)
                 if isinstance(error, FxgradError) or acting_level() is EVAL.interpreter:
                     raise
                 raise reword(error, name, args) from error
@@ -176,7 +178,11 @@ def creator(make: F) -> F:
 
     @wraps(make)
     def function(*args: Any, **kwargs: Any) -> Any:
-        return new_array(make(*args, **kwargs))
+        try:
+            return new_array(make(*args, **kwargs))
+        except TypeError as error:
+            suggest_keyword(error, make)
+            raise
 
     return function  # type: ignore[return-value]
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from ..core.face import show_public_names
 from ..core.typing import Array, ArrayLike
 from .composite import composite, kind, known_value, operand
 from .elementwise import power as real_power
@@ -135,3 +136,5 @@ def arctanh(x: ArrayLike) -> Array:
 
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log2", "log10", "logn", "power", "sqrt"]
+
+show_public_names(__name__)

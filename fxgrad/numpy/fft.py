@@ -15,6 +15,7 @@ import numpy as np
 from .. import ops
 from ..core.common_errors import unknown_option
 from ..core.errors import AxisError, DTypeError, ShapeError, UnsupportedError
+from ..core.face import show_public_names
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.fourier import OPPOSITE_NORM
 from .composite import at_axis, cast, composite, dtype_of, kind, normalize_axis, operand
@@ -397,3 +398,5 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+show_public_names(__name__)

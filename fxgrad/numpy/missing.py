@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..core.errors import UnsupportedError
+from ..core.face import missing_attribute
 
 # Functions that write into their first argument, and what to write where that is an array of NumPy's.
 INPLACE_FUNCTIONS = {
@@ -89,7 +90,7 @@ def missing_name_error(
 ) -> AttributeError:
     """Make the error for a name that is not in a namespace, where `missing` has (reason, hint) of names."""
     if name not in missing:
-        return AttributeError(f"module {namespace!r} has no attribute {name!r}")
+        return missing_attribute(namespace, name)
     reason, hint = missing[name]
     error = MissingNameError(f"{namespace} has no {name}: {reason}", hint=hint)
     error.name = (

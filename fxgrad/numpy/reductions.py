@@ -18,6 +18,7 @@ from ..core.aval import Aval
 from ..core.common_errors import wrong_shape
 from ..core.costs import FUSED_ENTRIES
 from ..core.errors import ShapeError, StructureError
+from ..core.interpreter import CURRENT
 from ..core.typing import Array, ArrayLike, Axis, DType
 from ..ops.operators import remember_radicand, square
 from .composite import (
@@ -298,7 +299,13 @@ def var(
     array([-1.,  1.])
     """
     apart, divisor, axes, inner, outer = deviations(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    total = sum(squared_modulus(apart), axes, inner, keepdims=keepdims)
+    if type(apart) is np.ndarray and kind(apart) == "f" and CURRENT.get().observer is None:
+        squares = np.square(
+            apart, out=apart
+        )  # which nobody else has: it costs more to ask the system for memory
+    else:
+        squares = squared_modulus(apart)
+    total = sum(squares, axes, inner, keepdims=keepdims)
     return cast(cast(ops.divide(total, divisor), inner), outer)
 
 

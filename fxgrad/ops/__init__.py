@@ -8,6 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..core.face import missing_attribute
 from . import operators, vocabulary  # rules are written with Python's operators
 from .activation import relu, sigmoid, sigmoid_slope, silu, softplus
 from .bits import bitcast, reduce_precision
@@ -210,12 +211,21 @@ _RARE = {
     "trigonometric": "trigonometric_transform",
 }
 _FAMILY = {name: family for family, names in _RARE.items() for name in names.split()}
+# Functions of `jax.ops`, which users look for here. They are composed above this room, and listed as its only public
+# names.
+_SEGMENTS = ("segment_max", "segment_min", "segment_prod", "segment_sum")
+
+
+def __dir__() -> list[str]:
+    return [*_SEGMENTS, *(name for name in globals() if name.startswith("__"))]
 
 
 def __getattr__(name: str) -> Any:
     """Load a family that is not loaded yet, for one of its names."""
+    if name in _SEGMENTS:
+        return getattr(import_module("fxgrad.lax.segments"), name)
     if name not in _FAMILY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise missing_attribute(__name__, name)
     value = globals()[name] = getattr(import_module(f".{_FAMILY[name]}", __name__), name)
     setattr(vocabulary, name, value)
     return value

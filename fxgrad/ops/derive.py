@@ -230,9 +230,13 @@ def simplify_values(graph: Graph, shaped: bool) -> Graph:
     """Return what computes the values of a pullback, with as few equations as passes make of it."""
     if len(graph.equations) < (2 if shaped else PRUNED_EQUATIONS):
         return graph
-    from ..passes import compact, simplify_any_shapes  # most pullbacks are too short for them
+    if shaped:
+        from ..passes.pullbacks import compact  # most pullbacks are too short for it
 
-    return compact(graph) if shaped else simplify_any_shapes(graph)
+        return compact(graph)
+    from ..passes.any_shapes import simplify_any_shapes
+
+    return simplify_any_shapes(graph)
 
 
 def postpone_equations(graph: Graph, places: Sequence[int]) -> tuple[Graph, int]:

@@ -13,9 +13,10 @@ from numpy import ndarray
 
 import fxgrad.ops.elementwise as el  # `from . import` would wait for the package, which waits for this
 
+from ..core import source_info
 from ..core.arrays import is_array_like
 from ..core.aval import SCALARS, is_differentiable, kind_of
-from ..core.common_errors import BUFFER_REMEDY
+from ..core.common_errors import BUFFER_REMEDY, advise_number
 from ..core.errors import ArrayConversionError, ConcretizationError, UnsupportedError
 from ..core.interpreter import CURRENT, VALUES, PrimalTracer, Tracer, concretize, decide
 from ..core.primitive import KERNEL_ERRORS, explain
@@ -259,8 +260,7 @@ def number_conversion(convert: Callable[[Any], Any], operation: str) -> Callable
             if level.is_differentiated:
                 raise ArrayConversionError(
                     f"{operation} of a traced value {self.aval!r}: its derivative would be lost",
-                    hint=f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}; "
-                    "for the value alone, x.item()",
+                    hint=f"{advise_number(source_info.user_frame().line)}; for the value alone, x.item()",
                 )
             level = level.concretize(operation)
         return known(self)

@@ -21,5 +21,6 @@ if TYPE_CHECKING:
     from .schedules import *
     from .moments import *
     from .quasi_newton import *
+    from .composition import *
 
 LazyPackage.of(__name__)

@@ -8,13 +8,25 @@ import numpy as np
 
 from .. import ops
 from ..core import pytree
+from ..core.errors import StructureError
+from ..core.interpreter import api_boundary
 from ..core.typing import ArrayLike, PyTree, Scalar
 from .transformations import GradientTransformation, like, no_steps, zeros_like
 
 
 def tree_map(function: Any, *trees: PyTree) -> PyTree:
     """Map over leaves; results have the dtype of the first tree's."""
-    return pytree.map(lambda first, *rest: like(function(first, *rest), first), *trees)
+    try:
+        return pytree.map(lambda first, *rest: like(function(first, *rest), first), *trees)
+    except StructureError as error:
+        words = (
+            error.args[0].replace("map: tree is", "that is").replace("tree of rest[0] has", "gradients have")
+        )
+        raise StructureError(
+            f"the gradients are not built as the parameters of which the state was made: {words}",
+            hint="optimizer.update(gradients, state, params) with the gradients by params, "
+            "or optimizer.init(params) for other parameters",
+        ) from None
 
 
 def mean_of(mean: PyTree, updates: PyTree, decay: Any) -> PyTree:
@@ -39,6 +51,7 @@ class TraceState(NamedTuple):
     trace: Any
 
 
+@api_boundary
 def trace(decay: ArrayLike, nesterov: bool = False) -> GradientTransformation:
     """Momentum: a decaying sum of updates (Sutskever et al., "On the importance of initialization and momentum in deep
     learning", 2013).
@@ -78,6 +91,7 @@ class AdamState(NamedTuple):
     nu: Any
 
 
+@api_boundary
 def scale_by_adam(
     b1: Scalar = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0,
     *, nesterov: bool = False,
@@ -128,6 +142,7 @@ class SquareState(NamedTuple):
     nu: Any
 
 
+@api_boundary
 def scale_by_rms(
     decay: ArrayLike = 0.9, eps: ArrayLike = 1e-8, initial_scale: ArrayLike = 0.0
 ) -> GradientTransformation:
@@ -157,6 +172,7 @@ def scale_by_rms(
     return GradientTransformation(init, update)
 
 
+@api_boundary
 def scale_by_rss(initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e-7) -> GradientTransformation:
     """Divide by the root of the sum of all squares so far (Duchi, Hazan and Singer, "Adaptive subgradient methods for
     online learning and stochastic optimization", 2011).
@@ -201,6 +217,7 @@ class LionState(NamedTuple):
     mu: Any
 
 
+@api_boundary
 def scale_by_lion(b1: Scalar = 0.9, b2: ArrayLike = 0.99) -> GradientTransformation:
     """The sign of a mean of the updates, in which the last one counts more than in the mean that is kept (Chen et al.,
     "Symbolic discovery of optimization algorithms", 2023).

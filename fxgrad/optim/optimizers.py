@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..core.interpreter import api_boundary
 from ..core.typing import ArrayLike, PyTree, Scalar
 from .moments import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, trace
 from .transformations import (
@@ -21,6 +22,7 @@ from .transformations import (
 Mask = PyTree | Callable[[PyTree], PyTree] | None
 
 
+@api_boundary
 def sgd(
     learning_rate: ScalarOrSchedule, momentum: ArrayLike | None = None, nesterov: bool = False
 ) -> GradientTransformation:
@@ -46,6 +48,7 @@ def sgd(
     return chain(moving, scale_by_learning_rate(learning_rate))
 
 
+@api_boundary
 def momentum(
     learning_rate: ScalarOrSchedule, decay: ArrayLike = 0.9, nesterov: bool = False
 ) -> GradientTransformation:
@@ -67,6 +70,7 @@ def momentum(
     return sgd(learning_rate, decay, nesterov)
 
 
+@api_boundary
 def adam(
     learning_rate: ScalarOrSchedule, b1: Scalar = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
     eps_root: ArrayLike = 0.0, *, nesterov: bool = False,
@@ -100,6 +104,7 @@ def adam(
     )
 
 
+@api_boundary
 def adamw(
     learning_rate: ScalarOrSchedule, b1: Scalar = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8,
     eps_root: ArrayLike = 0.0, weight_decay: ArrayLike = 1e-4, mask: Mask = None, *, nesterov: bool = False,
@@ -127,6 +132,7 @@ def adamw(
     )
 
 
+@api_boundary
 def rmsprop(
     learning_rate: ScalarOrSchedule, decay: ArrayLike = 0.9, eps: ArrayLike = 1e-8,
     initial_scale: ArrayLike = 0.0, momentum: ArrayLike | None = None, nesterov: bool = False,
@@ -152,6 +158,7 @@ def rmsprop(
     return chain(scale_by_rms(decay, eps, initial_scale), scale_by_learning_rate(learning_rate), moving)
 
 
+@api_boundary
 def adagrad(
     learning_rate: ScalarOrSchedule, initial_accumulator_value: ArrayLike = 0.1, eps: ArrayLike = 1e-7
 ) -> GradientTransformation:
@@ -172,6 +179,7 @@ def adagrad(
     return chain(scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
 
 
+@api_boundary
 def lion(
     learning_rate: ScalarOrSchedule, b1: Scalar = 0.9, b2: ArrayLike = 0.99, weight_decay: ArrayLike = 1e-3,
     mask: Mask = None,

@@ -12,6 +12,7 @@ import numpy as np
 from .. import lax, ops
 from .. import numpy as fnp
 from ..core.errors import StructureError
+from ..core.interpreter import api_boundary
 from ..core.typing import PyTree
 from ..transforms.vjp import value_and_grad
 from ..tree import ravel_pytree
@@ -45,6 +46,7 @@ class LBFGSState(NamedTuple):
     changes: Any
 
 
+@api_boundary
 def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> GradientTransformation:
     """Multiply by an approximation of the inverse Hessian computed from the latest steps, by the two-loop recursion.
 
@@ -120,6 +122,7 @@ class LineSearchState(NamedTuple):
     value: Any
 
 
+@api_boundary
 def scale_by_linesearch(
     max_steps: int = 30, decrease: float = 1e-4, curvature: float = 0.9
 ) -> GradientTransformation:
@@ -210,6 +213,7 @@ def wolfe_length(
     return low, low_value
 
 
+@api_boundary
 def lbfgs(
     learning_rate: ScalarOrSchedule | None = None,
     memory_size: int = 10,

@@ -9,10 +9,12 @@ from typing import Any
 from .. import numpy as fnp
 from .. import ops
 from ..core.errors import StructureError
+from ..core.interpreter import api_boundary
 
 Schedule = Callable[[Any], Any]
 
 
+@api_boundary
 def constant_schedule(value: Any) -> Schedule:
     """A schedule that is constant.
 
@@ -28,6 +30,7 @@ def fraction_of(count: Any, steps: Any) -> Any:
     return fnp.clip(count / steps, 0.0, 1.0)
 
 
+@api_boundary
 def polynomial_schedule(
     init_value: Any, end_value: Any, power: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
@@ -54,6 +57,7 @@ def polynomial_schedule(
     return schedule
 
 
+@api_boundary
 def linear_schedule(
     init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0
 ) -> Schedule:
@@ -72,6 +76,7 @@ def linear_schedule(
     return polynomial_schedule(init_value, end_value, 1, transition_steps, transition_begin)
 
 
+@api_boundary
 def exponential_decay(
     init_value: Any,
     transition_steps: int,
@@ -106,6 +111,7 @@ def exponential_decay(
     return schedule
 
 
+@api_boundary
 def cosine_decay_schedule(
     init_value: Any, decay_steps: int, alpha: float = 0.0, exponent: float = 1.0
 ) -> Schedule:
@@ -138,6 +144,7 @@ def cosine_decay_schedule(
     return schedule
 
 
+@api_boundary
 def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     """A sequence of schedules, each counting from its own beginning: the second from boundaries[0] on.
 
@@ -167,6 +174,7 @@ def join_schedules(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> 
     return schedule
 
 
+@api_boundary
 def warmup_cosine_decay_schedule(
     init_value: float, peak_value: float, warmup_steps: int, decay_steps: int, end_value: float = 0.0,
     exponent: float = 1.0,
@@ -198,6 +206,7 @@ def warmup_cosine_decay_schedule(
     )
 
 
+@api_boundary
 def piecewise_constant_schedule(
     init_value: float, boundaries_and_scales: Mapping[int, float] | None = None
 ) -> Schedule:

@@ -12,6 +12,7 @@ from .. import numpy as fnp
 from .. import ops, random
 from ..core import pytree
 from ..core.errors import StructureError
+from ..core.interpreter import api_boundary
 from ..core.typing import ArrayLike, Key, PyTree, Scalar
 from ..numpy.composite import cast, dtype_of
 from ..numpy.linalg.norms import euclidean_norm, shortening
@@ -47,6 +48,7 @@ class EmptyState(NamedTuple):
     """
 
 
+@api_boundary
 def stateless(function: Callable[[PyTree, PyTree], PyTree]) -> GradientTransformation:
     """Make a transformation without memory from a function (updates, params) → updates.
 
@@ -73,6 +75,7 @@ def identity() -> GradientTransformation:
     return stateless(lambda updates, params: updates)
 
 
+@api_boundary
 def chain(*transformations: GradientTransformation) -> GradientTransformation:
     """Compose transformations; the first one receives the gradients. The state is the tuple of their states.
 
@@ -89,10 +92,13 @@ def chain(*transformations: GradientTransformation) -> GradientTransformation:
         return tuple([t.init(params) for t in transformations])
 
     def update(updates: PyTree, state: PyTree, params: PyTree = None, **extra: Any) -> tuple[PyTree, PyTree]:
-        if len(state) != len(transformations):
+        if type(state) is not tuple or len(state) != len(transformations) or is_state(updates):
+            found = f"{len(state)} parts" if type(state) is tuple else f"type {type(state).__name__}"
             raise StructureError(
-                f"chain: a state of {len(state)} parts for {len(transformations)} transformations",
-                hint="the state that optimizer.init(params), or the last update, returned",
+                f"chain: a state of {found} for {len(transformations)} transformations"
+                + (", and a state for gradients" if is_state(updates) else ""),
+                hint="optimizer.update(gradients, state, params), in this order, with the state that "
+                "optimizer.init(params), or the last update, returned",
             )
         states = []
         for t, s in zip(transformations, state):
@@ -103,6 +109,12 @@ def chain(*transformations: GradientTransformation) -> GradientTransformation:
     return GradientTransformation(init, update)
 
 
+def is_state(value: Any) -> bool:
+    """Whether a value is the state of a chain: a tuple of states."""
+    return type(value) is tuple and any(type(part).__module__.startswith(__package__ or "") for part in value)
+
+
+@api_boundary
 def apply_updates(params: PyTree, updates: PyTree) -> PyTree:
     """Add updates to parameters, which keep their dtypes.
 
@@ -131,6 +143,7 @@ def zeros_like(params: PyTree) -> PyTree:
 
 
 # -- scales ------------------------------------------
+@api_boundary
 def scale(factor: ArrayLike) -> GradientTransformation:
     """Multiply by a number.
 
@@ -159,6 +172,7 @@ def no_steps() -> Any:
     return np.zeros((), np.int32)
 
 
+@api_boundary
 def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
     """Multiply by a function of the number of updates so far.
 
@@ -177,6 +191,7 @@ def scale_by_schedule(schedule: Callable[[Any], Any]) -> GradientTransformation:
     return GradientTransformation(lambda params: CountState(no_steps()), update)
 
 
+@api_boundary
 def scale_by_learning_rate(learning_rate: ScalarOrSchedule) -> GradientTransformation:
     """Multiply by minus a learning rate, which may be a schedule: a step down the gradient.
 
@@ -190,6 +205,7 @@ def scale_by_learning_rate(learning_rate: ScalarOrSchedule) -> GradientTransform
     return scale(ops.negative(learning_rate))
 
 
+@api_boundary
 def add_decayed_weights(
     weight_decay: ArrayLike = 0.0, mask: PyTree | Callable[[PyTree], PyTree] | None = None
 ) -> GradientTransformation:
@@ -234,6 +250,7 @@ def need_params(params: PyTree, name: str) -> None:
 
 
 # -- bounds ------------------------------------------
+@api_boundary
 def clip(max_delta: Scalar) -> GradientTransformation:
     """Clip each entry to [-max_delta, max_delta].
 
@@ -247,6 +264,7 @@ def clip(max_delta: Scalar) -> GradientTransformation:
     )
 
 
+@api_boundary
 def global_norm(updates: PyTree) -> Any:
     """The norm of all entries together.
 
@@ -264,6 +282,7 @@ def norm_of_norms(rows: list[Any]) -> Any:
     return norms[0] if len(norms) == 1 else euclidean_norm(fnp.stack(norms), (0,), False)
 
 
+@api_boundary
 def clip_by_global_norm(max_norm: ArrayLike) -> GradientTransformation:
     """Scale all entries down so that their common norm is at most max_norm (Pascanu, Mikolov and Bengio, "On the
     difficulty of training recurrent neural networks", 2012).
@@ -293,6 +312,7 @@ class PrivateState(NamedTuple):
     key: Any
 
 
+@api_boundary
 def differentially_private_aggregate(
     l2_norm_clip: float, noise_multiplier: float, key: Key
 ) -> GradientTransformation:
@@ -344,6 +364,7 @@ def differentially_private_aggregate(
     return GradientTransformation(init, update)
 
 
+@api_boundary
 def per_sample_global_norm(updates: PyTree) -> Any:
     """The norms of per-sample gradients: one for each entry of the leading axis.
 

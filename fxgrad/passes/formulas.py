@@ -1,5 +1,5 @@
-"""Formulas: operations whose NumPy kernels work block by block are replaced by the equations that define them, where
-these can become machine code together with their neighbours.
+"""Formulas: operations whose NumPy kernels work block by block, or run a program, are replaced by the equations that
+define them, where these can become machine code together with their neighbours.
 """
 
 from __future__ import annotations
@@ -39,5 +39,10 @@ def expand(e: Equation, draft: Draft) -> Sequence[Any] | None:
     atoms: dict[Any, Any] = dict(zip(inner.inputs, e.inputs))
     for q in inner.equations:
         operands = [atoms.get(a, a) for a in q.inputs]
-        draft.append(Equation(q.primitive, operands, q.outputs, q.params, e.site, e.quiet or q.quiet))
+        step = Equation(q.primitive, operands, q.outputs, q.params, e.site, e.quiet or q.quiet)
+        found = expand(step, draft)
+        if found is None:
+            draft.append(step)
+        else:
+            atoms.update(zip(q.outputs, found))
     return [atoms.get(a, a) for a in inner.outputs]

@@ -217,9 +217,9 @@ class Fusion:
             return rules.admit(e, self.numbers)
         if not any(self.numbers.get(v) == kind for v in sources(e)):
             return True
-        inner = next(row_axes(r) for r in group if r.primitive.name in REDUCTIONS)
-        rules = RowRules(kind.shape, inner)
-        if not (inner and rules.admit_space() and all(rules.admit(r, self.numbers) for r in (*group, e))):
+        axes = next(row_axes(r) for r in group if r.primitive.name in REDUCTIONS)
+        rules = RowRules(kind.shape, axes)
+        if not (axes and rules.admit_space() and all(rules.admit(r, self.numbers) for r in (*group, e))):
             return False
         self.rules[kind] = rules
         return True

@@ -22,6 +22,7 @@ from .problem import Problem
 from .statistics import like_params, make_statistic, mean_weights, scale, square_sums
 
 
+@api_boundary
 def fisher_diagonal(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The mean of the squares |gᵢ|² of the gradients: the diagonal of the empirical Fisher matrix, if the loss is the
     negative log-likelihood of an example. For labels that are drawn from the model its expectation is the Fisher matrix
@@ -42,6 +43,7 @@ def fisher_diagonal(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = 
     return make_statistic(fisher_diagonal, loss, compute, in_axes, has_aux)
 
 
+@api_boundary
 def ggn_diagonal(model: Callable[..., Any], loss: Callable[..., Any], in_axes: Any = 0) -> Callable[..., Any]:
     """The diagonal of the generalised Gauss–Newton matrix of the mean loss, Σᵢ JᵢᵀHᵢJᵢ / N, where Jᵢ is the Jacobian of
     the model's output and Hᵢ the Hessian of the loss in it (Schraudolph, "Fast curvature matrix-vector products",
@@ -137,6 +139,7 @@ class KroneckerFactors(NamedTuple):
     outputs: Any
 
 
+@api_boundary
 def kfac(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Kronecker factors of the empirical Fisher matrix, for each leaf of the parameters (Martens and Grosse,
     "Optimizing neural networks with Kronecker-factored approximate curvature", 2015; Grosse and Martens, 2016, for

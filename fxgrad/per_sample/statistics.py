@@ -74,6 +74,7 @@ def like_params(problem: Problem, leaves: Sequence[Any]) -> PyTree:
     return pytree.unflatten(problem.structure, leaves)
 
 
+@api_boundary
 def squared_norms(
     loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False, *, per_leaf: bool = False
 ) -> Statistic:
@@ -107,6 +108,7 @@ def squared_norms(
     return make_statistic(squared_norms, loss, compute, in_axes, has_aux, per_leaf=per_leaf)
 
 
+@api_boundary
 def norms(
     loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False, *, per_leaf: bool = False
 ) -> Statistic:
@@ -125,6 +127,7 @@ def norms(
     return make_statistic(norms, loss, compute, in_axes, has_aux, per_leaf=per_leaf)
 
 
+@api_boundary
 def weighted_sum(
     loss: Callable[..., Any],
     weights: ArrayLike | Callable[[Any], Any],
@@ -175,6 +178,7 @@ def admit_weights(weights: Any, problem: Problem) -> Any:
     return ops.convert(weights, dtype=problem.graph.out_avals[0].dtype)
 
 
+@api_boundary
 def clipped_sum(
     loss: Callable[..., Any], max_norm: ArrayLike, in_axes: Any = 0, has_aux: bool = False
 ) -> Statistic:
@@ -209,6 +213,7 @@ def clipped_sum(
     return make_statistic(clipped_sum, loss, compute, in_axes, has_aux, max_norm=max_norm)
 
 
+@api_boundary
 def mean(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Statistic:
     """The mean of the gradients of the examples, which is the gradient of the mean loss: one forward and backward pass.
 
@@ -228,6 +233,7 @@ def mean(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> S
     return make_statistic(mean, loss, compute, in_axes, has_aux)
 
 
+@api_boundary
 def second_moment(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Statistic:
     """The sum of squares Σᵢ |gᵢ|² of the gradients, entry by entry.
 
@@ -273,6 +279,7 @@ def even_weights(problem: Problem, weight: float = 1.0) -> Any:
     return put_beside(weights, mapped[0])
 
 
+@api_boundary
 def variance(
     loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False, *, ddof: int = 0
 ) -> Statistic:
@@ -304,6 +311,7 @@ def moments(problem: Problem, ddof: int) -> tuple[list[Any], list[Any]]:
     return means, [scale(s, factor) for s in sums]
 
 
+@api_boundary
 def signal_to_noise(
     loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False, *, ddof: int = 0
 ) -> Statistic:
@@ -329,6 +337,7 @@ def signal_to_noise(
     return make_statistic(signal_to_noise, loss, compute, in_axes, has_aux, ddof=ddof)
 
 
+@api_boundary
 def inner_products(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Statistic:
     """The inner products ⟨gᵢ, v⟩ with one vector: the derivatives of the losses along it, by one forward pass.
 
@@ -370,6 +379,7 @@ def inner_products(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = F
     return derive(of_batch, inner_products, loss, in_axes=in_axes, has_aux=has_aux)
 
 
+@api_boundary
 def gram(loss: Callable[..., Any], in_axes: Any = 0, has_aux: bool = False) -> Statistic:
     """The inner products ⟨gᵢ, gⱼ⟩ of all pairs of examples: the neural tangent kernel of the loss (Jacot et al.,
     "Neural tangent kernel", 2018). Recomputed gradients are all formed.

@@ -8,6 +8,7 @@ The same key gives the same numbers: alone, under `vmap` and `jit`, in chunks, o
 library. The generator is Philox, counter-based, as NumPy's `np.random.Philox` is.
 """
 
+from ..core.face import show_public_names
 from ..core.surface import takes_objects as _takes_objects
 from ..numpy import boxes  # traced values behave like arrays
 from . import continuous, discrete, gammas, multivariate, selection
@@ -28,3 +29,5 @@ for _name in __all__:
     globals()[_name] = _takes_objects(globals()[_name])
     globals()[_name].__module__ = __name__  # where pickle finds it
 globals()["PRNGKey"] = key  # the same function
+
+show_public_names(__name__)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import numpy as fnp
-from ..extend import Array, ArrayLike, Axis, ShapeError, ops, unknown_option
+from ..extend import Array, ArrayLike, Axis, ShapeError, ops, show_public_names, unknown_option
 from ..numpy.composite import kind, operand
 from ..numpy.documentation import LINEAR
 from ..numpy.fft import (
@@ -407,3 +407,5 @@ __all__ = [
     "idct", "idctn", "idst", "idstn", "ifft", "ifft2", "ifftn", "ifftshift", "ifht", "ihfft", "ihfft2", "ihfftn",
     "irfft", "irfft2", "irfftn", "next_fast_len", "prev_fast_len", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+show_public_names(__name__)

@@ -8,6 +8,7 @@
 """
 
 from ..checking.finite_differences import inner, measured_jvp, random_like
+from ..core.face import show_public_names
 from . import strategies
 from .gradients import check_grads, check_jvp, check_vjp, check_vmap
 from .table import coverage
@@ -23,3 +24,5 @@ __all__ = [
     "random_like",
     "strategies",
 ]
+
+show_public_names(__name__)

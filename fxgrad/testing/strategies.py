@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.face import show_public_names
+
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
@@ -90,3 +92,6 @@ def pytrees(leaves: SearchStrategy[Any], max_leaves: int = 5) -> SearchStrategy[
         )
 
     return strategies.recursive(leaves | strategies.none(), containers, max_leaves=max_leaves)
+
+
+show_public_names(__name__)

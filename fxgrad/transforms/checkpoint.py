@@ -215,6 +215,7 @@ def checkpoint_segment(graph: Graph, policy: Callable[..., bool] | None) -> Grap
     return Graph(graph.inputs, [whole], graph.outputs, graph.captured, graph.name)
 
 
+@api_boundary
 def checkpoint_name(x: Any, name: str) -> Any:
     """Return `x`, an intermediate value of any shape and dtype, under a name that policies of `checkpoint` know.
 
@@ -242,6 +243,7 @@ def checkpoint(
     static_argnums: int | Sequence[int] = (),
     prevent_cse: bool = True,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+@api_boundary
 def checkpoint(
     fun: Callable[..., Any] | None = None,
     *,

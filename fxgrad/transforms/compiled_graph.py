@@ -19,9 +19,9 @@ from ..core.surface import release_all
 from ..kernels.codegen.direct import makes_memory
 from ..kernels.codegen.source import compile_graph, failing_equation
 from ..kernels.native.tier import Tier
-from ..passes import optimize
 from ..passes.functions import copy_graph, fuse_runs, small_time
 from ..passes.fusion import fuse, relax
+from ..passes.table import optimize
 from .arguments import unshare_results
 
 QUESTIONS = 16  # how often is asked for machine code while NumPy computes for as long as compiling takes

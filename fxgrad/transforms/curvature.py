@@ -141,6 +141,7 @@ class LinearOperator:
         return f"<linear operator of shape {self.shape}, dtype {self.dtype}>"
 
 
+@api_boundary
 def ggn_product(
     model: Callable[..., Any], loss: Callable[[Any], Any], *, damping: Any = 0.0
 ) -> Callable[..., LinearOperator]:
@@ -188,6 +189,7 @@ def ggn_product(
     return derive(operator_at, ggn_product, model, loss=loss, damping=damping)
 
 
+@api_boundary
 def fisher_product(losses: Callable[..., Any], *, damping: Any = 0.0) -> Callable[..., LinearOperator]:
     """The mean of the outer products of per-sample gradients, (1/n) Σ gᵢgᵢᵀ, as a function of the arguments of
     `losses`. Where the losses are negative log-likelihoods of observed values, this is the empirical Fisher matrix; of

@@ -10,6 +10,8 @@ from inspect import unwrap
 from types import MethodType
 from typing import Any, Self
 
+from ..core.errors import StructureError
+
 
 class DerivedFunction(partial):
     """A function made of another by a transform. It has the name, the docstring and the attributes of that function,
@@ -44,6 +46,23 @@ class DerivedFunction(partial):
 
     def __deepcopy__(self, memo: Any) -> Self:  # as functions are copied
         return self
+
+
+def refuse_arithmetic(name: str) -> Callable[..., Any]:
+    """Return the method for an operator on a function that a transform made: arithmetic is that of its results."""
+
+    def method(self: DerivedFunction, *others: Any) -> Any:
+        raise StructureError(
+            f"{name} of <{describe_function(self)}>, a function that has not been called",
+            hint=f"its result, fx.{self.transform.__name__}(f)(x)",
+        )
+
+    return method
+
+
+for operator in ("add", "sub", "mul", "truediv", "matmul", "pow", "getitem", "neg"):
+    for side in ("", "r") if operator not in ("getitem", "neg") else ("",):
+        setattr(DerivedFunction, f"__{side}{operator}__", refuse_arithmetic(operator))
 
 
 def derive(

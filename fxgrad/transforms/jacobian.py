@@ -49,6 +49,7 @@ def jacfwd(
 def jacfwd(
     fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
 ) -> Callable[P, Any]: ...
+@api_boundary
 def jacfwd(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -84,6 +85,7 @@ def jacrev(
 def jacrev(
     fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
 ) -> Callable[P, Any]: ...
+@api_boundary
 def jacrev(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -131,6 +133,7 @@ def jacobian(
 def jacobian(
     fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
 ) -> Callable[P, Any]: ...
+@api_boundary
 def jacobian(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -420,6 +423,7 @@ def hessian(
 def hessian(
     fun: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *args: Any, **options: Any
 ) -> Callable[P, Any]: ...
+@api_boundary
 def hessian(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,

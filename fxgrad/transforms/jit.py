@@ -55,6 +55,7 @@ def function_name(fun: Any) -> str:
     return name if name.isidentifier() else "f"
 
 
+@api_boundary
 def make_graph(
     fun: Callable[..., Any], static_argnums: int | Sequence[int] = (), return_shape: bool = False
 ) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from ..core.graph import Graph
 from ..core.interpreter import CURRENT, EVAL, is_plain, named_axes
 from ..core.same_graphs import intern_graph, lift_constants
 from ..kernels.codegen.source import compile_graph
-from ..passes import optimize
+from ..passes.table import optimize
 from .subgraphs import batch_graph, cached_on_graph
 
 

@@ -9,7 +9,7 @@ from ..core.aval import aval_of
 from ..core.errors import DTypeError, ShapeError, StructureError
 from ..core.interpreter import api_boundary
 from ..core.surface import is_alike
-from ..passes import steps
+from ..passes.table import steps
 from .arguments import LeafName, admit_or_float0, argument_path
 
 if TYPE_CHECKING:

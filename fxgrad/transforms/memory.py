@@ -18,7 +18,7 @@ from ..core.errors import StructureError
 from ..core.graph import Equation, Graph, Literal, Var
 from ..core.interpreter import api_boundary
 from ..core.staging import stage
-from ..passes import optimize
+from ..passes.table import optimize
 from .jit import function_name, jit, stage_call
 
 # Primitives whose results are views of their first operand (`getitem` unless it is given arrays).
@@ -75,6 +75,7 @@ class MemoryEstimate:
         return "\n".join(line.rstrip() for line in lines)
 
 
+@api_boundary
 def memory_estimate(fun: Callable[..., Any]) -> Callable[..., MemoryEstimate]:
     """Return a function that estimates the memory of fun(*args), without computing it.
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.arrays import as_value
 from ..core.aval import aval_of
 from ..core.errors import DTypeError
-from ..core.interpreter import VALUES
+from ..core.interpreter import VALUES, api_boundary
 from ..core.surface import is_object
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ def lacks_data(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype") and not any(hasattr(value, p) for p in DATA)
 
 
+@api_boundary
 def typeof(x: ArrayLike) -> Aval:
     """Return the abstract value of an argument: its shape and dtype, and whether it is a Python number, which takes the
     precision of the arrays that it meets.

@@ -37,6 +37,7 @@ STEPS = 512  # of a loop that are followed one by one
 ROUNDS = 32  # in which a fixed point is looked for
 
 
+@api_boundary
 def sparsity_pattern(fun: Callable[P, Any], argnums: int | Sequence[int] = 0) -> Callable[P, Any]:
     """The sparsity pattern of the Jacobian of `fun`, as a function of the same arguments. That of a Hessian is
     `sparsity_pattern(grad(f))`.

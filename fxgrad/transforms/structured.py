@@ -28,6 +28,7 @@ from .vjp import grad
 from .vmap import vmap
 
 
+@api_boundary
 def jacobian_diagonal(
     fun: Callable[P, Any],
     argnums: int = 0,
@@ -75,6 +76,7 @@ def jacobian_diagonal(
     return derive(diagonal_of, jacobian_diagonal, fun, argnums=argnums, **options)
 
 
+@api_boundary
 def hessian_diagonal(
     fun: Callable[P, Any],
     argnums: int = 0,
@@ -95,6 +97,7 @@ def hessian_diagonal(
     return derive(body, hessian_diagonal, fun, argnums=argnums, **options)
 
 
+@api_boundary
 def divergence(
     fun: Callable[P, Any],
     argnums: int = 0,
@@ -138,6 +141,7 @@ def divergence(
     return derive(divergence_of, divergence, fun, argnums=argnums, **options)
 
 
+@api_boundary
 def laplacian(
     fun: Callable[P, Any],
     argnums: int = 0,

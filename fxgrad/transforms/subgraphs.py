@@ -21,7 +21,7 @@ from ..kernels.codegen.source import compile_graph
 from ..ops.kinds import ensure_batched
 from ..ops.masked import densify
 from ..ops.transpose import transpose_graph
-from ..passes import optimize
+from ..passes.table import optimize
 from .jvp import jvp_flat
 from .vmap import MAPPED_AXIS, BatchTracer, vmap_flat
 

@@ -18,11 +18,12 @@ from ..core.pytree_keys import FlattenedIndexKey, keystr
 from ..kernels.codegen.loops import compile_scan, compile_while, run_steps, step_rows
 from ..kernels.codegen.source import FunctionBuilder, compile_graph
 from ..kernels.codegen.standalone import StandaloneModule
-from ..passes import PASSES
+from ..passes.table import PASSES
 from .custom.call import CustomCall
 from .jit import as_argnums, function_name, split_static, stage_call
 
 
+@api_boundary
 def to_source(fun: Callable[..., Any], static_argnums: int | Sequence[int] = ()) -> Callable[..., str]:
     """A function that writes what `fun` does with arguments like the given ones as a Python program.
 

@@ -214,6 +214,7 @@ def grad(
     *,
     check: bool = False,
 ) -> Callable[P, Any]: ...
+@api_boundary
 def grad(
     fun: Callable[P, Any],
     argnums: int | Sequence[int] = 0,
@@ -296,6 +297,7 @@ def value_and_grad(
     *,
     check: bool = False,
 ) -> Callable[P, tuple[R, Any]]: ...
+@api_boundary
 def value_and_grad(
     fun: Callable[P, R],
     argnums: int | Sequence[int] = 0,

@@ -11,7 +11,7 @@ import numpy as np
 from .. import ops
 from ..core import pytree, source_info
 from ..core.aval import PLAIN, STRONG, Aval, aval_of, float0
-from ..core.common_errors import BUFFER_REMEDY, not_a_function
+from ..core.common_errors import advise_number, not_a_function
 from ..core.errors import AxisError, ConcretizationError, StructureError
 from ..core.interpreter import (
     CURRENT,
@@ -123,12 +123,13 @@ class BatchInterpreter(Interpreter):
             "bool()": advice
             + "use fnp.where, fnp.select or fx.lax.cond instead of `if`, fx.lax.while_loop instead of "
             '`while`; or fx.vmap(f, control="split"), which runs a pure function on the entries that take each way',
-            "float()": advice + f"fnp.sin(x) instead of math.sin(x); for buffer[i] = x, {BUFFER_REMEDY}",
             "use as an index": advice
             + "fnp.take(a, i, axis=0), or fnp.array(a)[i], where a plain array is indexed, a[i]",
             "indexing": "a mask that differs between batch entries selects different numbers of elements: use "
             "fnp.where(mask, x, 0)",
         }.get(operation, advice + "compute with arrays, or do without vmap")
+        if operation == "float()":
+            hint = advice + advise_number(source_info.user_frame().line)
         raise ConcretizationError(f"{operation} of a batched value {tracer.aval!r}", hint=hint)
 
 

@@ -17,9 +17,12 @@ import scipy.special
 
 import fxgrad.compat._surface  # noqa: F401 - which declares them
 from fxgrad.compat._core.primitives import PRIMITIVES
+from fxgrad.compat._declare.spaces import load_families
 from fxgrad.core.primitive import REGISTRY
 from tests.sample import DOMAINS, Sample, drawn, written
 from tests.samples import SAMPLES as REGISTERED
+
+load_families()
 
 
 def made(name: str, *operands: Any, joined: Callable | None = None, **options: Any) -> Sample:

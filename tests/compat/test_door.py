@@ -13,7 +13,7 @@ import pytest
 
 import fxgrad.compat as torch
 from fxgrad.compat.door.layout import ABSENT, ELSEWHERE, HOMES, LACKING, LAYOUT, SAME
-from fxgrad.compat.door.modules import explain, find_namespace, open_module
+from fxgrad.compat.door.modules import TORCH, find_namespace
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -170,7 +170,7 @@ def message(function, *args):
 message(torch.onnx.export, 1)
 message(MyTracer)
 message(__import__, "torch.nonsense")
-message(__import__, "torch.cuda.nccl")
+message(__import__, "torch.cuda.nonsense")
 message(lambda: torch.nn.Nonsense)
 message(torch._C._nn.gelu, 3)
 assert not hasattr(torch, "nonsense")
@@ -180,7 +180,7 @@ assert not hasattr(dist.ReduceOptions, "timeout") and not hasattr(fxgrad.compat.
 assert torch.fx.GraphModule is GraphModule  # an annotation, say
 from torch.fx import Node  # as if nobody had asked
 message(getattr, torch._C, "_nonsense")
-from torch.distributed.fsdp.wrap import enable_wrap  # any name, at any depth
+from torch.distributed.fsdp.wrap import enable_wrap  # a name that torch has, at any depth
 assert torch.fx.wrap(len) is len and torch.onnx.is_in_onnx_export() is False
 assert fxgrad.compat.distributed.ReduceOptions.timeout and fxgrad.compat.onnx.is_in_onnx_export() is False
 """
@@ -309,7 +309,9 @@ def test_the_table_lists_every_path_once():
 
 
 def test_private_rooms_of_ours_are_no_modules_of_torchs():
-    assert all(open_module(f"torch.{room}", {}) is None for room in ("_declare", "door", "nn.modules.losses"))
+    assert all(
+        TORCH.open_module(f"torch.{room}", {}) is None for room in ("_declare", "door", "nn.modules.losses")
+    )
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         find_namespace("nonsense")
 
@@ -317,7 +319,9 @@ def test_private_rooms_of_ours_are_no_modules_of_torchs():
 def test_namespaces_without_a_file_are_attributes_as_well():
     assert torch.functional.einsum is torch.einsum
     assert torch.onnx.export and torch.futures.Future and torch.fx.Tracer
-    assert "does not have" in explain("torch.nonsense") and "ONNX" in explain("torch.onnx.symbolic_opset9")
+    assert "does not have" in TORCH.explain("torch.nonsense") and "ONNX" in TORCH.explain(
+        "torch.onnx.symbolic_opset9"
+    )
     assert json.dumps(str(torch.__version__)).startswith('"2.13.0+fxgrad.')
 
 

@@ -16,8 +16,9 @@ import fxgrad.compat as torch
 import fxgrad.compat._surface  # noqa: F401 - which declares the operations
 from fxgrad.compat._declare import entry, fast_path, gate, generated
 from fxgrad.compat._declare.operation import OPERATIONS
-from fxgrad.compat._declare.spaces import SPACES
+from fxgrad.compat._declare.spaces import SPACES, load_families
 
+load_families()
 F = torch.nn.functional
 
 

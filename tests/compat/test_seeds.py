@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -87,40 +90,48 @@ def test_swaps_at_once(n, seed):
 @given(
     st.lists(
         st.tuples(st.sampled_from(["words", "floats", "doubles", "back"]), st.integers(0, 1500)), max_size=12
-    )
+    ),
+    st.sampled_from([0, 10_000, 15_000, 1 << 40]),
 )
-def test_words_in_pieces(steps):
-    """However the words are asked for, they are those of the stream; and so they are after a state is set."""
+def test_words_in_pieces(steps, few):
+    """However the words are asked for, they are those of the stream; and so they are after a state is set, and
+    wherever NumPy's generator takes over from Python's."""
     stream = np.random.RandomState(7).randint(0, 2**32, 40000, dtype=np.uint32)
-    twister = mersenne_twister.MersenneTwister()
-    twister.restart(7)
-    place, saved, saved_place = 0, twister.state, 0
-    for kind, n in steps:
-        if kind == "back":
-            saved, saved_place, twister.state, place = twister.state, place, saved, saved_place
-            continue
-        got = getattr(twister, kind)(n)
-        words = stream[place : place + n * (1 + (kind == "doubles"))]
-        place += len(words)
-        if kind == "floats":
-            words = ((words & 0xFFFFFF) / 2**24).astype(np.float32)
-        elif kind == "doubles":
-            words = ((words[0::2] & 0x1FFFFF) * 2.0**32 + words[1::2]) / 2**53
-        assert np.array_equal(got, words)
+    with (
+        patch.object(mersenne_twister.costs, "FEWEST_WORDS", few),
+        patch.object(mersenne_twister.PythonWords, "used", 0),
+    ):
+        twister = mersenne_twister.MersenneTwister()
+        twister.restart(7)
+        place, saved, saved_place = 0, twister.state, 0
+        for kind, n in steps:
+            if kind == "back":
+                saved, saved_place, twister.state, place = twister.state, place, saved, saved_place
+                continue
+            got = getattr(twister, kind)(n)
+            words = stream[place : place + n * (1 + (kind == "doubles"))]
+            place += len(words)
+            if kind == "floats":
+                words = ((words & 0xFFFFFF) / 2**24).astype(np.float32)
+            elif kind == "doubles":
+                words = ((words[0::2] & 0x1FFFFF) * 2.0**32 + words[1::2]) / 2**53
+            assert np.array_equal(got, words)
 
 
-def test_an_interrupted_draw_leaves_a_state_that_agrees_with_what_follows(monkeypatch):
+@pytest.mark.parametrize("few", [0, 1 << 40])
+def test_an_interrupted_draw_leaves_a_state_that_agrees_with_what_follows(monkeypatch, few):
     """Wherever a draw is interrupted, the state is that of the numbers drawn next."""
+    monkeypatch.setattr(mersenne_twister.costs, "FEWEST_WORDS", few)
 
     class Interrupting:
-        def __init__(self, bits, moment):
-            self.bits, self.left = bits, moment
+        def __init__(self, source, moment):
+            self.source, self.left = source, moment
 
         def __getattr__(self, name):
-            return getattr(self.bits, name)
+            return getattr(self.source, name)
 
-        def random_raw(self, count):
-            made = self.bits.random_raw(count)
+        def read(self, count):
+            made = self.source.read(count)
             self.left -= 1
             if not self.left:
                 raise KeyboardInterrupt
@@ -129,15 +140,22 @@ def test_an_interrupted_draw_leaves_a_state_that_agrees_with_what_follows(monkey
     for moment in (1, 2, 3, 4):
         g = fxt.Generator().manual_seed(1)
         fxt.rand(300, generator=g)
-        bits = g._fx_twister.bits
-        g._fx_twister.bits = Interrupting(bits, moment)
+        source = g._fx_twister.source
+        g._fx_twister.source = Interrupting(source, moment)
         with pytest.raises(KeyboardInterrupt):
             for _ in range(9):
                 fxt.randn(9000, generator=g)
-        g._fx_twister.bits = bits
+        g._fx_twister.source = source
         state = g.get_state()
         after = fxt.rand(700, generator=g)
         assert fxt.equal(fxt.rand(700, generator=fxt.Generator().set_state(state)), after)
+
+
+def test_numbers_of_a_small_program_load_no_generator_of_numpy():
+    program = (
+        "import sys, fxgrad.compat as torch; torch.manual_seed(0); torch.nn.Linear(40, 40); torch.randperm(9)"
+    )
+    subprocess.run([sys.executable, "-c", f"{program}; assert 'numpy.random' not in sys.modules"], check=True)
 
 
 def test_entries_of_a_batch_and_their_derivatives():

@@ -121,17 +121,34 @@ def test_bounds_known_and_unknown():
     assert fx.grad(factorial, 1)(5, 1.0) == 600.0
     assert fx.jit(factorial)(5, 1.0) == 120.0
     assert fx.jvp(lambda x: fx.jit(factorial)(5, x), (1.0,), (1.0,)) == (120.0, 600.0)
+    assert fx.grad(fx.jit(factorial), 1)(5, 1.0) == 600.0
     with pytest.raises(fx.NotDifferentiableError, match=r"(?s)while_loop.*max_steps"):
-        fx.grad(fx.jit(factorial), 1)(5, 1.0)
+        fx.jit(fx.grad(factorial, 1))(5, 1.0)
+
+
+def test_a_while_loop_without_bound_has_the_derivatives_of_the_steps_that_it_takes():
+    def repeated(x, y, loop):
+        end, total = grown(x, y, loop)
+        return fnp.sum(fnp.sin(end)) * total
+
+    for derivative in (
+        lambda f: fx.grad(f, (0, 1)),
+        lambda f: fx.hessian(f, (0, 1)),
+        lambda f: fx.jacfwd(fx.grad(f)),
+    ):
+        for scale in (0.3, 1.0, 40.0):  # which ends at other steps, or takes none
+            expected = derivative(partial(repeated, loop=python_while))(scale * X, X + 0.1)
+            same(derivative(partial(repeated, loop=lax.while_loop))(scale * X, X + 0.1), expected, 1e-10)
 
 
 def test_the_error_comes_only_where_the_derivative_is_asked_for():
     def end(x):
         return lax.while_loop(lambda v: v < 5.0, lambda v: v * 2.0, x)
 
-    assert fx.grad(lambda x: x * fx.stop_gradient(end(x)))(1.0) == 8.0
+    assert fx.grad(end)(1.0) == 8.0
+    assert fx.jit(fx.grad(lambda x: x * fx.stop_gradient(end(x))))(1.0) == 8.0
     with pytest.raises(fx.NotDifferentiableError, match=r"(?s)test_loops.*return lax.while_loop.*max_steps"):
-        fx.grad(end)(1.0)
+        fx.jit(fx.grad(end))(1.0)
 
 
 # -- what is carried

@@ -121,6 +121,37 @@ def test_the_structure_of_a_leaf_equals_the_one_inside_a_tree():
     assert repr(LEAF) == repr(inside)
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_the_structure_of_a_call_equals_the_one_inside_a_tree(count):
+    arguments = (tuple(range(count)), {})
+    call = tree.structure(arguments)
+    asked = tree.structure(arguments, is_leaf=is_none)
+    (inside,) = tree.structure([arguments]).children()
+    made = tree.treedef_tuple([tree.structure(arguments[0]), tree.structure({})])
+    paths = tree.flatten_with_path(arguments, is_leaf=is_none)[1]
+    for other in (asked, made, paths, pickle.loads(pickle.dumps(call)), copy.deepcopy(call)):
+        assert call == other and other == call and not operator.ne(call, other)
+        assert hash(call) == hash(other) and type(call) is type(other)
+    assert call == inside and inside == call
+    assert not operator.ne(call, inside) and not operator.ne(inside, call)
+    assert repr(call) == repr(inside) and call.children() == inside.children()
+    assert (call.num_leaves, call.num_nodes, call.type) == (inside.num_leaves, inside.num_nodes, inside.type)
+    assert call.unflatten(arguments[0]) == arguments and call.flatten_up_to(arguments) == [*arguments[0]]
+    assert call.compose(LEAF) == call
+    with pytest.raises(ValueError, match="leaves"):
+        call.unflatten(range(count + 1))
+    with pytest.raises(ValueError):
+        call.flatten_up_to(((*range(count + 1),), {}))
+    for different in (
+        (arguments[0], {"a": 1}),
+        ((*arguments[0], 1), {}),
+        (arguments[0], []),
+        (1, {}),
+        ((1, ()), {}),
+    ):
+        assert tree.structure(different) != call and call != tree.structure(different)
+
+
 def test_dict_order_is_no_part_of_the_structure():
     assert tree.structure({"a": 1, "b": 2}) == tree.structure({"b": 1, "a": 2})
     assert tree.structure(OrderedDict(a=1, b=2)) != tree.structure(OrderedDict(b=1, a=2))

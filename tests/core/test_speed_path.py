@@ -54,8 +54,8 @@ def test_grad_of_two_operations():
     calls = passed(run)
     assert calls.total() <= 60
     ours = Counter({place: n for place, n in calls.items() if is_ours(place[0])})
-    assert len(ours) <= 26
-    assert len(files(ours)) <= 8
+    assert len(ours) <= 27  # one of them completes messages about misspelt keywords
+    assert len(files(ours)) <= 9
 
 
 @pytest.mark.parametrize("function", [fnp.sin, fnp.multiply], ids=lambda function: function.__name__)

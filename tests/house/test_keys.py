@@ -27,11 +27,13 @@ import fxgrad.compat._surface  # which declares the operations
 import fxgrad.numpy as fnp
 from fxgrad import lax
 from fxgrad.compat._declare.operation import OPERATIONS
+from fxgrad.compat._declare.spaces import load_families
 from fxgrad.core.cache import Cache
 from fxgrad.core.key import key_of, tree_key
 from fxgrad.ops.kinds import Elementwise
 from tests.samples import SAMPLES
 
+load_families()
 PACKAGE = Path(fx.__file__).parent
 
 MAKERS = {"Cache", "InternedGraphs", "cache", "lru_cache", "WeakKeyDictionary", "WeakValueDictionary"}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
-from fxgrad.passes import optimize
 from fxgrad.passes.loops import trim_loops
 from fxgrad.passes.marks import drop_marks
+from fxgrad.passes.table import optimize
 
 X, P = np.array([0.5, -0.25]), np.array([0.7, 1.3, -0.4])
 number = st.integers(0, 3)

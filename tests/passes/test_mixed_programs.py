@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad.kernels.native import engine
-from fxgrad.passes import PASSES, gather
+from fxgrad.passes import gather
+from fxgrad.passes.table import PASSES
 from tests.kernels.native.random_programs import check_results, is_exact, set_way
 from tests.passes.test_programs import EXACT, bits
 

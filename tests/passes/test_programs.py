@@ -9,7 +9,7 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from fxgrad import lax
 from fxgrad.kernels.codegen.source import compile_graph
-from fxgrad.passes import PASSES, optimize
+from fxgrad.passes.table import PASSES, optimize
 
 EXACT = ["marks", "loops", "bodies", "constants", "common", "algebra", "tidy"]
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, np.inf, -np.inf, np.nan, 1e-40, -3.0]

@@ -10,9 +10,9 @@ import fxgrad.numpy as fnp
 from fxgrad import lax
 from fxgrad.core.graph import Equation, Graph
 from fxgrad.kernels.native import engine
-from fxgrad.passes import PASSES, optimize
 from fxgrad.passes.draft import rewrite
 from fxgrad.passes.repeats import repeat_cheap_steps
+from fxgrad.passes.table import PASSES, optimize
 from fxgrad.passes.ties import SCALE_WHERE, scale_rare_entries
 
 X = np.arange(1.0, 7).reshape(2, 3)

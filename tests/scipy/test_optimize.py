@@ -100,6 +100,7 @@ def test_root(method):
     np.testing.assert_allclose(fx.jit(solution)(b), x, 1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:the solver has not converged")
 @pytest.mark.parametrize("transform", [lambda f: f, fx.grad])
 def test_a_search_between_two_numbers_that_fails_says_so_as_scipys_does(transform):
     def root(c, **options):
@@ -176,3 +177,19 @@ def test_curve_fit(options):
     ):
         for a, b in zip(found, wanted):
             np.testing.assert_allclose(a, b, 1e-5, 1e-9)
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda a: optimize.root(lambda x: x**2 + a, np.ones(1)).x[0],
+        lambda a: optimize.root_scalar(lambda x: x**3 - a, bracket=(0.0, 9.0), maxiter=2).root,
+        lambda a: optimize.minimize(lambda x: ((x - a) ** 4).sum(), np.ones(2), options={"maxiter": 1}).x[0],
+        lambda a: optimize.least_squares(lambda x: fnp.exp(x) - a, 9 * np.ones(2), max_nfev=1).x[0],
+    ],
+)
+def test_derivatives_of_what_is_no_solution_warn(solve):
+    with pytest.warns(RuntimeWarning, match="has not converged"):
+        fx.grad(solve)(2.0)
+    with pytest.warns(RuntimeWarning, match="has not converged"):
+        fx.jit(fx.grad(solve))(2.0)

@@ -154,6 +154,7 @@ class Composite(General):
     by_value: bool | None = None
     shares = False  # memory: its results are views
     pattern: tuple = ()  # of the operands that are given: see `Operation.primitive_for`
+    formula_from = 0
 
     def __init__(self, name: str, function: Callable[..., Any], multiple: bool, tangent=None):
         self.function = function
@@ -174,6 +175,10 @@ class Composite(General):
         if any([is_on_cuda(v) for v in values]):
             return self.separate(run_on_device(self.function, values, params), values)
         return self.function(*values, **params)
+
+    def formula(self, *values, **params) -> list[Any]:
+        """Return the list of results by the operations of the function, of which compiled Graphs consist."""
+        return result_list(self.function(*values, **params), self.multiple_results)
 
     def compute(self, *values, **params) -> Any:
         """Run the function as a kernel: no result shares memory with an operand."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
@@ -13,8 +14,65 @@ from .entry import is_entry_point
 from .late_text import complete_late
 from .view_plan import with_known_views
 
+
+class Space(dict[str, Any]):
+    """The functions of a namespace by name. Families that few programs use are loaded when one of their names is asked
+    for; whoever lists the names loads all that belong to the namespace. `rare` has the modules of these by name."""
+
+    def __init__(self) -> None:
+        self.rare: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> Any:
+        import_module(self.rare[name])  # a KeyError for what is nowhere
+        return dict.__getitem__(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self.rare
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401  this is that method
+
+    def load(self) -> Space:
+        """Load all families of this namespace, and return it."""
+        for module in dict.fromkeys(self.rare.values()):
+            import_module(module)
+        return self
+
+    def loaded(self) -> dict[str, Any]:
+        """Return what is there without loading more."""
+        return {name: dict.__getitem__(self, name) for name in super().__iter__()}
+
+    def __iter__(self) -> Iterator[str]:
+        return super(Space, self.load()).__iter__()
+
+    def __len__(self) -> int:
+        return super(Space, self.load()).__len__()
+
+    def keys(self) -> Any:
+        return super(Space, self.load()).keys()
+
+    def values(self) -> Any:
+        return super(Space, self.load()).values()
+
+    def items(self) -> Any:
+        return super(Space, self.load()).items()
+
+
 # What the namespaces have: "function" is `torch.` itself, "method" the Tensor, others as "linalg", "nn.functional".
-SPACES: dict[str, dict[str, Any]] = {"function": {}, "method": {}}
+SPACES: dict[str, Space] = {"function": Space(), "method": Space()}
+
+
+def announce_families(table: dict[str, dict[str, str]], package: str) -> None:
+    """Have families of a package loaded when they are asked for: the names of each by namespace, in a text."""
+    for family, spaces in table.items():
+        for space, names in spaces.items():
+            SPACES.setdefault(space, Space()).rare |= dict.fromkeys(names.split(), f"{package}.{family}")
+
+
+def load_families() -> None:
+    """Declare every operation, as who lists them needs it."""
+    for space in SPACES.values():
+        space.load()
 
 
 def expose(
@@ -43,7 +101,7 @@ def expose(
         if type(entrance) in (FunctionType, property):
             complete_late(entrance)
         for space in spaces.split():
-            SPACES.setdefault(space, {})[name or function.__name__] = entrance
+            SPACES.setdefault(space, Space())[name or function.__name__] = entrance
         return function
 
     return put

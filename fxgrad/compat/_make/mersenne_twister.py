@@ -1,4 +1,4 @@
-"""The generator MT19937; NumPy generates its words, in blocks of 624.
+"""The generator MT19937; Python or NumPy generate its words, in blocks of 624.
 
 Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number
 generator", 1998; seeded by one word as in their revision of 2002.
@@ -6,11 +6,69 @@ generator", 1998; seeded by one word as in their revision of 2002.
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import numpy as np
 
+from ...extend import costs
+
 BLOCK = 624  # words that are made at once, and words of a state
+SEED_WORDS = 1 << 13  # words that take Python as long as a seed
+
+
+class PythonWords:
+    """The words as Python's generator makes them; `used` are those that all of its kind have made, and seeds."""
+
+    used = 0
+
+    def __init__(self) -> None:
+        self.random = Random(0)
+
+    def seed(self, seed: int) -> None:
+        """Start anew from a seed of 32 bits."""
+        key = [seed]
+        for i in range(1, BLOCK):
+            seed = (1812433253 * (seed ^ seed >> 30) + i) & 0xFFFFFFFF
+            key.append(seed)
+        self.restore(key, BLOCK)
+        PythonWords.used += SEED_WORDS
+
+    def restore(self, key: Any, place: int) -> None:
+        """Stand at a place of the block of a key."""
+        self.random.setstate((3, (*map(int, key), place), None))
+
+    def read_key(self) -> np.ndarray:
+        """The key of the block at hand."""
+        return np.array(self.random.getstate()[1][:BLOCK], np.uint32)
+
+    def read(self, count: int) -> np.ndarray:
+        """The next words, one or more."""
+        PythonWords.used += count
+        return np.frombuffer(self.random.getrandbits(32 * count).to_bytes(4 * count, "little"), "<u4")
+
+
+class NumpyWords:
+    """The words as NumPy's generator makes them: in a quarter of Python's time, but `np.random` takes long to load."""
+
+    def __init__(self) -> None:
+        self.bits = np.random.MT19937(0)
+
+    def seed(self, seed: int) -> None:
+        """Start anew from a seed of 32 bits."""
+        np.random.RandomState(self.bits).seed(seed)
+
+    def restore(self, key: Any, place: int) -> None:
+        """Stand at a place of the block of a key."""
+        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": place}}
+
+    def read_key(self) -> np.ndarray:
+        """The key of the block at hand."""
+        return self.bits.state["state"]["key"]
+
+    def read(self, count: int) -> np.ndarray:
+        """The next words, one or more."""
+        return self.bits.random_raw(count).astype(np.uint32)
 
 
 class MersenneTwister:
@@ -18,13 +76,13 @@ class MersenneTwister:
 
     After the key of a seed, place 0 means that its block is still to be made.
 
-    A block is handed out piece by piece. NumPy's generator always stands at the end of a block, and what is known of
+    A block is handed out piece by piece. The source of words always stands at the end of a block, and what is known of
     the block is forgotten before the next one is asked for: an interruption at any moment leaves a state that agrees
     with the words that follow.
     """
 
     def __init__(self) -> None:
-        self.bits: Any = None  # NumPy's generator, made with the first word: `np.random` takes long to load
+        self.source: PythonWords | NumpyWords = PythonWords()
         self.restart(0)
 
     def restart(self, seed: int) -> None:
@@ -41,7 +99,7 @@ class MersenneTwister:
         self.begin()
         self.is_fresh = fresh
         if self.key is None:
-            self.key = self.bits.state["state"]["key"]
+            self.key = self.source.read_key()
         return self.key, 0 if fresh else self.place
 
     @state.setter
@@ -60,29 +118,31 @@ class MersenneTwister:
         self.key: Any = None  # the state behind them, where it has been asked for
         self.unit_floats: Any = None  # float32 numbers made of its words, where they have been asked for
 
-    def begin(self) -> None:
-        """Start NumPy's generator from the seed or state of this one."""
+    def begin(self, count: int = 0) -> None:
+        """Start the source from the seed or state of this one, before it is asked for `count` words."""
+        if type(self.source) is PythonWords and PythonWords.used + count >= costs.FEWEST_WORDS:
+            source = NumpyWords()
+            source.restore(self.source.read_key(), BLOCK)
+            self.source = source
         start = self.start
         if start is None:
             return
-        if self.bits is None:
-            self.bits = np.random.MT19937(0)
         if isinstance(start, int):
-            np.random.RandomState(self.bits).seed(start)
+            self.source.seed(start)
             self.start = None
             return
         key, place = start
         if not 0 < place < BLOCK:
-            self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": BLOCK}}
+            self.source.restore(key, BLOCK)
             self.start, self.is_fresh = None, not place
             return
-        self.bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 0}}
+        self.source.restore(key, 0)
         self.block = self.read_block()
         self.start, self.key, self.place = None, key, place
 
     def read_block(self) -> np.ndarray:
-        """Read a block of words from NumPy's generator."""
-        block = self.bits.random_raw(BLOCK).astype(np.uint32)
+        """Read a block of words from the source."""
+        block = self.source.read(BLOCK)
         block.flags.writeable = False
         return block
 
@@ -94,7 +154,7 @@ class MersenneTwister:
                 return np.empty(0, np.uint32)
             self.place = place + count
             return self.block[place : place + count]
-        self.begin()
+        self.begin(count)
         made = np.empty(count, np.uint32)
         here = BLOCK - self.place
         if here:
@@ -105,7 +165,7 @@ class MersenneTwister:
         end = count - (count - here - 1) % BLOCK - 1  # the last block is kept
         self.forget_block()
         if here < end:
-            made[here:end] = self.bits.random_raw(end - here)
+            made[here:end] = self.source.read(end - here)
         block = self.read_block()
         made[end:] = block[: count - end]
         self.block, self.place = block, count - end

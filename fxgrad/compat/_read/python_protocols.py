@@ -211,11 +211,14 @@ def user_attributes(tensor: Tensor) -> dict[str, Any]:
     return {name: value for name, value in tensor.__dict__.items() if name not in INTERNAL_ATTRIBUTES}
 
 
-def rebuild_tensor(cls: type, array: np.ndarray, device: str, requires_grad: bool, state: dict) -> Tensor:
-    """Rebuild a Tensor from its pickle."""
+def rebuild_tensor(
+    cls: type | None, array: np.ndarray, device: str, requires_grad: bool, state: dict
+) -> Tensor:
+    """Rebuild a Tensor from its pickle; the class is None for Tensor itself, which has another name while
+    `compat.install()` holds."""
     made = as_subclass(
         make_tensor(current_tape(), move_array(array, as_device(device)), LEAF if requires_grad else None),
-        cls,
+        cls or Tensor,
     )
     for name, attribute in state.items():
         setattr(made, name, attribute)
@@ -229,7 +232,7 @@ def reduce_tensor(self: Tensor, protocol) -> Any:
     warn_if_has_hooks(self)
     array = concretize(self.detach().cpu()._fx_value, "pickle")
     return rebuild_tensor, (
-        type(self),
+        None if type(self) is Tensor else type(self),
         array,
         str(device_of(self._fx_value)),
         self.requires_grad,

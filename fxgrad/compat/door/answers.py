@@ -9,6 +9,8 @@ from typing import Any
 from .._core.operation_names import OpNamespace
 from .._core.overriding import call_plainly, dispatch_plainly, no_overrides, no_overrides_or_modes
 from .._core.tape import BASE_TAPE, current_tape
+from .._make.devices import as_device
+from ..nn.modules.destination import parse_to as parse_arguments
 
 
 def hand_back(function: Any) -> Any:
@@ -23,6 +25,12 @@ def deny(*args: object, **options: object) -> bool:
 
 def do_nothing(*args: object, **options: object) -> None:
     """Take note of nothing."""
+
+
+def parse_to(*args: Any, **options: Any) -> tuple[Any, ...]:
+    """Return what the arguments of `Module.to` say: a device, a dtype, whether to wait, and a memory format."""
+    device, *others = parse_arguments(*args, **options)
+    return None if device is None else as_device(device), *others
 
 
 def find_cache() -> str:
@@ -57,6 +65,7 @@ ANSWERS = {
     "torch._C._are_functorch_transforms_active": lambda: current_tape() is not BASE_TAPE,
     "torch._C._disabled_torch_dispatch_impl": dispatch_plainly,
     "torch._C._disabled_torch_function_impl": call_plainly,
+    "torch._C._nn._parse_to": parse_to,
     "torch._C._get_tracing_state": do_nothing,
     "torch._C._log_api_usage_once": do_nothing,
     "torch._dynamo.is_dynamo_supported": deny,

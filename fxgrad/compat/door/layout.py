@@ -5,23 +5,23 @@ from __future__ import annotations
 # Modules of torch's that are modules of ours under the same path, with whatever is in them. One that is not there yet
 # is unknown.
 SAME = """
-    accelerator amp amp.autocast_mode amp.grad_scaler
+    __config__ accelerator amp amp.autocast_mode amp.grad_scaler
     autograd autograd.anomaly_mode autograd.forward_ad autograd.function autograd.grad_mode
     autograd.gradcheck autograd.graph autograd.profiler autograd.profiler_util autograd.variable
     backends backends.cpu backends.cuda backends.cudnn backends.mha backends.mkl backends.mkldnn backends.mps
     backends.nnpack backends.openmp backends.opt_einsum compiler cpu cuda cuda.amp cuda.nvtx distributed
     distributed.algorithms distributed.algorithms.ddp_comm_hooks
     distributed.algorithms.ddp_comm_hooks.default_hooks distributed.algorithms.join distributed.device_mesh
-    distributed.nn distributed.nn.functional
+    distributed.nn distributed.nn.functional distributed.tensor
     distributions distributions.constraint_registry distributions.constraints distributions.distribution
     distributions.exp_family distributions.kl distributions.transformed_distribution distributions.transforms
     distributions.utils
     fft func futures jit library linalg mps mtia multiprocessing
     nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
-    nn.utils nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn nn.utils.stateless ops
-    optim optim.lr_scheduler optim.swa_utils overrides profiler random return_types serialization signal signal.windows
-    sparse special testing types utils utils._foreach_utils utils._pytree utils.checkpoint utils.data utils.dlpack
-    utils.hooks version xpu
+    nn.utils nn.utils._named_member_accessor nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn
+    nn.utils.stateless ops optim optim.lr_scheduler optim.swa_utils overrides profiler quasirandom random return_types
+    serialization signal signal.windows sparse special testing types utils utils._contextlib utils._foreach_utils
+    utils._pytree utils.checkpoint utils.data utils.dlpack utils.hooks utils.tensorboard utils.weak version xpu
 """
 
 # Names that are elsewhere here: in a package around, in one of its files if they are private, or in one of HOMES.
@@ -80,6 +80,7 @@ ELSEWHERE = {
     """,
     "distributed.optim": "ZeroRedundancyOptimizer",
     "distributed.optim.zero_redundancy_optimizer": "ZeroRedundancyOptimizer",
+    "distributed.tensor.placement_types": "Partial Placement Replicate Shard",
     "distributions.bernoulli": "Bernoulli",
     "distributions.beta": "Beta",
     "distributions.binomial": "Binomial",
@@ -233,7 +234,11 @@ ELSEWHERE = {
     "testing._creation": "make_tensor",
     "torch_version": "TorchVersion",
     "utils.data._utils": "",
-    "utils.data._utils.collate": "default_collate default_convert",
+    "utils.data._utils.collate": """
+        collate collate_float_fn collate_int_fn collate_numpy_array_fn collate_numpy_scalar_fn collate_str_fn
+        collate_tensor_fn default_collate default_collate_err_msg_format default_collate_fn_map default_convert
+        np_str_obj_array_pattern
+    """,
     "utils.data._utils.worker": "WorkerInfo get_worker_info",
     "utils.data.dataloader": """
         DataLoader _BaseDataLoaderIter _DatasetKind _MultiProcessingDataLoaderIter _SingleProcessDataLoaderIter
@@ -243,6 +248,7 @@ ELSEWHERE = {
         ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split
     """,
     "utils.data.distributed": "DistributedSampler",
+    "utils.tensorboard.writer": "SummaryWriter",
     "utils.data.sampler": """
         BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler
     """,
@@ -273,6 +279,7 @@ HOMES = {
     "torch.nn.utils.init": ["nn.utils"],
     "torch.storage": ["serialization", "_core.storage"],
     "torch.torch_version": ["door.version"],
+    "torch.utils.data._utils.collate": ["utils.data.collate"],
     "torch.utils.data._utils.worker": ["utils.data.worker"],
 }
 
@@ -282,19 +289,20 @@ def by_path(reasons: dict[str, str]) -> dict[str, str]:
     return {f"torch.{path}": reason for reason, paths in reasons.items() for path in paths.split()}
 
 
-# Modules of torch's that are not here, with all that is in them and below: programs may import any name, and what they
-# use of it raises, and gives the reason.
+# Modules of torch's that are not here, with all that is in them and below: programs may import what `inventory.txt`
+# lists, and what they use of it raises, and gives the reason.
 ABSENT = by_path(
     {
         "there is no library of C++ below this surface": """
-            _C contrib monitor nativert nn.backends nn.cpp numa utils.backend_registration utils.cpp_backtrace
-            utils.cpp_extension utils.hipify
+            _C _C._nn _C_flatbuffer _native _vendor contrib monitor nativert nn.backends nn.cpp numa
+            utils.backend_registration utils.cpp_backtrace utils.cpp_extension utils.hipify
         """,
         "operations of your own are made by torch.library.custom_op": "_custom_op _custom_ops _library _ops ops",
         "programs are differentiated and compiled by fxgrad's own transforms, which are not torch's graphs": """
-            _decomp _dynamo _export _functorch.aot_autograd _guards _higher_order_ops _inductor _lazy _logging _prims
-            _prims_common _refs _subclasses export fx jit.annotations jit.frontend package utils._python_dispatch
-            utils.bundled_inputs utils.flop_counter utils.jit utils.mobile_optimizer utils.module_tracker
+            _awaits _decomp _dispatch _dynamo _export _functorch _guards _higher_order_ops _inductor _lazy _logging
+            _meta_registrations _numpy _prims _prims_common _refs _strobelight _subclasses export fx jit.annotations
+            jit.frontend package utils._python_dispatch utils.bundled_inputs utils.flop_counter utils.jit
+            utils.mobile_optimizer utils.module_tracker
         """,
         "models are not exported to ONNX from here": "onnx",
         "models are not fetched from the network here": "hub utils.model_zoo",
@@ -305,8 +313,8 @@ ABSENT = by_path(
         "it is of GPUs with kernels for two entries in four": "sparse.semi_structured",
         "datasets are Python objects, which torch.utils.data loads; there are no data pipes": "utils.data.datapipes",
         "it is a tool for torch's own developers, or looks at torch's own files": """
-            utils.backcompat utils.benchmark utils.collect_env utils.debug_log utils.deterministic utils.file_baton
-            utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz utils.weak
+            testing._internal utils.backcompat utils.benchmark utils.collect_env utils.debug_log utils.deterministic
+            utils.file_baton utils.model_dump utils.serialization utils.show_pickle utils.throughput_benchmark utils.viz
         """,
         "attention is torch.nn.functional.scaled_dot_product_attention, of one kind": """
             nn.attention.experimental nn.attention.flex_attention nn.attention.varlen
@@ -314,7 +322,7 @@ ABSENT = by_path(
     }
 )
 
-# Names that modules here lack, and that cannot be imported.
+# Names that modules here lack, and that `inventory.txt` lists as well.
 LACKING = by_path(
     {
         "the devices here are the CPU, which is NumPy's, and CUDA devices, which are CuPy's": """
@@ -328,6 +336,14 @@ LACKING = by_path(
         "it is a tool for torch's own developers": "profiler",
     }
 )
+
+# Modules for torch itself, of which the inventory lists neither parts nor names: programs may import any.
+MACHINERY = """
+    _C _C_flatbuffer _awaits _custom_op _custom_ops _decomp _dispatch _dynamo _export _functorch _guards
+    _higher_order_ops _inductor _lazy _library _logging _meta_registrations _native _numpy _ops _prims _prims_common
+    _refs _strobelight _subclasses _vendor contrib onnx._internal ops testing._internal
+"""
+UNLISTED = frozenset(f"torch.{path}" for path in MACHINERY.split())
 
 LAYOUT = {
     "torch": "",

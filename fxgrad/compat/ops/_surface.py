@@ -1,6 +1,6 @@
-"""All files of operations: importing them declares the operations."""
+"""The files of operations: importing them declares the operations, but for those that few programs use."""
 
-from .._declare.spaces import SPACES, expose
+from .._declare.spaces import SPACES, announce_families, expose
 from . import (
     arithmetic,
     arrangement,
@@ -15,33 +15,26 @@ from . import (
     exponential,
     foreach,
     former_names,
-    fourier,
-    gamma_samples,
     gathering,
     indexing,
     joining,
-    ldl,
     linalg,
-    low_rank,
     matmul,
     norms,
     operators,
     pointwise,
     python_functions,
-    quantization,
     reduction,
     scatter,
-    segments,
     slicing,
-    slopes,
     sorting,
-    special,
     spectrogram,
     statistics,
     viewing,
 )
 from .nn import _surface
 from .overloads import aten
+from .rare import RARE
 
 # The methods in place that are functions as well: torch.sin_(x).
 FUNCTIONS_IN_PLACE = """
@@ -53,3 +46,4 @@ FUNCTIONS_IN_PLACE = """
 for name in FUNCTIONS_IN_PLACE.split():
     expose("function", name)(SPACES["method"][name])
 foreach.declare_foreach_functions()
+announce_families(RARE, __package__)

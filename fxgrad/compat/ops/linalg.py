@@ -25,14 +25,14 @@ from .._core.tensor import Tensor
 from .._declare.named_results import make_result_type
 from .._declare.operation import operation
 from .._declare.out import with_out
-from .._declare.spaces import SPACES, expose
+from .._declare.spaces import SPACES, Space, expose
 from ..errors import LinAlgError, TensorError
 from .declarers import check_same_dtype, expose_with, step_primitives
 from .entries import entries_of_all
 from .reduction import p_norm
 from .slicing import diagonal
 
-SPACES.setdefault("linalg", {})["LinAlgError"] = LinAlgError
+SPACES.setdefault("linalg", Space())["LinAlgError"] = LinAlgError
 
 
 # -- arguments ------------------------------------------

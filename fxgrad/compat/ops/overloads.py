@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from .._declare.operation import OPERATIONS
-from .._declare.spaces import SPACES
+from .._declare.spaces import SPACES, load_families
 
 # Operations that torch carries out by others: the name of the one that computes.
 COMPUTED_BY = {
@@ -142,6 +142,7 @@ def aten_operation(name: str) -> AtenOperation:
 @cache
 def aten_names() -> set[str]:
     """The names of all operations."""
+    load_families()
     names = {COMPUTED_BY.get(name, name) for name in OPERATIONS}
     return names | {f"{name}_" for name, operation in OPERATIONS.items() if operation.inplace}
 

@@ -14,7 +14,10 @@ from .settings import (
 from .storages import MapLocation as MAP_LOCATION
 from .storages import StorageType, default_restore_location, location_tag
 
+DEFAULT_PROTOCOL = 2  # of pickles, as in torch
+
 __all__ = [
+    "DEFAULT_PROTOCOL",
     "MAP_LOCATION",
     "LoadEndianness",
     "StorageType",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
+from .._declare.named_results import RETURN_TYPES
 from .tree_spec import (
     SUPPORTED_NODES,
     GetAttrKey,
@@ -27,6 +29,8 @@ KeyPath: TypeAlias = tuple[KeyEntry, ...]
 IsLeaf: TypeAlias = Callable[[Any], bool] | None
 _register_pytree_node = _private_register_pytree_node = register_pytree_node
 is_namedtuple_class = is_namedtuple_instance = is_namedtuple
+STANDARD_DICT_TYPES = frozenset({dict, OrderedDict, defaultdict})
+BUILTIN_TYPES = frozenset({tuple, list, namedtuple, deque}) | STANDARD_DICT_TYPES
 
 
 def name_functions(kind: NodeDef) -> dict[str, Callable[..., Any]]:
@@ -47,6 +51,21 @@ def name_functions(kind: NodeDef) -> dict[str, Callable[..., Any]]:
 
 for _kind in SUPPORTED_NODES.values():
     globals().update(name_functions(_kind))
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The key of `SUPPORTED_NODES` for a tree: its class, or `namedtuple` for all of those."""
+    kind = type(tree)
+    return namedtuple if kind not in SUPPORTED_NODES and is_namedtuple(kind) else kind
+
+
+def is_structseq(obj: Any) -> bool:
+    """Whether an object, or a class, is a result with names, as of `torch.sort`."""
+    cls = obj if isinstance(obj, type) else type(obj)
+    return RETURN_TYPES.get(cls.__name__) is cls
+
+
+is_structseq_class = is_structseq_instance = is_structseq
 
 
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:

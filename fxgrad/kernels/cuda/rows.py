@@ -31,7 +31,7 @@ class RowWriter(KernelWriter):
         super().__init__(space.graph, space.size, by_value)
         self.space = space
         self.lanes = min(BLOCK, 1 << (space.width - 1).bit_length())
-        self.outer = space.shape[: len(space.shape) - space.inner]
+        self.outer = space.dims
         self.numbers = {e: k for k, e in enumerate(self.graph.equations)}
         self.shared: dict[str, str] = {}  # types of totals, and the name of the memory that the block shares
 

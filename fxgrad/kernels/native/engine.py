@@ -7,20 +7,19 @@ import atexit
 import ctypes
 import functools
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...core.cache import Cache
 from . import arrays, exceptions
-from .ir import Function
-from .math import definitions
-from .processor import NativeCode, vector_bytes
 
-LOCK = threading.RLock()  # LLVM's global context serves one thread at a time
+if TYPE_CHECKING:
+    from .ir import Function
+    from .processor import NativeCode
+
+LOCK = _thread.RLock()  # LLVM's global context serves one thread at a time
 MODES = ("auto", "always", "never")
 _compiled: Cache = Cache(128)  # text → what holds its machine code
 
@@ -39,6 +38,9 @@ def mode() -> str:
 
 def module_text(functions: Sequence[Function]) -> str:
     """Return the text of a module of functions and the functions that they call."""
+    from .math import definitions  # most programs ask for the mode only
+    from .processor import vector_bytes
+
     wide = 8 * vector_bytes()
     attributes = (
         f'attributes #0 = {{ nounwind "min-legal-vector-width"="{wide}" "prefer-vector-width"="{wide}" }}'
@@ -49,6 +51,8 @@ def module_text(functions: Sequence[Function]) -> str:
 def compile_functions(functions: Sequence[Function]) -> NativeCode:
     """Compile functions, or find the code that was compiled from the same text. They are finished: nothing more is
     written."""
+    from .processor import NativeCode
+
     text = module_text(functions)
     for function in functions:
         function.arguments.clear()  # which refer to it: memory is released by counting references
@@ -107,16 +111,17 @@ class Background:
 
     def finish(self, job: Callable[[], None]) -> None:
         """Submit a job behind all others, and wait for it."""
-        done: SimpleQueue[None] = SimpleQueue()
+        pending = _thread.allocate_lock()
+        pending.acquire()
 
         def work() -> None:
             try:
                 job()
             finally:
-                done.put(None)
+                pending.release()
 
         self.add(work)
-        done.get()
+        pending.acquire()
 
 
 BACKGROUND = Background()

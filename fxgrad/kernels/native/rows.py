@@ -1,4 +1,5 @@
-"""A row-wise group as one loop over rows, in which each row is read several times, from the cache.
+"""A row-wise group as one loop over rows, in which each row is read several times, from the cache: where it lies in
+segments, one after the other.
 
     for each row:
         for each vector: the running maximum              stage 0: what reductions need that depend on operands only
@@ -62,7 +63,7 @@ class RowWriter:
             BODY, [I64, I64, *[PTR] * (len(graph.inputs) + len(graph.outputs))], local=True, inline=False
         )
         self.function.freedom = freedom
-        self.rest = hide(self.function, space.width % self.width)
+        self.rest = hide(self.function, space.run % self.width)
         self.first, self.last, *pointers = self.function.arguments
         self.operands = dict(zip(graph.inputs, pointers))
         self.targets = {
@@ -167,8 +168,7 @@ class RowWriter:
     def write_row(self, row: Value) -> None:
         """Write the stages of a row."""
         f = self.function
-        bases, known = self.find_bases(row)
-        inside = row * self.space.width
+        bases, known, inside = self.find_bases(row)
         for stage in range(max(self.stages.values()) + 1):
             self.write_row_values(known, stage, row)
             reductions = [
@@ -191,30 +191,35 @@ class RowWriter:
                     known[e.outputs[0]] = f.splat(number, self.width)
         self.write_row_values(known, max(self.stages.values()), row)
 
-    def find_bases(self, row: Value) -> tuple[dict[Any, Value], dict[Any, Value]]:
-        """Return where in a row's operands its entries begin, and the numbers of the row that operands hold."""
-        f, outer = self.function, len(self.space.shape) - self.space.inner
+    def find_bases(self, row: Value) -> tuple[dict[Any, Value], dict[Any, Value], Value]:
+        """Return where in a row's operands its entries begin, the numbers of the row that operands hold, and where its
+        entries begin in whole values."""
+        f, space = self.function, self.space
         bases, known = {}, {}
-        dims = self.space.shape[:outer]
-        indices: list[Value] | None = None
-        for v, (steps, along) in self.space.steps.items():
+        indices: list[Value] = []
+
+        def begin(steps: Sequence[int], along: bool) -> Value:
+            """Return where the row begins in a value of these steps."""
             if not any(steps):
-                base = f.constant(0, I64)
-            elif list(steps) == [s * (self.space.width if along else 1) for s in strides(dims)]:
-                base = row * (self.space.width if along else 1)
-            else:
-                if indices is None:
-                    indices = self.split_row(row, dims)
-                base = f.constant(0, I64)
-                for index, step in zip(indices, steps):
-                    if step:
-                        base = base + index * step
+                return f.constant(0, I64)
+            if list(steps) == [s * (space.width if along else 1) for s in strides(space.dims)]:
+                return row * (space.width if along else 1)
+            if not indices:
+                indices[:] = self.split_row(row, space.dims)
+            base = f.constant(0, I64)
+            for index, step in zip(indices, steps):
+                if step:
+                    base = base + index * step
+            return base
+
+        for v, (steps, along) in space.steps.items():
+            base = begin(steps, along)
             if along:
                 bases[v] = base
             else:
                 one = f.load(self.operands[v], Type(lanes.memory_element(v.aval.dtype)), base)
                 known[v] = lanes.from_memory(f.splat(one, self.width), v.aval.dtype)
-        return bases, known
+        return bases, known, begin(*space.steps_of(space.shape))
 
     def split_row(self, row: Value, dims: Sequence[int]) -> list[Value]:
         """Return the position of a row along each of the outer axes."""
@@ -249,7 +254,7 @@ class RowWriter:
 
 
 class RowPass:
-    """The loop over the vectors of a row in one stage, which accumulates reductions and stores `wanted`."""
+    """The loops over the vectors of a row in one stage, which accumulates reductions and stores `wanted`."""
 
     def __init__(
         self,
@@ -263,14 +268,32 @@ class RowPass:
     ):
         self.writer, self.stage, self.known, self.bases = writer, stage, known, bases
         self.inside, self.reductions, self.wanted = inside, reductions, wanted
+        self.before = writer.function.constant(0, I64)  # entries of the row in the segments before
         self.combinations = [Combination(e) for e in reductions]
 
     def write(self) -> list[Value]:
-        """Write the loop; return the vectors of partial results."""
+        """Write the loop over segments; return the vectors of partial results."""
+        f, space = self.writer.function, self.writer.space
+        totals = [f.constant(c.neutral, Type(c.element, self.writer.width)) for c in self.combinations]
+        if space.segments == 1:
+            return self.write_segment(totals)
+        bases, inside = self.bases, self.inside
+        with f.loop(space.segments, carry=totals) as loop:
+            self.bases = {
+                v: base + loop.index * space.segment_step(v.aval.shape) for v, base in bases.items()
+            }
+            self.inside = inside + loop.index * space.segment_step(space.shape)
+            self.before = loop.index * space.run
+            found = self.write_segment(totals)
+            loop.update(*(c.combine(a, b) for c, a, b in zip(self.combinations, loop.carry, found)))
+        return loop.carry
+
+    def write_segment(self, totals: list[Value]) -> list[Value]:
+        """Write the loop over the vectors of a segment; return the vectors of partial results, which begin as
+        `totals`."""
         writer = self.writer
-        f, width = writer.function, writer.width
-        whole = writer.space.width - writer.space.width % width
-        totals = [f.constant(c.neutral, Type(c.element, width)) for c in self.combinations]
+        f, width, run = writer.function, writer.width, writer.space.run
+        whole = run - run % width
         neutral = list(totals)
         if whole:
             if whole > 2 * RUN * width and totals:
@@ -287,8 +310,7 @@ class RowPass:
                 with f.loop(whole, step=width, carry=totals) as loop:
                     loop.update(*self.write_vector(loop.index, None, loop.carry))
                 totals = loop.carry
-        rest = writer.space.width % width
-        if rest:
+        if run % width:
             numbers = f"<{', '.join(f'i64 {k}' for k in range(width))}>"
             present = Value(f, numbers, Type("i64", width)) < f.splat(writer.rest, width)
             totals = self.write_vector(f.constant(whole, I64), present, totals)
@@ -323,7 +345,7 @@ class RowPass:
             values[v] = self.load(v.aval.dtype, writer.operands[v], self.bases[v] + place, present)
         elif v in writer.memory and writer.stages[v] < self.stage:
             memory = writer.memory[v]
-            at = self.inside + place if memory.is_result else place
+            at = (self.inside if memory.is_result else self.before) + place
             values[v] = self.load(v.aval.dtype, memory.pointer, at, present)
         else:
             e = writer.makers[v]
@@ -346,7 +368,7 @@ class RowPass:
 
     def store(self, value: Value, memory: Memory, place: Value, present: Value | None) -> None:
         f, value = self.writer.function, lanes.to_memory(value)
-        place = self.inside + place if memory.is_result else place
+        place = (self.inside if memory.is_result else self.before) + place
         if present is None:
             f.store(value, memory.pointer, place)
         else:

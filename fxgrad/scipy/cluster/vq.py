@@ -9,7 +9,16 @@ import numpy as np
 
 from ... import numpy as fnp
 from ... import random as fxrandom
-from ...extend import Array, ArrayLike, ShapeError, StructureError, aval_of, ops, unknown_option
+from ...extend import (
+    Array,
+    ArrayLike,
+    ShapeError,
+    StructureError,
+    aval_of,
+    ops,
+    show_public_names,
+    unknown_option,
+)
 from ...numpy.composite import cast, composite
 from ..stats.distribution import as_floats
 
@@ -222,3 +231,6 @@ def settle(rows: Any, centres: Any, thresh: float) -> tuple[Any, Any]:
         size = fnp.sum(members, axis=0)
         used = fnp.flatnonzero(size)
         centres = (members.T @ rows)[used] / size[used][:, None]
+
+
+show_public_names(__name__)

@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     from .splines import *
     from .lines import *
     from .grids import *
+    from .radial import *
 
 LazyPackage.of(__name__)

@@ -13,5 +13,6 @@ if TYPE_CHECKING:
     from .minimization import *
     from .roots import *
     from .fitting import *
+    from .programs import *
 
 LazyPackage.of(__name__)

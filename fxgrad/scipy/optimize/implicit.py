@@ -7,6 +7,7 @@ is called back, once for each entry of a batch.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -28,6 +29,8 @@ from ...extend import (
 from ...lax.solves import custom_root
 from ...tree import ravel_pytree, register_pytree_node
 from ..reference import library
+
+NEAR = 1e-3  # of the size of a solution: a step of Newton's that is shorter is none that matters
 
 
 class Unknowns:
@@ -69,7 +72,8 @@ def solve_traced(
     Args:
         function: of the vector; it may read traced values.
         conditions: function → the function that vanishes at the solution, from vectors to such.
-        solver: (function, start, *settings) → (solution, facts), on plain arrays.
+        solver: (function, start, *settings) → (solution, facts), on plain arrays; the first fact is whether it has
+            converged. If it has not, and is not near a solution by Newton's step, a warning says so.
         start: the vector at which the solver starts.
         facts: the shapes and dtypes of what the solver tells besides, as arrays.
         settings: further arrays for the solver, which may be traced.
@@ -81,6 +85,14 @@ def solve_traced(
     def find(start: Any, *values: Any) -> tuple[Any, list[Any]]:
         known, chosen = values[:count], values[count:]
         found, told = solver(lambda x: at_start(x, *known), np.array(start), *chosen)
+        if told and not told[0] and not is_near(conditions(lambda x: at_start(x, *known)), np.asarray(found)):
+            warnings.warn(
+                "the solver has not converged: what it found is no solution, and the derivatives that follow from the "
+                "conditions of a solution are not those of what it found. Look at .success, or start nearer, or allow "
+                "more iterations",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         found = np.asarray(found, aval.dtype).reshape(aval.shape)
         return found, [np.asarray(v, np.asarray(f).dtype) for v, f in zip(told, facts)]
 
@@ -96,6 +108,15 @@ def solve_traced(
     return custom_root(
         conditions(lambda x: converted(x, *parameters)), start, solve, solve_densely, has_aux=True
     )
+
+
+def is_near(conditions: Callable[[Any], Any], x: Any) -> bool:
+    """Whether Newton's step to where the conditions hold is short. (Minimizers fail at the last digits, too.)"""
+    slope, value = np.atleast_2d(jacobian(conditions)(x)), np.ravel(conditions(x))
+    if not (np.isfinite(slope).all() and np.isfinite(value).all()):
+        return False
+    step = np.linalg.lstsq(slope, value, rcond=None)[0]
+    return bool(np.linalg.norm(step) <= NEAR * (1 + np.linalg.norm(x)))
 
 
 def solve_densely(linear: Callable[[Any], Any], y: Any) -> Any:

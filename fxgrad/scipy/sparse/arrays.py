@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import numpy as fnp
 from ...extend import Array, ShapeError, SparseMatrix, api_boundary, fit_product, ops
-from ...numpy.composite import dtype_of, operand
+from ...numpy.composite import dtype_of, normalize_axis_index, operand
 from ...tree import register_pytree_node_class
 from ..reference import library
 
@@ -170,6 +170,44 @@ class coo_array:
 
     todense = toarray
 
+    def tocoo(self) -> coo_array:
+        """Return the matrix itself, as do `tocsr`, `tocsc` and `asformat`: this class stands for all formats of
+        SciPy's.
+
+        >>> sparse.eye_array(2).tocsr().tocoo().shape
+        (2, 2)
+        """
+        return self
+
+    tocsr = tocsc = tocoo
+
+    def asformat(self, format: str | None = None) -> coo_array:
+        """Return the matrix itself: see `tocoo`."""
+        return self
+
+    def diagonal(self, k: int = 0) -> Array:
+        """Return the k-th diagonal.
+
+        >>> sparse.diags_array([fnp.array([2.0, 3.0])], offsets=[1]).diagonal(1)
+        array([2., 3.])
+        """
+        m, n = self.shape
+        size = max(min(m + min(k, 0), n - max(k, 0)), 0)
+        chosen = np.flatnonzero(self.col - self.row == k)
+        start = fnp.zeros((size,), self.dtype)
+        return fnp.at(start)[np.minimum(self.row, self.col)[chosen]].add(self.data[chosen])
+
+    def sum(self, axis: int | None = None) -> Array:
+        """Return the sum of all entries, or along an axis.
+
+        >>> sparse.eye_array(2, 3).sum(axis=0)
+        array([1., 1., 0.])
+        """
+        if axis is None:
+            return fnp.sum(self.data)
+        kept = normalize_axis_index(axis, 2) ^ 1
+        return fnp.at(fnp.zeros((self.shape[kept],), self.dtype))[(self.row, self.col)[kept]].add(self.data)
+
     @api_boundary
     def __matmul__(self, other: Any) -> Array:
         """The product with a vector or matrix, an array.
@@ -184,6 +222,16 @@ class coo_array:
         return multiply_rows(other, self)
 
     dot = __matmul__
+
+    def multiply(self, other: Any) -> coo_array:
+        """Return the product entry by entry with a number, or a dense array that broadcasts to this shape.
+
+        >>> sparse.diags_array([2.0, 3.0]).multiply(fnp.array([10.0, 1.0])).toarray()
+        array([[20.,  0.],
+               [ 0.,  3.]])
+        """
+        full = fnp.broadcast_to(operand(other), self.shape)
+        return self.made_of(self.data * full[self.row, self.col], self.places)
 
     def __mul__(self, factor: Any) -> coo_array:
         if np.shape(factor):
@@ -338,4 +386,158 @@ def diags_array(diagonals: Any, /, *, offsets: Any = 0, shape: tuple[int, int] |
     return coo_array((fnp.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape)
 
 
-__all__ = ["coo_array", "csc_array", "csr_array", "diags_array", "issparse"]
+def diags(
+    diagonals: Any,
+    offsets: Any = 0,
+    shape: tuple[int, int] | None = None,
+    format: str | None = None,
+    dtype: Any = None,
+) -> coo_array:
+    """The matrix with these diagonals: `diags_array` with SciPy's older signature.
+
+    Args:
+        diagonals, offsets, shape: as for `diags_array`.
+        format: has no effect.
+        dtype: that of the entries.
+
+    >>> fx.scipy.sparse.diags([[1.0], [-2.0], [1.0]], [-1, 0, 1], shape=(3, 3)).toarray()
+    array([[-2.,  1.,  0.],
+           [ 1., -2.,  1.],
+           [ 0.,  1., -2.]])
+    """
+    made = diags_array(diagonals, offsets=offsets, shape=shape)
+    return made if dtype is None else made.made_of(fnp.astype(made.data, dtype), made.places)
+
+
+def eye_array(
+    m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None
+) -> coo_array:
+    """The matrix with ones on a diagonal.
+
+    Args:
+        m, n: the numbers of rows and columns; as many columns as rows unless they are given.
+        k: how far above the main diagonal.
+        dtype: that of the entries.
+        format: has no effect.
+
+    >>> fx.scipy.sparse.eye_array(2) @ fnp.array([1.0, 3.0])
+    array([1., 3.])
+    """
+    n = m if n is None else n
+    rows = np.arange(max(-k, 0), max(min(m, n - k), max(-k, 0)))
+    return coo_array((fnp.ones(rows.shape, dtype), (rows, rows + k)), (m, n))
+
+
+def eye(m: int, n: int | None = None, k: int = 0, dtype: Any = float, format: str | None = None) -> coo_array:
+    """The matrix with ones on a diagonal: `eye_array` with SciPy's older signature.
+
+    >>> fx.scipy.sparse.eye(2, 3, 1).toarray()
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    return eye_array(m, n, k=k, dtype=dtype)
+
+
+def identity(n: int, dtype: Any = float, format: str | None = None) -> coo_array:
+    """The identity matrix.
+
+    >>> fx.scipy.sparse.identity(2).toarray()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return eye_array(n, dtype=dtype)
+
+
+def kron(A: Any, B: Any, format: str | None = None) -> coo_array:
+    """The Kronecker product of two matrices.
+
+    Args:
+        A, B: matrices, sparse or known dense ones.
+        format: has no effect.
+
+    >>> fx.scipy.sparse.kron(sparse.eye(2), np.array([[0.0, 1.0]])).toarray()
+    array([[0., 1., 0., 0.],
+           [0., 0., 0., 1.]])
+    """
+    a, b = coo_array(A), coo_array(B)
+    (m, n), (p, q) = a.shape, b.shape
+    data = ops.reshape(a.data[:, None] * b.data, shape=(a.nnz * b.nnz,))
+    places = [np.add.outer(x * size, y).ravel() for x, y, size in ((a.row, b.row, p), (a.col, b.col, q))]
+    return coo_array((data, (places[0], places[1])), (m * p, n * q))
+
+
+def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> coo_array:
+    """The matrix of blocks in rows and columns.
+
+    Args:
+        blocks: a list of rows, each of matrices and None for zeros.
+        format: has no effect.
+        dtype: that of the entries.
+
+    Raises:
+        ShapeError: blocks of one row, or column, differ in size.
+
+    >>> one = sparse.eye(1)
+    >>> fx.scipy.sparse.block_array([[one, 2 * one], [None, one]]).toarray()
+    array([[1., 2.],
+           [0., 1.]])
+    """
+    grid = {
+        (i, j): coo_array(block)
+        for i, row in enumerate(blocks)
+        for j, block in enumerate(row)
+        if block is not None
+    }
+    starts = []
+    for axis, count in enumerate((len(blocks), max(map(len, blocks)))):
+        sizes = [
+            {block.shape[axis] for place, block in grid.items() if place[axis] == i} for i in range(count)
+        ]
+        if any(len(size) != 1 for size in sizes):
+            raise ShapeError(
+                f"block_array: the blocks of {('rows', 'columns')[axis]} have the sizes {sizes}",
+                hint="blocks of one size in each row and in each column, of which one at least is not None",
+            )
+        starts.append(np.cumsum([0, *(size.pop() for size in sizes)]))
+    data = fnp.concatenate([block.data for block in grid.values()])
+    row = np.concatenate([block.row + starts[0][i] for (i, _), block in grid.items()])
+    col = np.concatenate([block.col + starts[1][j] for (_, j), block in grid.items()])
+    made = coo_array((data, (row, col)), (int(starts[0][-1]), int(starts[1][-1])))
+    return made if dtype is None else made.made_of(fnp.astype(made.data, dtype), made.places)
+
+
+def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> coo_array:
+    """The matrices one below the other; arguments as of `block_array`.
+
+    >>> fx.scipy.sparse.vstack([sparse.eye(1), sparse.eye(1)]).shape
+    (2, 1)
+    """
+    return block_array([[block] for block in blocks], dtype=dtype)
+
+
+def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> coo_array:
+    """The matrices one beside the other; arguments as of `block_array`.
+
+    >>> fx.scipy.sparse.hstack([sparse.eye(1), sparse.eye(1)]).shape
+    (1, 2)
+    """
+    return block_array([[*blocks]], dtype=dtype)
+
+
+def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> coo_array:
+    """The matrices one after the other along the diagonal; arguments as of `block_array`.
+
+    >>> fx.scipy.sparse.block_diag([sparse.eye(1), 2 * sparse.eye(1)]).toarray()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    mats = [*mats]
+    return block_array(
+        [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(mats)], dtype=dtype
+    )
+
+
+__all__ = [
+    "block_array", "block_diag", "coo_array", "csc_array", "csr_array", "diags", "diags_array", "eye", "eye_array",
+    "hstack", "identity", "issparse", "kron", "vstack",
+]  # fmt: skip

@@ -26,6 +26,7 @@ from ...extend import (
     aval_of,
     linear_transpose,
     ops,
+    show_public_names,
     unknown_option,
 )
 from ...numpy.composite import cast, dtype_of, operand
@@ -461,3 +462,5 @@ def factorized(A: Any) -> Callable[[ArrayLike], Array]:
 
 
 __all__ = ["bicgstab", "cg", "factorized", "gmres", "minres", "spsolve"]
+
+show_public_names(__name__)

@@ -462,6 +462,7 @@ def bind_call(bind: Callable[..., list[Any]], call: RuledCall, values: Sequence[
         return bind(*captured, *values, call=lifted)
 
 
+@api_boundary
 def custom_gradient(fun: Callable[..., Any]) -> custom_vjp[..., Any]:
     """A function that returns its pullback together with its result.
 
@@ -532,6 +533,7 @@ def cast_like(what: str, given: Any, value: Any) -> Any:
     return given if have == dtype else ops.convert(given, dtype=dtype)
 
 
+@api_boundary
 def stop_gradient(x: R) -> R:
     """Return x itself, as a constant for every derivative.
 

@@ -22,8 +22,9 @@ from ...core.key import key_of
 from ...core.snapshot import has_same_bytes
 from ...core.staging import GraphInterpreter, GraphTracer
 from ..flat_function import FlatFunction
+from .circles import LARGEST
 from .namespace import Follower
-from .program import LARGEST, End, Node, Program, Registers, Way, read_answer, segment, value_of
+from .program import End, Node, Program, Registers, Way, read_answer, segment, value_of
 from .stack import asks_once, enters
 from .state import Names, State
 
@@ -292,7 +293,10 @@ class FollowInterpreter(GraphInterpreter):
         held = state.slots(changing)
         fixed = held[: len(held) - len(changing)]
         fresh = [Var(aval_of(self.value_of(atom))) for atom in held[len(fixed) :]]
-        node.registers = [*fixed, *fresh]
+        alive = (
+            () if state.is_complete else [v for v, register in self.live.items() if register() is not None]
+        )
+        node.registers = list(dict.fromkeys([*fixed, *alive])) + fresh
         node.numbers = [
             v for v in (*fixed, *fresh) if v in self.promoted.union(fresh) and v.aval.dtype.kind == "i"
         ]
@@ -332,7 +336,9 @@ class FollowInterpreter(GraphInterpreter):
                 if name in node.changing:
                     variable = next(fresh)
                     self.promoted.add(variable)
-                    state.writers[name](self.trace(variable))
+                    write = state.writers[name]
+                    assert write is not None
+                    write(self.trace(variable))
 
 
 def is_straight(frames: Sequence[types.FrameType], asking: types.CodeType | None, is_equality: bool) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, cast
 import numpy as np
 
 from ...core import pytree
+from ...core.costs import FOLLOWED_TURNS
 from ...core.errors import TooManyPathsError, UnsupportedError
 from ...core.graph import Equation, Graph, Literal, Var
 from ...core.interpreter import decide, is_plain
@@ -24,12 +25,10 @@ from ...core.snapshot import Snapshots
 from ...core.surface import release_all
 from ..arguments import unshare_results
 from ..compiled_graph import CompiledGraph
+from .circles import LARGEST, Circle, find_circle
 from .state import Names, State
 
 Registers = dict[Var, Any]
-LARGEST = (
-    1 << 31
-)  # to which integers of Python that change are traced values: a product of two of them is exact
 
 
 class End:
@@ -82,7 +81,18 @@ class Node:
 class Way:
     """What is computed after the answer to a decision (at first: after the start), up to the next one."""
 
-    __slots__ = ("answer", "code", "equations", "graph", "moves", "node", "target", "times")
+    __slots__ = (
+        "answer",
+        "circle",
+        "code",
+        "equations",
+        "graph",
+        "moves",
+        "node",
+        "target",
+        "times",
+        "turns",
+    )
 
     def __init__(self, node: Node | None, answer: Any, graph: Graph, fastmath: bool):
         self.node, self.answer, self.graph = node, answer, graph
@@ -90,6 +100,8 @@ class Way:
         self.target: Node | End | None = None
         self.moves: list[tuple[Var, Any]] = []
         self.times = 0
+        self.turns = 0  # since the ways around it have changed
+        self.circle: Circle | None = None
 
     def run(self, registers: Registers) -> None:
         """Compute from registers into registers."""
@@ -190,6 +202,20 @@ class Program:
             way = node.ways.get(answer)
             if way is None:
                 target = self.learn(node, answer, value, registers)
+                continue
+            way.turns += 1
+            if way.turns == FOLLOWED_TURNS:
+                self.close_circle(way)
+            if way.circle is not None and way.circle.takes(registers):
+                target, way = way.circle.run(way, registers), None
+                target.check_numbers(registers)
+
+    def close_circle(self, way: Way) -> None:
+        """Compile the ways on circles with one that is taken often."""
+        with self.lock:
+            found = find_circle(way, self.captured)
+            for one in () if found is None else found.ways:
+                one.circle = found
 
     def learn(self, node: Node | None, answer: Hashable, value: Any, registers: Registers) -> Node | End:
         """Stage what follows an answer, and compute it; return where that leads."""
@@ -199,7 +225,11 @@ class Program:
                 self.paths += 1
                 if self.paths > self.max_paths:
                     raise self.error_of_paths()
-                return self.explore(self, node, value, registers)
+                try:
+                    return self.explore(self, node, value, registers)
+                finally:
+                    for one in self.ways():  # whose circles may have grown
+                        one.circle, one.turns = None, 0
         way.run(registers)
         way.move(registers, self.captured)
         assert way.target is not None

@@ -117,7 +117,7 @@ class State:
         self.place: Hashable = tuple([(frame.f_code, frame.f_lasti) for frame in frames])
         self.names: list[Any] = []
         self.elements: list[Any] = []
-        self.writers: dict[Any, Write] = {}
+        self.writers: dict[Any, Write | None] = {}
         self.numbers: dict[Any, int | float] = {}
         self.is_complete = True
         self.seen: dict[int, int] = {}

@@ -95,6 +95,57 @@ def test_a_program_is_one_group(name):
     assert "reduce_max" not in derivative and len([o for o in derivative if o == "fused"]) <= 2
 
 
+def standardize(x, w):
+    """Batch normalization: a row is what has one index along axis 1."""
+    axes = (0, *range(2, x.ndim))
+    u = x - fnp.mean(x, axes, keepdims=True)
+    return u / fnp.sqrt(fnp.mean(u * u, axes, keepdims=True) + 1e-5) * w
+
+
+def share(x, w):
+    """A softmax whose exponentials are kept, and whose rows are told as well."""
+    axes = (0, *range(2, x.ndim))
+    e = fnp.exp(x - fnp.max(x, axes, keepdims=True)) * w
+    total = fnp.sum(e, axes)
+    return e / fnp.reshape(total, (1, -1, *(1,) * (x.ndim - 2))) * w, total, fnp.min(e, axes)
+
+
+SEGMENTED = [
+    (3, 5, 4, 7),
+    (2, 3, 16),
+    (9, 4, 33),
+    (1, 5, 20),
+    (4, 1, 20),
+    (70, 2, 40),
+    (3, 2, 1, 700),
+    (40, 3, 5),
+]
+
+
+@pytest.mark.parametrize("scratch", [0, 1 << 17])
+@pytest.mark.parametrize("shape", SEGMENTED, ids=str)
+@pytest.mark.parametrize("program", [standardize, share])
+def test_rows_may_lie_in_segments(program, shape, scratch, monkeypatch):
+    monkeypatch.setattr(rows, "SCRATCH", scratch)
+    random = np.random.default_rng(len(shape))
+    x = np.asarray(random.standard_normal(shape)).astype(np.float32)
+    for own in ((1, shape[1], *(1,) * (len(shape) - 2)), shape):
+        w = random.random(own).astype(np.float32) + 0.5
+        got, want = (f(x, w) for f in (fx.jit(lambda x, w: program(x, w)), program))
+        for y, z in zip(got if program is share else (got,), want if program is share else (want,)):
+            np.testing.assert_allclose(y, z, rtol=1e-4, atol=1e-6)
+        pull = fx.grad(lambda x, w: fnp.sum(fnp.sin(fx.tree.leaves(program(x, w))[0])), (0, 1))
+        exact = x.astype(float), w.astype(float)
+        for y, z in zip(fx.jit(pull)(*exact), pull(*exact)):
+            np.testing.assert_allclose(y, z, rtol=1e-10, atol=1e-14)
+
+
+def test_a_normalization_of_channels_is_one_group():
+    x, w = np.ones((4, 3, 5, 8)), np.ones((1, 3, 1, 1))
+    assert operations(standardize, x, w) == ["fused"]
+    assert operations(standardize, x[..., :1, :8], w).count("fused") > 1  # whose segments are short
+
+
 def test_columns_are_not_taken_for_rows():
     x = np.arange(256.0).reshape(16, 16)
     for program in (

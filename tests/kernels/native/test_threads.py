@@ -63,6 +63,9 @@ PROGRAMS = {
     "outer": lambda: [fnp.einsum("bi,bj->bij", numbers(9, 33), numbers(9, 70))],
     "pool": train(lambda x: F.max_pool2d(x, 3, 2), (5, 7, 20, 20)),
     "rows": differentiate(lambda x: nn.softmax(x, axis=-1) * x, (301, 137)),
+    "rows in segments": train(
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), (5, 37, 4, 9), (37,), (37,)
+    ),
     "scatter": train(lambda w: F.embedding(torch.arange(3000) % 37, w), (37, 40)),
     "streams": lambda: [
         *(random.normal(random.key(0), (s, 3001)) for s in (1, 7)),

@@ -13,7 +13,7 @@ import torch
 
 import fxgrad.compat as fxt
 import fxgrad.compat.functorch
-from fxgrad.compat.door.modules import open_module
+from fxgrad.compat.door.modules import TORCH
 from tests.parity.compat.test_creation import built_in
 
 BOTH = [fxt, torch]
@@ -264,7 +264,7 @@ def test_steps_of_functional_derivatives():
         return found
 
     theirs = run(torch, torch.autograd.functional)
-    assert run(fxt, open_module("torch.autograd.functional", {})) == theirs
+    assert run(fxt, TORCH.open_module("torch.autograd.functional", {})) == theirs
 
 
 DTYPES = [n for n in dir(torch) if isinstance(getattr(torch, n), torch.dtype)]

@@ -12,6 +12,7 @@ import pytest
 
 import fxgrad.compat as fxt
 from fxgrad.compat._declare.operation import OPERATIONS, Operation
+from fxgrad.compat._declare.spaces import load_families
 from tests.parity.compat import differences
 from tests.parity.compat.answers import answer
 from tests.parity.compat.case import gathered
@@ -69,6 +70,7 @@ def bare(case) -> str:
 
 
 def test_every_operation_has_a_case(monkeypatch):
+    load_families()
     used = set()
     call = Operation.__call__
 

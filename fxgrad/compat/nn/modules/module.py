@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from ....extend import is_differentiable
-from ..._core.dtypes import as_numpy_dtype, is_dtype
+from ..._core.dtypes import as_numpy_dtype
 from ..._core.tensor import Tensor
 from ..._make.creation import empty_like
 from ...autograd.grad_mode import no_grad
@@ -24,6 +24,7 @@ from .call_hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from .destination import parse_to
 from .state import StateMixin
 
 
@@ -433,13 +434,9 @@ class Module(CallMixin, StateMixin):
         Raises:
             TypeError: the dtype is neither floating nor complex.
         """
-        for given in args:
-            if isinstance(given, Tensor):
-                dtype, device = given.dtype, given.device
-            elif is_dtype(given):
-                dtype = given
-            elif given is not None and not isinstance(given, bool):
-                device = given
+        device, dtype, _, memory_format = parse_to(
+            *args, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format
+        )
         if dtype is not None and not is_differentiable(as_numpy_dtype(dtype)):
             raise ArgumentError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}",

@@ -1,24 +1,3 @@
-"""All operations of nn.functional."""
+"""The operations of nn.functional that most programs use; `ops.rare` has the others."""
 
-from . import (
-    activation,
-    alignment,
-    attention,
-    classes,
-    convolution,
-    distance,
-    dropout,
-    embedding,
-    fractional,
-    grids,
-    linear,
-    loss,
-    multi_head,
-    normalization,
-    packing,
-    padding,
-    pooling,
-    recurrent,
-    resampling,
-    softmax,
-)
+from . import activation, padding, softmax

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....extend import CURRENT, aval_of, ops, use_context
+from ....extend import CURRENT, aval_of, costs, ops, use_context
 from ..._core.dtypes import finfo, from_numpy_dtype
 from ..._core.inplace import ensure_modifiable
 from ..._core.modes import with_modes
@@ -93,8 +93,10 @@ class RowStatistics(Statistics):
 class NormLayout:
     """The layout of a normalization: the input is reshaped to `inner` and normalized over `axes` of that; weight and
     bias, of the shape `own`, are reshaped to `weights`, which has as many axes. The last axes along which these are
-    repeated, if there are any, are `inside` a row: a row is what has one weight. `joint` are the axes over which what
-    has one weight is summed. Mean and variance have the shape `kept`, and `statistics` without axes of length one."""
+    repeated, if there are any, are `inside` a row: a row is what has one weight, and `rows` the shape in which each has
+    its own, unless all that is normalized together has one. `joint` are the axes over which what has one weight is
+    summed: all, if what is read for that is still in the cache when it is read again. Mean and variance have the shape
+    `kept`, and `statistics` without axes of length one."""
 
     def __init__(
         self, inner: tuple[int, ...], axes: tuple[int, ...], weights: tuple[int, ...], own: tuple[int, ...]
@@ -104,8 +106,10 @@ class NormLayout:
         self.inside = tuple(range(last, len(inner)))
         self.kept = tuple(1 if i in axes else n for i, n in enumerate(inner))
         self.statistics = tuple(n for i, n in enumerate(inner) if i not in axes)
-        self.rows = (*inner[:last], *weights[last:])
-        self.joint = self.inside or (axes if all(weights[a] == 1 for a in axes) else ())
+        has_one = all(weights[a] == 1 for a in axes)
+        self.rows = weights if has_one else (*inner[:last], *weights[last:])
+        short = prod(inner[a] for a in axes) <= costs.NEAR_CACHE_ENTRIES
+        self.joint = axes if has_one and (short or not self.inside) else self.inside
 
     def reshape(self, x, weight, bias) -> list[Any]:
         """Reshape input, weight and bias, or their tangents, so that each row gets its own weight."""
@@ -113,7 +117,7 @@ class NormLayout:
         for v in (weight, bias):
             if v is not None:
                 v = ops.reshape(v, shape=self.weights)
-                v = ops.broadcast_to(v, shape=self.rows) if self.inside else v
+                v = ops.broadcast_to(v, shape=self.rows) if self.inside and self.rows != self.weights else v
             found.append(v)
         return found
 

@@ -327,6 +327,8 @@ class LoopPlan:
 class RecurrentLayer(Composite):
     """A layer as a primitive of the tape: a scan, or a loop for arrays of one floating-point dtype."""
 
+    formula = None  # the loop is faster
+
     @property
     def kind(self) -> str:
         """The kind of its steps."""
