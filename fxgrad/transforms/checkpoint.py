@@ -198,6 +198,23 @@ def stage_backward(
     return staged, found
 
 
+def checkpoint_segment(graph: Graph, policy: Callable[..., bool] | None) -> Graph:
+    """Return the Graph of a segment between decisions as one step, of which reverse mode keeps the inputs. One with
+    effects stays as it is: they happen once."""
+    if not graph.equations or any(equation.effectful for equation in graph.equations):
+        return graph
+    closed, _ = graph.lift_captured()
+    params = {"graph": closed} if policy is None else {"graph": closed, "policy": policy}
+
+    def run(*values: Any) -> Any:
+        return remat_call(*values, **params)
+
+    (step,) = stage(run, closed.in_avals, graph.name).equations
+    inputs = [*graph.captured, *graph.inputs]
+    whole = Equation(step.primitive, inputs, graph.outputs, step.params, graph.equations[-1].site)
+    return Graph(graph.inputs, [whole], graph.outputs, graph.captured, graph.name)
+
+
 @api_boundary
 def checkpoint_name(x: Any, name: str) -> Any:
     """Return `x`, an intermediate value of any shape and dtype, under a name that policies of `checkpoint` know.
@@ -268,7 +285,8 @@ def checkpoint(
         )
     static = as_argnums(static_argnums)
     if isinstance(fun, jit) and fun.options["control"] == "follow":
-        return cast(Any, fun).checkpoint(policy, static)
+        wrap, remake = partial(checkpoint_segment, policy=policy), partial(checkpoint, policy=policy)
+        return cast(Any, fun).wrap_segments(wrap, remake, static)
     policies = {} if policy is None else {"policy": policy}
 
     @api_boundary

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fxgrad.numpy as fnp
-from fxgrad.transforms.follow import program
+from fxgrad.transforms.follow import operands, program
 
 from .test_follow import check_same
 
@@ -384,6 +384,38 @@ def with_namespaces(x, y):
     return x, settings.seen
 
 
+def over_lists(x, y):
+    total = 0.0
+    for v in [x, y, x + y, x - y, 2 * x, 3 * y, x * y]:
+        if v > 1:
+            total = total + v
+        else:
+            total = total - 0.5 * v
+    for i, (a, b) in enumerate(zip((x, y, x, y, x), [1.0, 2.0, 3.0, 4.0, 5.0])):
+        total = total + a if a < b else total - i * b
+    for v in reversed([x, y, x + y]):
+        total = total + (v if v > 2 else bounded_below(v))
+    return total
+
+
+def in_methods(x, y):
+    class Walk:
+        def __init__(self, place):
+            self.place = place
+
+        def run(self, bound):
+            for i in range(12):
+                if self.place > bound:
+                    self.place = self.place - i
+                else:
+                    self.place = self.place + 0.5 * i
+            return self.place
+
+    walk = Walk(x)
+    place = walk.run(y)
+    return place
+
+
 CASES = [(3.0, 2.0), (1.0, 2.0), (2.0, 3.0), (10.0, 1.0), (0.5, 0.5), (-1.0, 4.0), (40.0, 0.3)]
 
 
@@ -406,7 +438,15 @@ CASES = [(3.0, 2.0), (1.0, 2.0), (2.0, 3.0), (10.0, 1.0), (0.5, 0.5), (-1.0, 4.0
         ),
         *(guarded, finished, recursive, comprehended, zipped, with_defaults, with_objects, with_own_range),
         *(written_into, of_roots, of_views, indexed, listed_by_number, bounded, in_expressions),
-        *(changed_meanwhile, counted, generated_in_loops, within_blocks, with_namespaces),
+        *(
+            over_lists,
+            in_methods,
+            changed_meanwhile,
+            counted,
+            generated_in_loops,
+            within_blocks,
+            with_namespaces,
+        ),
         *(with_numbers, with_division, with_growth, with_sets, with_slices),
     ],
     ids=lambda f: f.__name__,
@@ -414,3 +454,15 @@ CASES = [(3.0, 2.0), (1.0, 2.0), (2.0, 3.0), (10.0, 1.0), (0.5, 0.5), (-1.0, 4.0
 def test_states(function: Any, monkeypatch: Any):
     monkeypatch.setattr(program, "FOLLOWED_TURNS", 1)  # loops at once
     check_same(function, *CASES, *CASES[::-1], max_paths=300)
+
+
+@pytest.mark.skipif(not operands.IS_READABLE, reason="the stack is not read: each way is one of its own")
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [(over_lists, 20), (in_methods, 30), (generated_in_loops, 8), (within_blocks, 6), (in_expressions, 40)],
+    ids=lambda v: getattr(v, "__name__", ""),
+)
+def test_ways_meet_again(function: Any, most: int):
+    """Where operands are on the stack: iterators of loops, exits of blocks, parts of expressions."""
+    random = np.random.default_rng(0)
+    check_same(function, *[tuple(random.uniform(0.5, 5, 2)) for _ in range(40)], max_paths=most)

@@ -10,21 +10,19 @@ from ...core import pytree, source_info
 from ...core.aval import aval_of
 from ...core.devices import CPU, DEFAULT_DEVICE
 from ...core.errors import UnsupportedError
-from ...core.graph import Var
+from ...core.graph import Graph, Var
 from ...core.interpreter import CURRENT, Tracer, api_boundary, leave_library
-from ..checkpoint import checkpoint
 from ..jit import as_argnums, function_name, jit
-from .checkpointed import checkpoint_segment
 from .following import FollowInterpreter, explore
 from .program import Program
 from .segments import Segments
 
 
 class FollowingJit(jit):
-    """A function that is staged from one decision to the next. `checkpointed`, where set, is the function of which this
-    one keeps less on the way back, and the policy that says what."""
+    """A function that is staged from one decision to the next. `wrapped`, where set, says what is done to the Graphs of
+    segments, and how this one is made of another."""
 
-    checkpointed: tuple[FollowingJit, Any] | None = None
+    wrapped: tuple[Callable[[Graph], Graph], Callable[..., Any], FollowingJit] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(CURRENT.get().interpreter, FollowInterpreter):  # which goes on inside
@@ -84,22 +82,23 @@ class FollowingJit(jit):
         program = Program(
             partial(explore, fun, structure), inputs, self.max_paths, self.fastmath, function_name(self.fun)
         )
-        if self.checkpointed is not None:
-            program.wrap = partial(checkpoint_segment, policy=self.checkpointed[1])
+        if self.wrapped is not None:
+            program.wrap = self.wrapped[0]
         return program
 
-    def checkpoint(self, policy: Any, static: tuple[int, ...]) -> FollowingJit:
-        """Return the function of which reverse mode keeps what there is at each decision, and what a policy says."""
+    def wrap_segments(self, wrap: Any, remake: Any, static: tuple[int, ...]) -> FollowingJit:
+        """Return the function whose segments are wrapped. `remake` makes it anew from this one."""
         fixed = (*as_argnums(self.options["static_argnums"]), *static)
-        made = cast(FollowingJit, jit(self.fun, **self.options | {"static_argnums": fixed}))
-        made.checkpointed = self, policy
+        options: dict[str, Any] = {**self.options, "static_argnums": fixed}
+        made = cast(FollowingJit, jit(self.fun, **options))
+        made.wrapped = wrap, remake, self
         return made
 
     def __reduce__(self) -> Any:
-        if self.checkpointed is None:
+        if self.wrapped is None:
             return super().__reduce__()
-        base, policy = self.checkpointed
-        return partial(checkpoint, policy=policy), (base,)
+        _, remake, base = self.wrapped
+        return remake, (base,)
 
 
 def followed(function: Any) -> Any:

@@ -45,7 +45,7 @@ class Counter:
 
     def bound(self, value: Any) -> None:
         """Tell a traced value between which numbers it is, so that an index needs no check."""
-        if isinstance(value, Tracer) and value.is_number and type(self.start) is type(self.stop) is int:
+        if getattr(value, "is_number", False) and type(self.start) is type(self.stop) is int:
             value.bounds = (min(self.start, self.stop + 1), max(self.start, self.stop - 1))
 
     def promote(self, tracer: Any) -> None:

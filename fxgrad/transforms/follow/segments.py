@@ -9,10 +9,10 @@ import numpy as np
 
 from ...core import picture
 from ...core.graph_text import Line
+from .program import Node, Program, Way
 
 if TYPE_CHECKING:
     from ...core.graph import Graph
-    from .program import Node, Program, Way
 
 
 class Segments:
@@ -47,7 +47,7 @@ class Segments:
         self.numbers: dict[int, int] = {}
         self.ways = [*program.ways()]
         for way in self.ways:
-            if is_decision(way.target):
+            if isinstance(way.target, Node):
                 self.numbers.setdefault(id(way.target), 1 + len(self.numbers))
         self.times = {id(way): way.times for way in self.ways}
         self.graphs: dict[tuple[int, str], Graph] = {
@@ -74,7 +74,7 @@ class Segments:
         while pending:
             way, head, body = pending.pop()
             node, text = way.target, f"{head}{self.label(way)}"
-            if not is_decision(node):
+            if not isinstance(node, Node):
                 yield Line(f"{text} → end")
                 continue
             number = self.number(node)
@@ -97,7 +97,7 @@ class Segments:
         drawing.node("0", "start", shape="ellipse")
         for way in self.ways:
             node = way.target
-            if is_decision(node):
+            if isinstance(node, Node):
                 target = str(self.number(node))
                 drawing.node(target, quoted(f"{target}: {question_of(node)}"))
             else:
@@ -124,11 +124,6 @@ class Segments:
 
     def _repr_mimebundle_(self, **wanted: Any) -> dict[str, str]:
         return picture.show(self.draw, self.lines())
-
-
-def is_decision(target: Any) -> bool:
-    """Whether a way leads to a decision, and not to the end."""
-    return hasattr(target, "question")
 
 
 def answer_of(way: Way) -> str:

@@ -1,8 +1,8 @@
 """What a frame of Python holds on its stack of operands, below the operation that it carries out.
 
 A frame tells its variables, but not the operands of unfinished expressions, the iterators of its `for` loops, or the
-exits of its `with` blocks. How many there are follows from the code: every instruction says how it changes the depth
-of the stack.
+exits of its `with` blocks. How many there are, and which were loaded from variables, follows from the code: every
+instruction says how it changes the depth of the stack.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...core.interpreter import Tracer
+from .operands import IS_READABLE, operand
 
 # Operations that run other code, and push one result afterwards, or take what they need and jump.
 PUSHING = (
@@ -32,6 +33,7 @@ PUSHING = (
     "UNARY_",
     "TO_BOOL",
     "FOR_ITER",
+    "YIELD_VALUE",
 )
 STORING = ("STORE_SUBSCR", "DELETE_SUBSCR", "STORE_ATTR")  # which push nothing
 JUMPING = ("POP_JUMP", "JUMP_IF")
@@ -51,7 +53,7 @@ CONSUMING = (
     "JUMP_FORWARD",
     "JUMP_BACKWARD",
 )
-ENDING = ("JUMP_FORWARD", "JUMP_BACKWARD", "RETURN", "RAISE_VARARGS", "RERAISE")
+ENDING = ("JUMP_FORWARD", "JUMP_BACKWARD", "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
 
 
 def hidden_depth(code: CodeType, lasti: int) -> int | None:
@@ -61,23 +63,29 @@ def hidden_depth(code: CodeType, lasti: int) -> int | None:
     index = bisect.bisect_right(offsets, lasti) - 1  # the offset may be that of an instruction's cache
     depth = depths.get(offsets[index])
     name = instructions[index].opname
+    if name == "RESUME" and depth:  # of a generator, for which it pushes what is sent to it
+        return depth - 1
     if depth is None or not name.startswith(PUSHING + STORING + JUMPING):
         return None
     return depth + effect(instructions[index], False) - name.startswith(PUSHING)
 
 
-def hidden_values(frame: types.FrameType) -> tuple[int | None, set[Any]]:
-    """Return how many of these values the variables of a frame do not tell, and the names of those that tell the
-    others: what was loaded from a variable that nobody has assigned to since. Constants are told by the code."""
+def hidden_values(frame: types.FrameType) -> tuple[list[int] | None, set[Any]]:
+    """Return the places of those of these values that no variable of a frame tells, from the bottom of the stack on,
+    and the names of the variables that tell the others: what was loaded from a variable that nobody has assigned to
+    since. Constants are told by the code."""
     depth = hidden_depth(frame.f_code, frame.f_lasti)
     if depth is None:
         return None, set()
     offsets, origins = stack_depths(frame.f_code)[0], stack_origins(frame.f_code)
     held = origins.get(offsets[bisect.bisect_right(offsets, frame.f_lasti) - 1])
     if held is None or len(held) < depth:
-        return depth, set()
-    known = [origin for origin in held[:depth] if origin is not None and is_known(origin, frame)]
-    return depth - len(known), {name for origin in known for name in names_of(origin)}
+        return [*range(depth)], set()
+    known = {
+        i: origin for i, origin in enumerate(held[:depth]) if origin is not None and is_known(origin, frame)
+    }
+    names = {name for origin in known.values() for name in names_of(origin)}
+    return [i for i in range(depth) if i not in known], names
 
 
 def is_known(origin: dis.Instruction, frame: types.FrameType) -> bool:
@@ -146,6 +154,10 @@ def names_of(instruction: dis.Instruction) -> set[Any]:
 
 def effect(instruction: dis.Instruction, jumps: bool) -> int:
     """Return by how much an instruction deepens the stack."""
+    if (
+        instruction.opname == "RETURN_GENERATOR"
+    ):  # for whoever asks: the generator that goes on has None there
+        return 1
     has_argument = instruction.opcode >= dis.HAVE_ARGUMENT
     return dis.stack_effect(instruction.opcode, instruction.arg if has_argument else None, jump=jumps)
 
@@ -176,7 +188,7 @@ def stack_depths(code: CodeType) -> tuple[list[int], list[dis.Instruction], dict
 
 JUMPS = frozenset([*dis.hasjrel, *dis.hasjabs])
 CONVERSIONS = (bool, int, float, complex, operator.index)  # functions of C that ask their argument once
-ASKING_ONCE = (*JUMPING, "TO_BOOL", "UNARY_NOT", "FOR_ITER")  # other operations that do
+ASKING_ONCE = (*JUMPING, "TO_BOOL", "UNARY_NOT")  # other operations that do
 LOADS = ("LOAD_GLOBAL", "LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_DEREF", "LOAD_NAME")
 
 
@@ -186,7 +198,13 @@ def enters(frame: types.FrameType, code: CodeType) -> bool:
     instruction = current_instruction(frame)
     if instruction.opname.startswith("CALL"):
         return any(part is code for part in codes_of(callee(frame)))
-    return instruction.opname in ("LOAD_ATTR", "FOR_ITER")
+    return instruction.opname == "LOAD_ATTR" or (instruction.opname == "FOR_ITER" and not hides_steps(frame))
+
+
+def hides_steps(frame: types.FrameType) -> bool:
+    """Return whether the iterator of the loop that a frame goes on with asks others, and holds their answers."""
+    depth = hidden_depth(frame.f_code, frame.f_lasti)
+    return bool(depth and IS_READABLE and isinstance(operand(frame, depth - 1), (enumerate, zip, reversed)))
 
 
 def asks_once(frame: types.FrameType, is_equality: bool) -> bool:
@@ -198,6 +216,8 @@ def asks_once(frame: types.FrameType, is_equality: bool) -> bool:
     if instruction.opname.startswith("CALL"):
         called = callee(frame)
         return any(called is conversion for conversion in CONVERSIONS)
+    if instruction.opname == "FOR_ITER":
+        return not hides_steps(frame)
     return instruction.opname.startswith(ASKING_ONCE)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -27,6 +28,7 @@ from ...core.key import key_of
 from ...core.surface import is_box
 from .namespace import LIBRARIES as IGNORED
 from .namespace import Counter, Loop, Namespace
+from .operands import IS_READABLE, operand
 from .stack import global_names, hidden_values
 
 MOST_OBJECTS = 20_000  # objects that a state is read from
@@ -54,6 +56,10 @@ OF_C = (  # what the class of an extension consists of
         types.GetSetDescriptorType,
         types.BuiltinFunctionType,
     ),
+)
+ITERATORS = (  # of Python's, which tell what they iterate over, and where they are
+    *map(type, (iter([]), iter(()), iter(range(0)), iter(range(1 << 99)), reversed([]), iter(""))),
+    *(enumerate, zip, reversed),
 )
 CONTAINERS = (tuple, list, dict, set, frozenset)
 LIBRARIES = (
@@ -125,11 +131,17 @@ class State:
         self.kept, self.seen = [], {}
 
     # -- reading -------------------------------------------------------------------------------------------------
-    def read_frame(self, depth: int, frame: types.FrameType, counters: Sequence[Counter]) -> None:
-        """Read the variables of a frame and the counters of its loops, which must be all that its stack hides."""
-        count, loaded = hidden_values(frame)
-        if count != len(counters):
+    def read_frame(self, depth: Any, frame: types.FrameType, counters: Sequence[Counter]) -> None:
+        """Read the variables of a frame, the counters of its loops, and what else its stack hides."""
+        hidden, loaded = hidden_values(frame)
+        if hidden is None or not (IS_READABLE or len(hidden) == len(counters)):
             raise UnseenError
+        if IS_READABLE:
+            found = [operand(frame, index) for index in hidden]
+            counters = [value for value in found if type(value) is Counter]
+            for index, value in zip(hidden, found):
+                if type(value) is not Counter:
+                    self.read((depth, "operand", index), value)
         for name, value in [*frame.f_locals.items()]:
             write = None if name in loaded else functools.partial(write_local, frame, name)
             self.read((depth, name), value, write)
@@ -189,6 +201,19 @@ class State:
                 write = functools.partial(write_shown, tracer, index, place if is_tuple else None)
                 self.read((name, index, place), entry, write)
 
+    def read_generator(self, name: Any, generator: Any) -> None:
+        """Read a generator: where it stands, if it does not run, and what its frame holds."""
+        frame = generator.gi_frame
+        self.add(name, (generator.gi_code, generator.gi_running, frame and frame.f_lasti))
+        if frame is None or generator.gi_running:  # then it is among the frames of the program
+            return
+        if inspect.getgeneratorstate(generator) == inspect.GEN_CREATED:
+            for part, value in [*frame.f_locals.items()]:
+                self.read((name, part), value)
+            self.read_globals(name, frame.f_code, frame.f_globals)
+        else:
+            self.read_frame((name, "frame"), frame, [])
+
     def read_cell(self, name: Any, cell: Any) -> None:
         """Read the cell of an array that can be written into; one that is a view may hold what it has read before."""
         self.add(name, type(cell))
@@ -232,6 +257,9 @@ class State:
             self.add(name, (kind, *layout, blake2b(value.tobytes()).digest()))
         elif getattr(kind, "_fx_is_cell", False):
             self.read_cell(name, value)
+            return
+        elif kind is types.GeneratorType:
+            self.read_generator(name, value)
             return
         elif isinstance(value, type):
             self.add(name, Same(value))
@@ -346,6 +374,9 @@ def children_of(value: Any) -> Iterator[tuple[Any, Any]]:
     elif kind is np.ndarray and not value.dtype.hasobject:
         if value.base is not None:
             yield "base", value.base
+    elif kind in ITERATORS:
+        _, parts, *rest = value.__reduce__()
+        yield from enumerate((*parts, *rest))
     elif isinstance(value, Interpreter) or hasattr(kind, "__next__") or not is_plain_class(kind):
         raise UnseenError
     else:
