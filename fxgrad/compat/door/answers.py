@@ -78,6 +78,7 @@ ANSWERS = {
     "torch.onnx.register_custom_op_symbolic": do_nothing,
     "torch.onnx.symbolic_helper.parse_args": lambda *args, **options: hand_back,
     "torch.distributed.elastic.multiprocessing.errors.record": hand_back,
+    "torch.distributed.rpc.api._require_initialized": hand_back,
     "torch.fx._compatibility.compatibility": lambda *args, **options: hand_back,
     "torch.utils.data.functional_datapipe": lambda *args, **options: hand_back,
     "torch.onnx.unregister_custom_op_symbolic": do_nothing,

@@ -20,8 +20,8 @@ SAME = """
     nn nn.attention nn.common_types nn.functional nn.grad nn.init nn.modules nn.parallel nn.parameter
     nn.utils nn.utils._named_member_accessor nn.utils.parametrizations nn.utils.parametrize nn.utils.prune nn.utils.rnn
     nn.utils.stateless ops optim optim.lr_scheduler optim.swa_utils overrides profiler quasirandom random return_types
-    serialization signal signal.windows sparse special testing types utils utils._contextlib utils._foreach_utils utils._pytree utils.checkpoint utils.data
-    utils.dlpack utils.hooks utils.tensorboard utils.weak version xpu
+    serialization signal signal.windows sparse special testing types utils utils._contextlib utils._foreach_utils
+    utils._pytree utils.checkpoint utils.data utils.dlpack utils.hooks utils.tensorboard utils.weak version xpu
 """
 
 # Names that are elsewhere here: in a package around, in one of its files if they are private, or in one of HOMES.

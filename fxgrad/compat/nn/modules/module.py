@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from ....extend import is_differentiable
-from ..._core.dtypes import as_numpy_dtype, is_dtype
+from ..._core.dtypes import as_numpy_dtype
 from ..._core.tensor import Tensor
 from ..._make.creation import empty_like
 from ...autograd.grad_mode import no_grad
