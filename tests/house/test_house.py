@@ -50,6 +50,7 @@ FLOORS = [
         "ad_checkpoint",
         "custom_batching",
         "distributed",
+        "doors",
         "experimental",
         "flatten_util",
         "missing",
@@ -72,8 +73,8 @@ COMPAT_FLOORS = [
     "optim", "amp", "utils", "testing", "cuda", "door", "serialization", "distributions",
 ]  # fmt: skip
 COMPAT_FACES = {
-    "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "fft",
-    "functorch", "futures", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "random",
+    "__config__", "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "fft",
+    "functorch", "futures", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "quasirandom", "random",
     "return_types", "signal", "special", "storage", "types", "version",
 }  # fmt: skip
 

@@ -131,7 +131,8 @@ def overrides_functions(x: Any) -> bool:
     own = getattr(type(x), "__torch_function__", None)
     if own is None or getattr(own, "__func__", own) in (call_and_convert, call_plainly):
         return False
-    return not any(c.__module__ == "torch" or c.__module__.startswith("torch.") for c in type(x).__mro__)
+    others = [c for c in type(x).__mro__ if c is not Tensor]  # which may say that it is torch's: see `door`
+    return not any(c.__module__ == "torch" or c.__module__.startswith("torch.") for c in others)
 
 
 def is_tensor_like(inp: Any) -> bool:

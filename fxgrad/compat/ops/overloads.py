@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from .._core.absence import is_asked, make_absent
 from .._declare.operation import OPERATIONS
 from .._declare.spaces import SPACES, load_families
 
@@ -93,9 +94,13 @@ class AtenOperation:
                 return function(*args, **kwargs)
         raise NotImplementedError(f"{self} is called by another function, and cannot be called itself")
 
-    def __getattr__(self, overload: str) -> AtenOperation:
+    def __getattr__(self, overload: str) -> Any:
         if overload in OVERLOADS.split():
             return self
+        if not overload.startswith("__") and not is_asked():  # named, as in a table of operations
+            return make_absent(
+                f"torch.ops.aten.{self._opname}.{overload}", "no overload is known by this name here"
+            )
         raise AttributeError(f"The underlying op of 'aten.{self._opname}' has no overload name '{overload}'")
 
     def __str__(self) -> str:
@@ -112,11 +117,15 @@ class AtenNamespace:
     <OpOverload(op='aten.mm', overload='default')>
     >>> hasattr(torch.ops.aten, "linear")  # which is made of others
     False
+
+    Others can be named, as in tables of operations, and not be called.
     """
 
-    def __getattr__(self, name: str) -> AtenOperation:
+    def __getattr__(self, name: str) -> Any:
         if name not in aten_names() and not is_called_by_name(name):
-            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+            if name.startswith("__") or is_asked():
+                raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+            return make_absent(f"torch.ops.aten.{name}", "no operation is known by this name here")
         return aten_operation(name)
 
     def __dir__(self) -> list[str]:
