@@ -74,8 +74,8 @@ COMPAT_FLOORS = [
 ]  # fmt: skip
 COMPAT_FACES = {
     "__config__", "__init__", "__main__", "_surface", "accelerator", "backends", "compiler", "fft",
-    "functorch", "futures", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "quasirandom", "random",
-    "return_types", "signal", "special", "storage", "types", "version",
+    "functorch", "futures", "jit", "library", "linalg", "multiprocessing", "overrides", "profiler", "quasirandom",
+    "random", "return_types", "signal", "special", "storage", "types", "version",
 }  # fmt: skip
 
 # The rooms of which other surfaces, and interpreters of the user's own, take what `fxgrad.extend` names.

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from . import arrays, engine
+from . import arrays
 from .ir import I32, I64, PTR, Function, Type, Value, fma
+from .processor import vector_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,12 +19,12 @@ EXPONENT = {"float": 0x7F800000, "double": 0x7FF0000000000000}  # all set in wha
 
 
 def lanes(element: str) -> int:
-    return engine.vector_bytes() * 8 // Type(element).bits
+    return vector_bytes() * 8 // Type(element).bits
 
 
 def registers() -> int:
     """How many vectors the processor keeps at hand."""
-    return 16 if engine.vector_bytes() == 32 else 32
+    return 16 if vector_bytes() == 32 else 32
 
 
 def smaller(a: Value, b: Value | int) -> Value:

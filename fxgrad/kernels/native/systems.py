@@ -376,21 +376,25 @@ def write_mirrored(w: StepWriter, e: Equation) -> None:
     """Write a Hermitian matrix from one of its triangles."""
     x, upper = operand_of(w, e, e.inputs[0]), e.params["upper"]
 
-    def entry(position: Position) -> Value:
-        *stack, i, j = position
-        if isinstance(i, int) and isinstance(j, int):
-            low, high = min(i, j), max(i, j)
-        else:
-            i, j = (w.function.constant(0, I64) + k for k in (i, j))
-            low, high = i.intrinsic("smin", j), i.intrinsic("smax", j)
-        value = x.at((*stack, low, high) if upper else (*stack, high, low))
+    def entry(position: Position) -> Any:
+        *stack, row, column = position
+        if isinstance(row, int) and isinstance(column, int):
+            low, high = min(row, column), max(row, column)
+            value = x.at((*stack, low, high) if upper else (*stack, high, low))
+            return conjugate_below(value, (row <= column) if upper else (row >= column), row == column)
+        i, j = (w.function.constant(0, I64) + k for k in (row, column))
+        least, most = i.intrinsic("smin", j), i.intrinsic("smax", j)
+        value = x.at((*stack, least, most) if upper else (*stack, most, least))
+        return conjugate_below(value, i.equals(least if upper else most), i.equals(j))
+
+    def conjugate_below(value: Any, is_given: Any, is_diagonal: Any) -> Any:
+        """Of complex numbers, conjugate what stands in the other triangle; the diagonal is real."""
         if not isinstance(value, Complex):
             return value
         real, imag = value
         zero = w.function.constant(0.0, imag.type)
-        if isinstance(low, int):
-            return Complex(real, zero if i == j else imag if (i == low) == upper else -imag)
-        kept = i.equals(low if upper else high).select(imag, -imag)
-        return Complex(real, i.equals(j).select(zero, kept))
+        if isinstance(is_given, bool):
+            return Complex(real, zero if is_diagonal else imag if is_given else -imag)
+        return Complex(real, is_diagonal.select(zero, is_given.select(imag, -imag)))
 
     write_entries(w, e, entry)

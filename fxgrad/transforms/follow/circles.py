@@ -9,13 +9,12 @@ that nobody has given yet, ends the loop, and Python goes on from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import ops
-from ...control.branches import switch_call
-from ...control.loops import while_call
 from ...core.aval import PLAIN, Aval
 from ...core.graph import Literal, Var
 from ...core.interpreter import PrimalTracer
@@ -53,7 +52,7 @@ class Circle:
             fixed, (number, *rest) = operands[:places], operands[places:]
             if len(branches) == 1:
                 return branches[0](*fixed, *rest)
-            return switch_call(number, *fixed, *rest, branches=tuple(branches))
+            return stands_above("branches").switch_call(number, *fixed, *rest, branches=tuple(branches))
 
         self.body = stage(body, [*avals, *state], "circle")
         self.cond = stage(lambda *operands: [operands[places] >= 0], [*avals, *state], "circle")
@@ -106,7 +105,7 @@ class Circle:
         state = [registers[v] if v in registers else nothing(v.aval) for v in self.carried]
         times = [np.int64(0)] * len(self.ways)
         params = {"cond": self.cond, "body": self.body, "consts": len(fixed), "max_steps": None}
-        number, *rest = while_call(*fixed, np.int64(self.numbers[way]), *times, *state, **params)
+        number, *rest = stands_above("loops").while_call(*fixed, np.int64(self.numbers[way]), *times, *state, **params)
         for one, count in zip(self.ways, rest):
             one.times += int(known_value(count))
         for variable, value in zip(self.carried, rest[len(times) :]):
@@ -119,6 +118,11 @@ class Circle:
         return all(
             [type(known_value(registers.get(v, 0))) in PLAIN for v in (*self.constants, *self.carried)]
         )
+
+
+def stands_above(module: str) -> Any:
+    """Return a module of `fxgrad.control`, whose rules are made by transforms; it is loaded with the first circle."""
+    return import_module(f"fxgrad.control.{module}")
 
 
 def known_value(value: Any) -> Any:

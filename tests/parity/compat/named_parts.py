@@ -82,7 +82,9 @@ print(_pytree.is_structseq_instance(torch.ones(2).sort()), _pytree.is_structseq(
 
 print(collate([1, 2], collate_fn_map=default_collate_fn_map), np_str_obj_array_pattern.pattern)
 print(torch.utils.data.default_collate([np.float32(1), np.float32(2)]))
-print(collate([torch.ones(1)] * 2, collate_fn_map={torch.Tensor: lambda batch, collate_fn_map=None: len(batch)}))
+print(
+    collate([torch.ones(1)] * 2, collate_fn_map={torch.Tensor: lambda batch, collate_fn_map=None: len(batch)})
+)
 say(lambda: torch.utils.data.default_collate([np.array(["a"]), np.array(["b"])]), TypeError)
 
 print(torch._C._nn._parse_to("cpu", torch.float64), torch._C._nn._parse_to(dtype=torch.float16))
