@@ -105,7 +105,9 @@ class Circle:
         state = [registers[v] if v in registers else nothing(v.aval) for v in self.carried]
         times = [np.int64(0)] * len(self.ways)
         params = {"cond": self.cond, "body": self.body, "consts": len(fixed), "max_steps": None}
-        number, *rest = stands_above("loops").while_call(*fixed, np.int64(self.numbers[way]), *times, *state, **params)
+        number, *rest = stands_above("loops").while_call(
+            *fixed, np.int64(self.numbers[way]), *times, *state, **params
+        )
         for one, count in zip(self.ways, rest):
             one.times += int(known_value(count))
         for variable, value in zip(self.carried, rest[len(times) :]):
