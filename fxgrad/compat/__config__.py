@@ -1,5 +1,6 @@
 """torch.__config__: what the library was built with, as text."""
 
+from ._read.settings import get_num_interop_threads, get_num_threads
 from .door.version import __version__
 
 
@@ -21,8 +22,6 @@ def parallel_info() -> str:
     >>> "get_num_threads" in torch.__config__.parallel_info()
     True
     """
-    from . import get_num_interop_threads, get_num_threads
-
     return (
         f"torch.get_num_threads() : {get_num_threads()}\n"
         f"torch.get_num_interop_threads() : {get_num_interop_threads()}\n"

@@ -84,6 +84,7 @@ def open_door(door: Door, distribution: Distribution | None = None) -> Opening:
         return Opening(None)
     finder = DoorFinder(door, distribution)
     sys.meta_path.insert(0, finder)
+    door.is_open = True
     return Opening(finder)
 
 
@@ -93,6 +94,7 @@ def close_door(door: Door) -> None:
     if finder is None:
         return
     sys.meta_path.remove(finder)
+    door.is_open = False
     door.disclaim()
     for name in loaded_modules(door):
         del sys.modules[name]

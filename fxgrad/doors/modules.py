@@ -44,6 +44,7 @@ class Door:
 
     def __init__(self) -> None:
         self.library, self.here = next(iter(self.roots.items()))
+        self.is_open = False
         # What functions and classes say of their module when the door is closed.
         self.homes_of_claimed: dict[Any, str] = {}
         # The namespaces that programs reach as attributes of our package, which have no file.
@@ -108,7 +109,9 @@ class Door:
 
     def claim(self, value: Any, name: str) -> None:
         """Have a function of ours, or one of the `classes`, say that it is of the library's module of the same path;
-        where there is none, of the module of this name. Programs choose libraries by that."""
+        where there is none, of the module of this name, while the door is open. Programs choose libraries by that."""
+        if not self.is_open:
+            return
         is_claimed = type(value) is FunctionType or (
             isinstance(value, type) and f"{name}.{value.__name__}" in self.classes
         )
@@ -185,9 +188,8 @@ class DoorModule(ModuleType):
             if part not in names:
                 names |= door.find_elsewhere(name, part)
         self.__dict__.update({n: value for n, value in names.items() if not isinstance(value, ModuleType)})
-        if tree is not door.namespaces:
-            for value in names.values():
-                door.claim(value, name)
+        for value in names.values():
+            door.claim(value, name)
         self.__all__ = sorted(n for n in names if n in self.__dict__ and not n.startswith("_"))
 
     def __getattr__(self, name: str) -> Any:
@@ -230,8 +232,7 @@ class DoorModule(ModuleType):
             value = door.answer(whole)
         if value is None:
             return self._load(door.inventory.entries(self.__name__).get(name))
-        if self._tree is not door.namespaces:
-            door.claim(value, self.__name__)
+        door.claim(value, self.__name__)
         return self.__dict__.setdefault(name, value)
 
     def _entry(self, name: str) -> Entry | None:

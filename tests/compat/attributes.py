@@ -141,6 +141,7 @@ def attributes_of(cls: type) -> dict[str, type]:
             if (
                 not is_protocol(name)
                 and name not in pythons
+                and name != "_abc_impl"  # of abstract classes
                 and base not in (object, BaseException, Exception)
             ):
                 found.setdefault(name, base)

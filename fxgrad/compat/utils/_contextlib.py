@@ -20,7 +20,7 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     Returns:
         A function.
     """
-    enter = ctx if callable(ctx) and not hasattr(ctx, "__enter__") else lambda: ctx
+    enter: Any = ctx if callable(ctx) and not hasattr(ctx, "__enter__") else lambda: ctx
 
     if inspect.isgeneratorfunction(func):
 

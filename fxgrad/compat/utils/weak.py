@@ -9,7 +9,7 @@ from weakref import ReferenceType, ref
 WeakRef = ReferenceType
 
 
-class WeakIdRef(ref):
+class WeakIdRef(ref[Any]):
     """A weak reference that is equal to another one of the same object, and as long as the object lives.
 
     >>> from fxgrad.compat.utils.weak import WeakIdRef
@@ -21,8 +21,7 @@ class WeakIdRef(ref):
     __slots__ = ("_id",)
 
     def __init__(self, key: Any, callback: Callable[[Any], Any] | None = None):
-        super().__init__(key, callback)
-        self._id = id(key)
+        self._id = id(key)  # the reference itself is made by `__new__`
 
     def __hash__(self) -> int:
         return self._id

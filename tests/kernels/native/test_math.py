@@ -14,6 +14,7 @@ from fxgrad.kernels.native import engine
 from fxgrad.kernels.native import math as native
 from fxgrad.kernels.native.ir import I64, PTR, Function, Type
 from fxgrad.kernels.native.math.trigonometric import inverse_pi_rows
+from fxgrad.kernels.native.processor import vector_bytes
 from fxgrad.ops import activation, special
 
 pytestmark = pytest.mark.skipif(engine.mode() == "never", reason="native kernels are switched off")
@@ -161,7 +162,7 @@ def run(code, name, dtype, *operands, result=None):
 
 
 def native_width(dtype):
-    return engine.vector_bytes() // np.dtype(dtype).itemsize
+    return vector_bytes() // np.dtype(dtype).itemsize
 
 
 def error_in_ulp(got, want):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from ..._core.tensor import Tensor
 from ...errors import ArgumentError, TensorError
@@ -111,12 +111,12 @@ class NamedMemberAccessor:
     def get_tensor(self, name: str) -> Tensor:
         """Return a parameter or buffer."""
         module, last = self._split(name)
-        found = getattr(module, last, MISSING)
+        found: Any = getattr(module, last, MISSING)
         if found is MISSING:
             raise AttributeError(f"{module._get_name()} has no attribute `{last}`")
         if found is not None and not isinstance(found, Tensor):
             raise ArgumentError(f"{found} is not an instance of torch.Tensor", hint="the name of a Tensor")
-        return found
+        return cast(Tensor, found)  # or None, where a parameter is not set
 
     def get_tensors(self, names: Iterable[str]) -> list[Tensor]:
         """Return parameters and buffers."""
