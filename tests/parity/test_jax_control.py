@@ -330,8 +330,8 @@ REFUSED = {
     "body changes the dtype": lambda fx, np: of_jax(fx).while_loop(
         lambda v: v[0] > 1, lambda v: v.astype(complex), X
     ),
-    "reverse mode": lambda fx, np: fx.grad(
-        lambda x: of_jax(fx).while_loop(lambda v: v < 5.0, lambda v: v * 2.0, x)
+    "reverse mode": lambda fx, np: fx.jit(
+        fx.grad(lambda x: of_jax(fx).while_loop(lambda v: v < 5.0, lambda v: v * 2.0, x))
     )(1.0),
     "a float as index": lambda fx, np: of_jax(fx).switch(0.5, [lambda: 1.0, lambda: 2.0]),
     "bool()": lambda fx, np: of_jax(fx).scan(lambda c, x: (c if x > 0 else -c, x), 0.0, X),
