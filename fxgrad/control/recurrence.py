@@ -132,6 +132,15 @@ def make_native_while(cond: Graph, body: Graph, consts: int) -> Callable[..., li
     return lambda *operands: None
 
 
+def is_compilable(cond: Graph, body: Graph, consts: int) -> bool:
+    """Whether a while loop can be machine code here."""
+    if engine.mode() == "never":
+        return False
+    from ..kernels.native import recurrence
+
+    return recurrence.admits(functions.gather(body), consts, functions.gather(cond))
+
+
 def numbers_held() -> Iterator[int]:
     """Generate the numbers of entries up to which a value is held in registers, each while it holds."""
     from ..kernels.native.steps import FEW, HELD, MANY

@@ -1,9 +1,10 @@
 """Circles of ways that are taken often, as loops of compiled code.
 
-Where ways lead back to where they begin, the program goes round without Python: a `Circle` is one `while_loop` whose
-carry is the number of the way to take, how often each was taken, and the registers that ways write. A step takes one
-way, and reads from the answer to the decision at its end which way is next. An answer that leads out of the circle, or
-that nobody has given yet, ends the loop, and Python goes on from there.
+Where ways lead back to where they begin, the program goes round without Python; where all of a program that is called
+often can be machine code, it runs so from its start to its end. A `Circle` is one `while_loop` whose carry is the
+number of the way to take, how often each was taken, and the registers that ways write. A step takes one way, and reads
+from the answer to the decision at its end which way is next. An answer that leads out of the circle, or that nobody has
+given yet, ends the loop, and Python goes on from there.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import numpy as np
 from ... import ops
 from ...core.aval import PLAIN, Aval
 from ...core.graph import Literal, Var
-from ...core.interpreter import PrimalTracer
+from ...core.interpreter import PrimalTracer, is_plain
+from ...core.primitive import KERNEL_ERRORS
 from ...core.staging import stage
+from ..compiled_graph import CompiledGraph
 
 if TYPE_CHECKING:
-    from .program import Node, Registers, Way
+    from .program import Registers, Way
 
 LARGEST = (
     1 << 31
@@ -30,23 +33,26 @@ NUMBER = Aval((), np.dtype(np.int64))
 
 
 class Circle:
-    """Ways from which each other one can be reached, as a loop."""
+    """Ways that are taken one after another without Python, as a loop: those on circles through one, or all."""
 
-    __slots__ = ("body", "carried", "cond", "constants", "nodes", "numbers", "ways")
+    __slots__ = ("body", "carried", "code", "cond", "constants", "numbers", "places", "state", "ways")
 
-    def __init__(self, ways: Sequence[Way], captured: dict[Var, Any]):
+    def __init__(self, ways: Sequence[Way], captured: dict[Var, Any], fastmath: bool):
         self.ways = ways
         self.numbers: dict[Any, int] = {way: number for number, way in enumerate(ways)}
-        self.nodes = list(dict.fromkeys([way.node for way in ways if way.node is not None]))
+        targets = [way.target for way in ways]
+        self.places = list(
+            dict.fromkeys([p for p in (*[way.node for way in ways], *targets) if p is not None])
+        )
         written = {v for way in ways for v in (*way.graph.outputs, *[v for v, _ in way.moves])}
         read = dict.fromkeys(v for way in ways for v in read_by(way) if v not in captured)
-        kept = dict.fromkeys(v for node in self.nodes for v in (node.question, *node.registers))
+        kept = dict.fromkeys(v for place in self.places for v in read_at(place))
         self.carried = [v for v in {**kept, **read} if v in written]
         self.constants = [v for v in read if v not in written]
         avals = [v.aval for v in self.constants]
-        state = [NUMBER] * (1 + len(ways)) + [v.aval for v in self.carried]
+        self.state = [NUMBER, Aval((len(ways),), NUMBER.dtype), *[v.aval for v in self.carried]]
         places = len(self.constants)
-        branches = [stage(self.step(way, captured), [*avals, *state[1:]], "way") for way in ways]
+        branches = [stage(self.step(way, captured), [*avals, *self.state[1:]], "way") for way in ways]
 
         def body(*operands: Any) -> Any:
             fixed, (number, *rest) = operands[:places], operands[places:]
@@ -54,19 +60,28 @@ class Circle:
                 return branches[0](*fixed, *rest)
             return stands_above("branches").switch_call(number, *fixed, *rest, branches=tuple(branches))
 
-        self.body = stage(body, [*avals, *state], "circle")
-        self.cond = stage(lambda *operands: [operands[places] >= 0], [*avals, *state], "circle")
-        assert list(self.body.out_avals) == state, (self.body.out_avals, state)
+        self.body = stage(body, [*avals, *self.state], "circle")
+        self.cond = stage(lambda *operands: [operands[places] >= 0], [*avals, *self.state], "circle")
+        self.code: CompiledGraph | None = None
+        if self.is_sound():
+            self.code = CompiledGraph(stage(self.call, [*avals, *self.state], "circle"), None, fastmath)
+
+    def is_sound(self) -> bool:
+        """Whether every way leaves registers of the shapes and dtypes that it found."""
+        return list(self.body.out_avals) == self.state
+
+    def call(self, *operands: Any) -> list[Any]:
+        """Bind the loop: (*constants, next way, times, *carried) → (place, times, *carried)."""
+        params = {"cond": self.cond, "body": self.body, "consts": len(self.constants), "max_steps": None}
+        return stands_above("loops").while_call(*operands, **params)
 
     def step(self, way: Way, captured: dict[Var, Any]) -> Callable[..., list[Any]]:
-        """Return the function of a step along a way: (*constants, *times, *carried) → (next way, *times, *carried)."""
+        """Return the function of a step along a way: (*constants, times, *carried) → (next way, times, *carried)."""
 
         def take(*operands: Any) -> list[Any]:
             places = len(self.constants)
-            times = [*operands[places : places + len(self.ways)]]
-            values = dict(
-                zip([*self.constants, *self.carried], [*operands[:places], *operands[places + len(times) :]])
-            )
+            times, values = operands[places], dict(zip(self.constants, operands))
+            values.update(zip(self.carried, operands[places + 1 :]))
 
             def value_of(atom: Any) -> Any:
                 if type(atom) is Var:
@@ -76,50 +91,68 @@ class Circle:
             results = way.graph(*[value_of(v) for v in way.graph.inputs])
             values.update(zip(way.graph.outputs, results))
             values.update({v: value_of(atom) for v, atom in way.moves})
-            number = self.numbers[way]
-            times[number] = times[number] + 1
-            return [self.decide(way.target, value_of), *times, *[values[v] for v in self.carried]]
+            once = np.arange(len(self.ways)) == self.numbers[way]
+            return [self.decide(way.target, value_of), times + once, *[values[v] for v in self.carried]]
 
         return take
 
-    def decide(self, node: Any, value_of: Callable[[Any], Any]) -> Any:
-        """Return the number of the way that the answer to a decision leads to, or −1 − the node's number."""
-        leave = -1 - self.nodes.index(node)
-        question, found = value_of(node.question), np.int64(leave)
-        question = ops.reshape(question, shape=()) if node.question.aval.shape else question
-        if node.operation == "bool()":
-            one, other = (self.numbers.get(node.ways.get(answer), leave) for answer in (True, False))
+    def decide(self, target: Any, value_of: Callable[[Any], Any]) -> Any:
+        """Return the number of the way that the answer to a decision leads to, or −1 − the number of the place."""
+        leave = -1 - self.places.index(target)
+        found: Any = np.int64(leave)
+        if not hasattr(target, "question"):  # the end
+            return found
+        question = value_of(target.question)
+        question = ops.reshape(question, shape=()) if target.question.aval.shape else question
+        if target.operation == "bool()":
+            one, other = (self.numbers.get(target.ways.get(answer), leave) for answer in (True, False))
             found = ops.where(ops.not_equal(question, 0), np.int64(one), np.int64(other))
         else:
-            for way in node.ways.values():
+            for way in target.ways.values():
                 if way in self.numbers:
                     found = ops.where(ops.equal(question, way.answer), np.int64(self.numbers[way]), found)
-        for variable in node.numbers:
+        for variable in target.numbers:
             is_large = ops.greater(ops.absolute(value_of(variable)), LARGEST)
             found = ops.where(is_large, np.int64(leave), found)
         return found
 
-    def run(self, way: Way, registers: Registers) -> Node:
-        """Go round from the beginning of a way; return the node at which the loop ends."""
-        fixed = [registers[v] for v in self.constants]
-        state = [registers[v] if v in registers else nothing(v.aval) for v in self.carried]
-        times = [np.int64(0)] * len(self.ways)
-        params = {"cond": self.cond, "body": self.body, "consts": len(fixed), "max_steps": None}
-        number, *rest = stands_above("loops").while_call(
-            *fixed, np.int64(self.numbers[way]), *times, *state, **params
-        )
-        for one, count in zip(self.ways, rest):
-            one.times += int(known_value(count))
-        for variable, value in zip(self.carried, rest[len(times) :]):
+    def run(self, way: Way, registers: Registers) -> Any:
+        """Go round from the beginning of a way; return the decision or the end at which the loop ends."""
+        values = [registers[v] for v in self.constants]
+        values += [np.int64(self.numbers[way]), np.zeros(len(self.ways), np.int64)]
+        values += [registers[v] if v in registers else nothing(v.aval) for v in self.carried]
+        assert self.code is not None
+        place, times, *state = compute(self.code, values) if is_plain(values) else self.call(*values)
+        for one, count in zip(self.ways, known_value(times).tolist()):
+            one.times += count
+        for variable, value in zip(self.carried, state):
             is_number = variable.aval.weak and type(value) in PLAIN
             registers[variable] = np.asarray(value).item() if is_number else value
-        return self.nodes[-1 - int(known_value(number))]
+        return self.places[-1 - int(known_value(place))]
 
     def takes(self, registers: Registers) -> bool:
         """Whether the values of all registers are known below levels of derivatives."""
         return all(
             [type(known_value(registers.get(v, 0))) in PLAIN for v in (*self.constants, *self.carried)]
         )
+
+    def is_fast(self) -> bool:
+        """Whether the loop can be machine code."""
+        return stands_above("recurrence").is_compilable(self.cond, self.body, len(self.constants))
+
+
+def compute(code: CompiledGraph, values: list[Any]) -> Sequence[Any]:
+    """The results of a compiled Graph."""
+    if code.plain is None or not is_plain(values):
+        return code.code_for(values)(*values)
+    function = code.code
+    if function is None:
+        code.pause -= 1
+        function = code.plain if code.pause > 0 else code.choose_code()
+    try:
+        return function(*values)
+    except KERNEL_ERRORS as error:
+        code.raise_with_location(error, function)
 
 
 def stands_above(module: str) -> Any:
@@ -140,16 +173,21 @@ def nothing(aval: Aval) -> Any:
     return zero.item() if aval.weak else zero[()]
 
 
+def read_at(place: Any) -> list[Any]:
+    """Return the atoms that the program may use after a decision, or at its end."""
+    atoms = [place.question, *place.registers] if hasattr(place, "question") else place.outputs
+    return [atom for atom in atoms if type(atom) is Var]
+
+
 def read_by(way: Way) -> list[Var]:
-    """Return the registers that a way reads, and the decision at its end."""
-    node: Any = way.target
-    atoms = [*way.graph.inputs, *[atom for _, atom in way.moves], node.question, *node.registers]
+    """Return the registers that a way reads, and what is at its end."""
+    atoms = [*way.graph.inputs, *[atom for _, atom in way.moves], *read_at(way.target)]
     made = {*way.graph.outputs, *[v for v, _ in way.moves]}
     return [v for v in atoms if type(v) is Var and (v not in made or v in way.graph.inputs)]
 
 
-def find_circle(way: Way, captured: dict[Var, Any]) -> Circle | None:
-    """Return the loop of all ways that lie on circles with one, or None."""
+def reached_from(way: Way) -> list[Way]:
+    """Return a way, and all that are known to be taken after it without Python."""
     pending, ways = [way], dict.fromkeys([way])
     while pending:
         node = pending.pop().target
@@ -157,16 +195,32 @@ def find_circle(way: Way, captured: dict[Var, Any]) -> Circle | None:
             if can_be_inside(following) and following not in ways:
                 ways[following] = None
                 pending.append(following)
+    return [*ways]
+
+
+def find_circle(way: Way, captured: dict[Var, Any], fastmath: bool) -> Circle | None:
+    """Return the loop of all ways that lie on circles with one, or None."""
+    ways = reached_from(way)
     inside = {way.node}
     while grown := {w.node for w in ways if w.target in inside} - inside:
         inside |= grown
     ways = [w for w in ways if w.node in inside and w.target in inside]
     if way not in ways or not can_be_inside(way):
         return None
-    return Circle(ways, captured)
+    found = Circle(ways, captured, fastmath)
+    return found if found.is_sound() else None
+
+
+def find_whole(start: Way, captured: dict[Var, Any], fastmath: bool) -> Circle | None:
+    """Return the loop of all ways from the start on, or None where it would not be machine code."""
+    ways = reached_from(start)
+    if not can_be_inside(start) or len(ways) == 1:
+        return None
+    found = Circle(ways, captured, fastmath)
+    return found if found.is_sound() and found.is_fast() else None
 
 
 def can_be_inside(way: Way) -> bool:
     """Whether a way can be taken without Python: it has no effect, and its answer is a truth or an integer."""
-    is_exact = type(way.answer) in (bool, np.bool_) or np.asarray(way.answer).dtype.kind in "biu"
-    return way.node is not None and is_exact and not way.graph.acts
+    is_exact = way.node is None or np.asarray(way.answer).dtype.kind in "biu"
+    return is_exact and not way.graph.acts

@@ -20,12 +20,11 @@ from ...core.costs import FOLLOWED_TURNS
 from ...core.errors import TooManyPathsError, UnsupportedError
 from ...core.graph import Equation, Graph, Literal, Var
 from ...core.interpreter import decide, is_plain
-from ...core.primitive import KERNEL_ERRORS
 from ...core.snapshot import Snapshots
 from ...core.surface import release_all
 from ..arguments import unshare_results
 from ..compiled_graph import CompiledGraph
-from .circles import LARGEST, Circle, find_circle
+from .circles import LARGEST, Circle, compute, find_circle, find_whole
 from .state import Names, State
 
 Registers = dict[Var, Any]
@@ -122,20 +121,6 @@ class Way:
             self.target.check_numbers(registers)
 
 
-def compute(code: CompiledGraph, values: list[Any]) -> Sequence[Any]:
-    """The results of a compiled Graph."""
-    if code.plain is None or not is_plain(values):
-        return code.code_for(values)(*values)
-    function = code.code
-    if function is None:
-        code.pause -= 1
-        function = code.plain if code.pause > 0 else code.choose_code()
-    try:
-        return function(*values)
-    except KERNEL_ERRORS as error:
-        code.raise_with_location(error, function)
-
-
 def value_of(atom: Any, registers: Registers, captured: dict[Var, Any]) -> Any:
     """The value of a variable or literal, or a number itself."""
     if type(atom) is Var:
@@ -189,6 +174,8 @@ class Program:
         way, target = self.start, None
         if way is None:
             target = self.learn(None, None, None, registers)
+        elif self.is_whole(way, registers):
+            target, way = self.go_round(way, registers), None
         while True:
             if way is not None:
                 way.run(registers)
@@ -207,15 +194,30 @@ class Program:
             if way.turns == FOLLOWED_TURNS:
                 self.close_circle(way)
             if way.circle is not None and way.circle.takes(registers):
-                target, way = way.circle.run(way, registers), None
-                target.check_numbers(registers)
+                target, way = self.go_round(way, registers), None
+
+    def go_round(self, way: Way, registers: Registers) -> Node | End:
+        """Take a way and those after it by the loop that it is in; return where that ends."""
+        assert way.circle is not None
+        target = way.circle.run(way, registers)
+        if type(target) is Node:
+            target.check_numbers(registers)
+        return target
 
     def close_circle(self, way: Way) -> None:
         """Compile the ways on circles with one that is taken often."""
         with self.lock:
-            found = find_circle(way, self.captured)
+            found = find_circle(way, self.captured, self.fastmath)
             for one in () if found is None else found.ways:
                 one.circle = found
+
+    def is_whole(self, start: Way, registers: Registers) -> bool:
+        """Whether machine code takes all ways from the start on, which is made once the program is called often."""
+        start.turns += 1
+        if start.turns == FOLLOWED_TURNS:
+            with self.lock:
+                start.circle = find_whole(start, self.captured, self.fastmath)
+        return start.circle is not None and start.circle.takes(registers)
 
     def learn(self, node: Node | None, answer: Hashable, value: Any, registers: Registers) -> Node | End:
         """Stage what follows an answer, and compute it; return where that leads."""
