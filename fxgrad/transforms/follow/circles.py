@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import ops
 from ...core.aval import PLAIN, Aval
-from ...core.graph import Literal, Var
+from ...core.graph import Graph, Literal, Var
 from ...core.interpreter import PrimalTracer, is_plain
 from ...core.primitive import KERNEL_ERRORS
 from ...core.staging import stage
@@ -35,24 +35,27 @@ NUMBER = Aval((), np.dtype(np.int64))
 class Circle:
     """Ways that are taken one after another without Python, as a loop: those on circles through one, or all."""
 
-    __slots__ = ("body", "carried", "code", "cond", "constants", "numbers", "places", "state", "ways")
+    __slots__ = (
+        *("blanks", "body", "captured", "carried", "code", "cond", "constants", "first", "never", "numbers"),
+        *("places", "state", "ways"),
+    )
 
     def __init__(self, ways: Sequence[Way], captured: dict[Var, Any], fastmath: bool):
-        self.ways = ways
+        self.ways, self.captured = ways, captured
         self.numbers: dict[Any, int] = {way: number for number, way in enumerate(ways)}
         targets = [way.target for way in ways]
         self.places = list(
             dict.fromkeys([p for p in (*[way.node for way in ways], *targets) if p is not None])
         )
         written = {v for way in ways for v in (*way.graph.outputs, *[v for v, _ in way.moves])}
-        read = dict.fromkeys(v for way in ways for v in read_by(way) if v not in captured)
+        read = dict.fromkeys(v for way in ways for v in read_by(way))
         kept = dict.fromkeys(v for place in self.places for v in read_at(place))
         self.carried = [v for v in {**kept, **read} if v in written]
         self.constants = [v for v in read if v not in written]
         avals = [v.aval for v in self.constants]
         self.state = [NUMBER, Aval((len(ways),), NUMBER.dtype), *[v.aval for v in self.carried]]
         places = len(self.constants)
-        branches = [stage(self.step(way, captured), [*avals, *self.state[1:]], "way") for way in ways]
+        branches = [stage(self.step(way), [*avals, *self.state[1:]], "way") for way in ways]
 
         def body(*operands: Any) -> Any:
             fixed, (number, *rest) = operands[:places], operands[places:]
@@ -62,9 +65,11 @@ class Circle:
 
         self.body = stage(body, [*avals, *self.state], "circle")
         self.cond = stage(lambda *operands: [operands[places] >= 0], [*avals, *self.state], "circle")
-        self.code: CompiledGraph | None = None
+        self.code: Any = None
         if self.is_sound():
             self.code = CompiledGraph(stage(self.call, [*avals, *self.state], "circle"), None, fastmath)
+        self.first = {way: np.int64(number) for way, number in self.numbers.items()}
+        self.never, self.blanks = np.zeros(len(ways), np.int64), [nothing(v.aval) for v in self.carried]
 
     def is_sound(self) -> bool:
         """Whether every way leaves registers of the shapes and dtypes that it found."""
@@ -75,8 +80,11 @@ class Circle:
         params = {"cond": self.cond, "body": self.body, "consts": len(self.constants), "max_steps": None}
         return stands_above("loops").while_call(*operands, **params)
 
-    def step(self, way: Way, captured: dict[Var, Any]) -> Callable[..., list[Any]]:
+    def step(self, way: Way) -> Callable[..., list[Any]]:
         """Return the function of a step along a way: (*constants, times, *carried) → (next way, times, *carried)."""
+
+        graph, number = way.graph, self.numbers[way]
+        open_graph = Graph([*graph.inputs, *graph.captured], graph.equations, graph.outputs, {}, graph.name)
 
         def take(*operands: Any) -> list[Any]:
             places = len(self.constants)
@@ -85,14 +93,14 @@ class Circle:
 
             def value_of(atom: Any) -> Any:
                 if type(atom) is Var:
-                    return values[atom] if atom in values else captured[atom]
+                    return values[atom]
                 return atom.value if type(atom) is Literal else atom
 
-            results = way.graph(*[value_of(v) for v in way.graph.inputs])
-            values.update(zip(way.graph.outputs, results))
+            results = open_graph(*[value_of(v) for v in open_graph.inputs])
+            values.update(zip(graph.outputs, results))
             values.update({v: value_of(atom) for v, atom in way.moves})
-            once = np.arange(len(self.ways)) == self.numbers[way]
-            return [self.decide(way.target, value_of), times + once, *[values[v] for v in self.carried]]
+            times = ops.update(times, ops.getitem(times, index=(number,)) + 1, index=(number,))
+            return [self.decide(way.target, value_of), times, *[values[v] for v in self.carried]]
 
         return take
 
@@ -117,24 +125,21 @@ class Circle:
         return found
 
     def run(self, way: Way, registers: Registers) -> Any:
-        """Go round from the beginning of a way; return the decision or the end at which the loop ends."""
-        values = [registers[v] for v in self.constants]
-        values += [np.int64(self.numbers[way]), np.zeros(len(self.ways), np.int64)]
-        values += [registers[v] if v in registers else nothing(v.aval) for v in self.carried]
-        assert self.code is not None
-        place, times, *state = compute(self.code, values) if is_plain(values) else self.call(*values)
+        """Go round from the beginning of a way; return the decision or the end at which the loop ends, or None where
+        the values of registers are not known below levels of derivatives."""
+        values = [registers[v] if v in registers else self.captured[v] for v in self.constants]
+        values += [self.first[way], self.never]
+        values += [registers.get(v, blank) for v, blank in zip(self.carried, self.blanks)]
+        if is_plain(values):
+            place, times, *state = compute(self.code, values)
+        elif all([type(known_value(v)) in PLAIN for v in values]):
+            place, times, *state = self.call(*values)
+        else:
+            return None
         for one, count in zip(self.ways, known_value(times).tolist()):
             one.times += count
-        for variable, value in zip(self.carried, state):
-            is_number = variable.aval.weak and type(value) in PLAIN
-            registers[variable] = np.asarray(value).item() if is_number else value
+        registers.update(zip(self.carried, state))
         return self.places[-1 - int(known_value(place))]
-
-    def takes(self, registers: Registers) -> bool:
-        """Whether the values of all registers are known below levels of derivatives."""
-        return all(
-            [type(known_value(registers.get(v, 0))) in PLAIN for v in (*self.constants, *self.carried)]
-        )
 
     def is_fast(self) -> bool:
         """Whether the loop can be machine code."""
@@ -181,9 +186,10 @@ def read_at(place: Any) -> list[Any]:
 
 def read_by(way: Way) -> list[Var]:
     """Return the registers that a way reads, and what is at its end."""
-    atoms = [*way.graph.inputs, *[atom for _, atom in way.moves], *read_at(way.target)]
+    inputs = [*way.graph.inputs, *way.graph.captured]
     made = {*way.graph.outputs, *[v for v, _ in way.moves]}
-    return [v for v in atoms if type(v) is Var and (v not in made or v in way.graph.inputs)]
+    atoms = [*[atom for _, atom in way.moves], *read_at(way.target)]
+    return [*inputs, *[v for v in atoms if type(v) is Var and v not in made]]
 
 
 def reached_from(way: Way) -> list[Way]:

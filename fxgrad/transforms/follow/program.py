@@ -174,8 +174,8 @@ class Program:
         way, target = self.start, None
         if way is None:
             target = self.learn(None, None, None, registers)
-        elif self.is_whole(way, registers):
-            target, way = self.go_round(way, registers), None
+        elif self.begins_whole(way) and (found := self.go_round(way, registers)) is not None:
+            target, way = found, None
         while True:
             if way is not None:
                 way.run(registers)
@@ -193,11 +193,11 @@ class Program:
             way.turns += 1
             if way.turns == FOLLOWED_TURNS:
                 self.close_circle(way)
-            if way.circle is not None and way.circle.takes(registers):
-                target, way = self.go_round(way, registers), None
+            if way.circle is not None and (found := self.go_round(way, registers)) is not None:
+                target, way = found, None
 
-    def go_round(self, way: Way, registers: Registers) -> Node | End:
-        """Take a way and those after it by the loop that it is in; return where that ends."""
+    def go_round(self, way: Way, registers: Registers) -> Node | End | None:
+        """Take a way and those after it by the loop that it is in; return where that ends, or None if it cannot."""
         assert way.circle is not None
         target = way.circle.run(way, registers)
         if type(target) is Node:
@@ -211,13 +211,13 @@ class Program:
             for one in () if found is None else found.ways:
                 one.circle = found
 
-    def is_whole(self, start: Way, registers: Registers) -> bool:
+    def begins_whole(self, start: Way) -> bool:
         """Whether machine code takes all ways from the start on, which is made once the program is called often."""
         start.turns += 1
         if start.turns == FOLLOWED_TURNS:
             with self.lock:
                 start.circle = find_whole(start, self.captured, self.fastmath)
-        return start.circle is not None and start.circle.takes(registers)
+        return start.circle is not None
 
     def learn(self, node: Node | None, answer: Hashable, value: Any, registers: Registers) -> Node | End:
         """Stage what follows an answer, and compute it; return where that leads."""
