@@ -12,7 +12,7 @@ import fxgrad as fx
 import fxgrad.numpy as fnp
 from benchmarks.lines.follow import PROGRAMS
 
-from .test_follow import check_equal, follow, paths
+from .test_follow import follow, paths
 
 LIBRARY: Any = SimpleNamespace(np=fnp, lax=fx.lax, mutable=True)
 WAYS = {  # that are staged at most for three kinds of arguments
@@ -38,9 +38,9 @@ def test_values_are_those_of_python(name: str):
     jitted = follow(function)
     for args in (program.arguments, *program.more):
         expected = function(*args)
-        check_equal(jitted(*args), expected)
-        for one, other in zip(fx.tree.leaves(written(*args)), fx.tree.leaves(expected)):
-            np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+        for found in (jitted(*args), written(*args)):  # which end where rounding errors let them
+            for one, other in zip(fx.tree.leaves(found), fx.tree.leaves(expected), strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
     known = paths(jitted)
     assert known <= WAYS[name]
     for args in (program.arguments, *program.more):

@@ -28,17 +28,18 @@ class Segments:
 
     >>> @fx.jit(control="follow")
     ... def halve(x):
-    ...     while x > 1.0:
+    ...     while True:
+    ...         if x <= 1.0:
+    ...             return x
     ...         x = x / 2
-    ...     return x
-    >>> segments = halve.lower(12.0)
+    >>> segments = halve.lower(np.array(12.0))
     >>> print(segments)
     halve: 1 decision, 3 segments
-    start 1×, 1 equation → 1: ...while x > 1.0:
-    ├─ True 4×, 2 equations → 1 (above)
-    └─ False 1×, 0 equations → end
-    >>> [equation.primitive.name for equation in segments.graphs[1, "True"].equations]
-    ['divide', 'greater']
+    start 1×, 1 equation → 1: ...if x <= 1.0:
+    ├─ False 4×, 2 equations → 1 (above)
+    └─ True 1×, 0 equations → end
+    >>> [equation.primitive.name for equation in segments.graphs[1, "False"].equations]
+    ['divide', 'less_equal']
     """
 
     def __init__(self, program: Program):
