@@ -77,7 +77,7 @@ class SobolEngine:
             )
         is_first = self.num_generated == 0 and n > 0
         before = self.quasi.numpy()
-        points = np.concatenate([before[None], self._walk(n - is_first)])[0 if is_first else 1 :]
+        points = np.concatenate([before[None], self._fx_walk(n - is_first)])[0 if is_first else 1 :]
         self.num_generated += n
         kind = as_numpy_dtype(dtype or get_default_dtype())
         drawn = from_numpy((points / 2.0**self.MAXBIT).astype(kind))
@@ -131,11 +131,11 @@ class SobolEngine:
         """
         steps = n - 1 if self.num_generated == 0 else n
         if steps > 0:
-            self._walk(steps)
+            self._fx_walk(steps)
         self.num_generated += n
         return self
 
-    def _walk(self, n: int) -> np.ndarray:
+    def _fx_walk(self, n: int) -> np.ndarray:
         """Take n steps from the present point, and return the points that are reached."""
         if n <= 0:
             return np.zeros((0, self.dimension), np.int64)

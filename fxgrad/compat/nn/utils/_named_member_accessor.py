@@ -89,7 +89,7 @@ class NamedMemberAccessor:
     def __init__(self, module: Module):
         self.module = module
 
-    def _split(self, name: str) -> tuple[Module, str]:
+    def _fx_split(self, name: str) -> tuple[Module, str]:
         path, _, last = name.rpartition(".")
         return self.get_submodule(path), last
 
@@ -105,12 +105,12 @@ class NamedMemberAccessor:
 
     def swap_submodule(self, path: str, value: Module) -> Module:
         """Put another module in the place of one, and return that."""
-        module, last = self._split(path)
+        module, last = self._fx_split(path)
         return swap_submodule(module, last, value)
 
     def get_tensor(self, name: str) -> Tensor:
         """Return a parameter or buffer."""
-        module, last = self._split(name)
+        module, last = self._fx_split(name)
         found: Any = getattr(module, last, MISSING)
         if found is MISSING:
             raise AttributeError(f"{module._get_name()} has no attribute `{last}`")
@@ -124,7 +124,7 @@ class NamedMemberAccessor:
 
     def set_tensor(self, name: str, value: Tensor) -> None:
         """Put a Tensor under a name."""
-        module, last = self._split(name)
+        module, last = self._fx_split(name)
         set_tensor(module, last, value)
 
     def set_tensors(self, names: Iterable[str], values: Iterable[Tensor]) -> None:
@@ -138,7 +138,7 @@ class NamedMemberAccessor:
 
     def del_tensor(self, name: str) -> None:
         """Remove a parameter or buffer."""
-        module, last = self._split(name)
+        module, last = self._fx_split(name)
         swap_tensor(module, last, MISSING)
 
     def del_tensors(self, names: Iterable[str]) -> None:
@@ -148,7 +148,7 @@ class NamedMemberAccessor:
 
     def swap_tensor(self, name: str, value: Tensor, allow_missing: bool = False) -> Tensor:
         """Put another Tensor under a name, and return the one that was there."""
-        module, last = self._split(name)
+        module, last = self._fx_split(name)
         return swap_tensor(module, last, value, allow_missing)
 
     def swap_tensors(
