@@ -183,8 +183,8 @@ class jit(Generic[P, R]):
             `break`, exceptions, `int(x)`. Each way is staged when it is first taken, and kept; states of the program
             that come again, as in loops, count once. The function must do the same whenever it is run. An integer
             that counts in a loop is a traced value from the third round on. What is compiled are the segments between
-            decisions, so a loop costs a call of compiled code in each round: `fx.lax.while_loop` is faster. `lower`
-            then shows the tree of decisions, and how often each way was taken.
+            decisions at first, then loops whose ways are taken often, and small programs that are called often.
+            `lower` then shows the tree of decisions, and how often each way was taken.
         max_paths: with `control="follow"`, how many ways may be staged for one kind of arguments.
         donate_argnums, donate_argnames, keep_unused, inline, device, backend: for programs written for JAX. Nothing
             depends on them: arguments are never overwritten, and arrays are computed with where they are.
