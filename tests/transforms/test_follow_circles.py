@@ -4,6 +4,7 @@ with derivatives of all orders, and without Python."""
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 
 import fxgrad as fx
 import fxgrad.numpy as fnp
+from fxgrad.kernels.native import engine
+from fxgrad.transforms.follow import program
 
 from .test_follow import check_equal, follow, paths
 
@@ -117,6 +120,21 @@ def test_derivatives(function: Any):
         found, wanted = derivative(of(jitted))(0.3), derivative(of(function))(0.3)
         for one, other in zip(fx.tree.leaves(found), fx.tree.leaves(wanted), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["always", "never"])
+@pytest.mark.parametrize("function", PROGRAMS)
+def test_a_program_that_is_called_often(function: Any, mode: str, monkeypatch: Any):
+    """Where there is machine code, it runs from its start to its end; ways that are new then are still learned."""
+    monkeypatch.setattr(program, "FOLLOWED_TURNS", 4)
+    monkeypatch.setattr(engine, "mode", lambda: "never" if find_spec("llvmlite") is None else mode)
+    jitted = follow(function)
+    for k in range(24):
+        x, n = 0.2 + 0.01 * (k % 5), 12 + k % 3
+        check_equal(jitted(x, n), function(np.float64(x), n))
+    for x, n in ((2.5, 3), (0.01, 0), (2.5, 30)):
+        check_equal(jitted(x, n), function(np.float64(x), n))
+    np.testing.assert_allclose(fx.grad(jitted)(0.2, 12), fx.grad(function)(0.2, 12), rtol=1e-9, atol=1e-9)
 
 
 def test_ways_are_counted_in_loops_too():
