@@ -22,6 +22,7 @@ import numpy as np
 from ...core.aval import Aval
 from ...core.costs import STEP_ENTRIES, STEP_PRODUCTS
 from ...core.graph import Equation, Graph, Literal, Var
+from ...core.rules import REGISTRY
 from .. import space
 from ..row_space import RowSpace, uses_reductions
 from . import groups, lanes, math
@@ -94,10 +95,16 @@ def admits_graph(graph: Graph, consts: int) -> bool:
     return sound and not graph.captured and all(map(admits_equation, graph.equations))
 
 
+def rule_of(e: Equation) -> Rule | None:
+    """Return the rule of an equation that admits it. A primitive of another surface may have the name of one here."""
+    name, rule = e.primitive.name, RULES.get(e.primitive.name)
+    is_known = rule is not None and REGISTRY.get(name, e.primitive) is e.primitive
+    return rule if is_known and rule.admits(e) else None
+
+
 def admits_equation(e: Equation) -> bool:
     """Whether an equation can be written."""
-    rule = RULES.get(e.primitive.name)
-    if rule is not None and rule.admits(e):
+    if rule_of(e) is not None:
         return True
     return is_elementwise(e) and e.outputs[0].aval.size <= HELD.get()
 
@@ -308,8 +315,8 @@ class StepWriter:
             self.write_equation(e)
 
     def write_equation(self, e: Equation) -> None:
-        rule = RULES.get(e.primitive.name)
-        if rule is None or not rule.admits(e):
+        rule = rule_of(e)
+        if rule is None:
             self.write_elementwise(e)
         elif is_loop(e):
             self.write_apart(e, rule)
