@@ -97,9 +97,10 @@ def admits_graph(graph: Graph, consts: int) -> bool:
 
 def rule_of(e: Equation) -> Rule | None:
     """Return the rule of an equation that admits it. A primitive of another surface may have the name of one here."""
-    name, rule = e.primitive.name, RULES.get(e.primitive.name)
-    is_known = rule is not None and REGISTRY.get(name, e.primitive) is e.primitive
-    return rule if is_known and rule.admits(e) else None
+    primitive, rule = e.primitive, RULES.get(e.primitive.name)
+    if rule is None or REGISTRY.get(primitive.name, primitive) is not primitive:
+        return None
+    return rule if rule.admits(e) else None
 
 
 def admits_equation(e: Equation) -> bool:
