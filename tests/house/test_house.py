@@ -57,8 +57,8 @@ FLOORS = [
         "per_sample",
     },
 ]
-# The kernels stand beside the floors: they know arrays and Graphs only, and the registry, by which they tell a primitive
-# of torch's surface from one of the same name; they are for those who run operations.
+# The kernels stand beside the floors: they know arrays and Graphs only, and the registry, by which they tell a
+# primitive of torch's surface from one of the same name; they are for those who run operations.
 KERNELS_MAY_IMPORT = {
     "core.aval", "core.cache", "core.costs", "core.errors", "core.fp_errors", "core.graph", "core.key",
     "core.rules", "core.source_info",
