@@ -17,7 +17,7 @@ CALLS = {
     "eye below": lambda s: s.eye(3, 2, -1, dtype=int),
     "eye_array": lambda s: s.eye_array(2, 4, k=-1),
     "identity": lambda s: s.identity(3),
-    "kron": lambda s: s.kron(A, B),
+    "kron": lambda s: s.kron(s.coo_array(A), B),
     "vstack": lambda s: s.vstack([s.coo_array(A), s.coo_array(A)]),
     "hstack": lambda s: s.hstack([s.coo_array(A), s.coo_array(A[:, :1])]),
     "block_diag": lambda s: s.block_diag([s.coo_array(A), s.coo_array(B)]),
