@@ -272,7 +272,6 @@ def squareform(X: ArrayLike, force: str = "no", checks: bool = True) -> Array:
     return upper + upper.T
 
 
-@scipy_function("spatial")
 def distance_matrix(x: ArrayLike, y: ArrayLike, p: float = 2, threshold: int = 1000000) -> Array:
     """The p-norm distances between the rows of two matrices, [m, n].
 
