@@ -26,9 +26,8 @@ from ..compiled_graph import CompiledGraph
 if TYPE_CHECKING:
     from .program import Registers, Way
 
-LARGEST = (
-    1 << 31
-)  # to which integers of Python that change are traced values: a product of two of them is exact
+# To which integers of Python that change are traced values: a product of two of them is exact.
+LARGEST = 1 << 31
 NUMBER = Aval((), np.dtype(np.int64))
 
 
@@ -36,13 +35,13 @@ class Circle:
     """Ways that are taken one after another without Python, as a loop: those on circles through one, or all."""
 
     __slots__ = (
-        *("blanks", "body", "captured", "carried", "code", "cond", "constants", "first", "never", "numbers"),
+        *("blanks", "body", "captured", "carried", "code", "cond", "constants", "never", "numbers"),
         *("places", "state", "ways"),
     )
 
     def __init__(self, ways: Sequence[Way], captured: dict[Var, Any], fastmath: bool):
         self.ways, self.captured = ways, captured
-        self.numbers: dict[Any, int] = {way: number for number, way in enumerate(ways)}
+        self.numbers: dict[Any, np.int64] = {way: np.int64(number) for number, way in enumerate(ways)}
         targets = [way.target for way in ways]
         self.places = list(
             dict.fromkeys([p for p in (*[way.node for way in ways], *targets) if p is not None])
@@ -68,7 +67,6 @@ class Circle:
         self.code: Any = None
         if self.is_sound():
             self.code = CompiledGraph(stage(self.call, [*avals, *self.state], "circle"), None, fastmath)
-        self.first = {way: np.int64(number) for way, number in self.numbers.items()}
         self.never, self.blanks = np.zeros(len(ways), np.int64), [nothing(v.aval) for v in self.carried]
 
     def is_sound(self) -> bool:
@@ -83,7 +81,7 @@ class Circle:
     def step(self, way: Way) -> Callable[..., list[Any]]:
         """Return the function of a step along a way: (*constants, times, *carried) → (next way, times, *carried)."""
 
-        graph, number = way.graph, self.numbers[way]
+        graph, number = way.graph, int(self.numbers[way])
         open_graph = Graph([*graph.inputs, *graph.captured], graph.equations, graph.outputs, {}, graph.name)
 
         def take(*operands: Any) -> list[Any]:
@@ -118,7 +116,7 @@ class Circle:
         else:
             for way in target.ways.values():
                 if way in self.numbers:
-                    found = ops.where(ops.equal(question, way.answer), np.int64(self.numbers[way]), found)
+                    found = ops.where(ops.equal(question, way.answer), self.numbers[way], found)
         for variable in target.numbers:
             is_large = ops.greater(ops.absolute(value_of(variable)), LARGEST)
             found = ops.where(is_large, np.int64(leave), found)
@@ -128,7 +126,7 @@ class Circle:
         """Go round from the beginning of a way; return the decision or the end at which the loop ends, or None where
         the values of registers are not known below levels of derivatives."""
         values = [registers[v] if v in registers else self.captured[v] for v in self.constants]
-        values += [self.first[way], self.never]
+        values += [self.numbers[way], self.never]
         values += [registers.get(v, blank) for v, blank in zip(self.carried, self.blanks)]
         if is_plain(values):
             place, times, *state = compute(self.code, values)
