@@ -49,6 +49,15 @@ def rows_of(name: str, a: Any, b: Any, size: int) -> tuple[Any, Any]:
     return a, b
 
 
+def constraints_of(
+    size: int, A_ub: Any, b_ub: Any, A_eq: Any, b_eq: Any, bounds: Any
+) -> tuple[Any, Any, Any, Any]:
+    """Return the rows and sides of all inequalities, those of bounds among them, and those of the equations."""
+    (upper, sides), (low, edges) = rows_of("A_ub", A_ub, b_ub, size), rows_of_bounds(bounds, size)
+    equal, values = rows_of("A_eq", A_eq, b_eq, size)
+    return fnp.concatenate([upper, low]), fnp.concatenate([sides, edges]), equal, values
+
+
 def rows_of_bounds(bounds: Any, size: int) -> tuple[Any, Any]:
     """Return bounds as rows of a matrix and right sides: −x ≤ −low, x ≤ high, where there are any."""
     if bounds is None:
@@ -225,14 +234,12 @@ def linprog(
     if method not in METHODS:
         raise unknown_option("linprog", "method", method, METHODS)
     q = fnp.atleast_1d(fnp.asarray(c, float))
-    (upper, sides), (low, edges) = rows_of("A_ub", A_ub, b_ub, q.size), rows_of_bounds(bounds, q.size)
-    equal, values = rows_of("A_eq", A_eq, b_eq, q.size)
-    upper, sides = fnp.concatenate([upper, low]), fnp.concatenate([sides, edges])
 
     def solver(p: Any, *given: Any) -> tuple[Any, ...]:
         return solve_linear(method, *given)
 
-    return solve_program(np.zeros((q.size, q.size)), q, upper, sides, equal, values, solver)
+    rows = constraints_of(q.size, A_ub, b_ub, A_eq, b_eq, bounds)
+    return solve_program(np.zeros((q.size, q.size)), q, *rows, solver)
 
 
 @api_boundary
@@ -274,10 +281,7 @@ def quadprog(
             f"quadprog: a matrix of shape {p.shape} for {q.size} unknowns", hint=f"shape {(q.size, q.size)}"
         )
     p = (p + p.T) / 2
-    (upper, sides), (low, edges) = rows_of("A_ub", A_ub, b_ub, q.size), rows_of_bounds(bounds, q.size)
-    equal, values = rows_of("A_eq", A_eq, b_eq, q.size)
-    upper, sides = fnp.concatenate([upper, low]), fnp.concatenate([sides, edges])
-    return solve_program(p, q, upper, sides, equal, values, solve_quadratic)
+    return solve_program(p, q, *constraints_of(q.size, A_ub, b_ub, A_eq, b_eq, bounds), solve_quadratic)
 
 
 __all__ = ["linprog", "quadprog"]
